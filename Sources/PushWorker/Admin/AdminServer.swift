@@ -7,8 +7,8 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The admin port: `/healthz`, `/readyz`, `/metrics`. Plain HTTP without authentication, hence on loopback unless told
-/// otherwise. `/channels` takes a token.
+/// The admin port: `/healthz`, `/readyz`, `/metrics` for everybody who reaches it, hence on loopback unless told otherwise. `/channels` takes a token,
+/// and so does what the worker knows (`StatePages`).
 final class AdminServer: Sendable {
     /// What is served; each is asked per request.
     struct Pages: Sendable {
@@ -17,6 +17,8 @@ final class AdminServer: Sendable {
         var readiness: @Sendable () -> Readiness
         var metrics: @Sendable (MetricsFormat) -> String
         var channels = ChannelPages.off
+        /// `nil`: there are none.
+        var state: StatePages?
     }
 
     let port: Int
@@ -32,8 +34,9 @@ final class AdminServer: Sendable {
     }
 
     /// Listens. Returns once requests are taken; throws when the address cannot be had.
+    /// - Parameter tls: `nil`: plain HTTP.
     static func start(
-        host: String, port: Int, pages: Pages, limits: AdminLimits = AdminLimits(), logger: Logger
+        host: String, port: Int, pages: Pages, tls: AdminTLS? = nil, limits: AdminLimits = AdminLimits(), logger: Logger
     ) async throws -> AdminServer {
         // Hummingbird's own lines are about each request and of no interest here.
         var quiet = logger
@@ -42,7 +45,7 @@ final class AdminServer: Sendable {
         // One loop carries them all, so that connections know of each other without a lock.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let application = Application(
-            router: Self.router(pages), server: .http1(configuration: Self.connections(limits, on: loop)),
+            router: Self.router(pages), server: Self.builder(Self.connections(limits, on: loop), tls: tls),
             configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: "mailboat"),
             onServerRunning: { channel in running.continuation.yield(channel.localAddress?.port ?? port) },
             eventLoopGroupProvider: .shared(loop), logger: quiet)
@@ -71,6 +74,13 @@ final class AdminServer: Sendable {
         _ = await self.task.result
     }
 
+    private static func builder(_ configuration: HTTP1Channel.Configuration, tls: AdminTLS?) -> HTTPServerBuilder {
+        guard let tls else { return .http1(configuration: configuration) }
+        return HTTPServerBuilder { responder in
+            AdminTLSChannel(base: HTTP1Channel(responder: responder, configuration: configuration), tls: tls)
+        }
+    }
+
     private static func connections(_ limits: AdminLimits, on loop: any EventLoop) -> HTTP1Channel.Configuration {
         let connections = NIOLoopBoundBox.makeBoxSendingValue(AdminConnections(), eventLoop: loop)
         return HTTP1Channel.Configuration(
@@ -85,8 +95,17 @@ final class AdminServer: Sendable {
         /readyz   200 when every partition is restored and nothing is wrong; says what is not
         /metrics  for Prometheus, as OpenMetrics when asked for
         /channels the channels of an app: with the token of admin.channels-token-file alone
+        /status   how the worker stands, and of which configuration
+        /activities/KEY  what is known of an activity, where its partition is here
+        /audiences/ID    what is known of an audience: by its owner, and by partitions that are here
+        /openapi.json    all of this for programs
 
         """
+
+    /// Method and path of everything that is answered, but for HEAD.
+    static func routeNames(_ pages: Pages) -> [String] {
+        Self.router(pages).routes.filter { $0.method != .head }.map { "\($0.method.rawValue) \($0.path)" }
+    }
 
     private static func router(_ pages: Pages) -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
@@ -108,12 +127,30 @@ final class AdminServer: Sendable {
         router.get("/") { _, _ in
             Self.response(.ok, "text/plain; charset=utf-8", Self.index)
         }
+        router.get("/openapi.json") { _, _ in Self.response(.ok, "application/json", OpenAPIDocument.text) }
         for path: RouterPath in ["/channels", "/channels/**"] {
             for method: HTTPRequest.Method in [.get, .post, .delete] {
                 router.on(path, method: method) { request, _ in try await Self.answer(request, pages.channels) }
             }
         }
+        guard let state = pages.state else { return router }
+        router.get("/status") { request, _ in Self.response(await state.status(Self.asked(request))) }
+        router.get("/activities/**") { request, _ in Self.response(await state.activity(Self.asked(request))) }
+        router.get("/audiences/**") { request, _ in Self.response(await state.audience(Self.asked(request))) }
         return router
+    }
+
+    private static func asked(_ request: Request) -> StatePages.Request {
+        StatePages.Request(
+            path: request.uri.path, query: request.uri.query ?? "", authorization: request.headers[.authorization],
+            authority: request.head.authority)
+    }
+
+    private static func response(_ answer: StatePages.Answer) -> Response {
+        var response = Self.response(.init(code: answer.status), "application/json", answer.body)
+        response.headers[.cacheControl] = "no-store"
+        if answer.asksForToken { response.headers[.wwwAuthenticate] = "Bearer" }
+        return response
     }
 
     private static func answer(_ request: Request, _ pages: ChannelPages) async throws -> Response {
@@ -133,4 +170,22 @@ final class AdminServer: Sendable {
         Response(
             status: status, headers: [.contentType: type], body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
+}
+
+/// HTTP/1 inside TLS.
+private struct AdminTLSChannel: ServerChildChannel, HTTPChannelHandler {
+    typealias Value = HTTP1Channel.Value
+
+    let base: HTTP1Channel
+    let tls: AdminTLS
+
+    var responder: HTTPChannelHandler.Responder { self.base.responder }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.addHandler(AdminTLSHandler(self.tls.session()))
+        }.flatMap { self.base.setup(channel: channel, logger: logger) }
+    }
+
+    func handle(value: Value, logger: Logger) async { await self.base.handle(value: value, logger: logger) }
 }

@@ -8,12 +8,14 @@ extension AppSettings: SettingsRoot {
 
     private static let identitySettings: [SettingRow<AppSettings>] = [
         .text(
-            "apns.team-id", effect: .newConnections, scope: .app, isRequired: true, expected: "the 10 letters and digits of the developer team",
+            "apns.team-id", effect: .newConnections, scope: .app, isRequired: true,
+            expected: "the 10 letters and digits of the developer team",
             \.teamID,
             "The team the key belongs to."
         ) { SettingChecks.isAppleIdentifier($0) },
         .optionalText(
-            "apns.key-id", effect: .newConnections, scope: .app, expected: "the 10 letters and digits Apple named the key with", \.keyID,
+            "apns.key-id", effect: .newConnections, scope: .app,
+            expected: "the 10 letters and digits Apple named the key with", \.keyID,
             "The APNs authentication key. Not needed where the file is named `AuthKey_ABC123DEFG.p8`, as Apple names it. With a directory: the key to begin with; without it, the newest."
         ) { SettingChecks.isAppleIdentifier($0) },
         .text(
@@ -37,7 +39,8 @@ extension AppSettings: SettingsRoot {
             "apns.production.port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.production.port,
             "443, or 2197, which Apple offers too."),
         .optionalText(
-            "apns.production.ca-file", effect: .restart, scope: .app, expected: "the path of a file of PEM certificates",
+            "apns.production.ca-file", effect: .restart, scope: .app,
+            expected: "the path of a file of PEM certificates",
             \.production.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
@@ -51,7 +54,8 @@ extension AppSettings: SettingsRoot {
             \.production.manageHost, "Where channels are made, read, listed and deleted."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.production.manage-port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.production.managePort,
+            "apns.production.manage-port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port",
+            \.production.managePort,
             "2196: Apple has no other."),
         .text(
             "apns.development.host", effect: .restart, scope: .app,
@@ -59,10 +63,12 @@ extension AppSettings: SettingsRoot {
             \.development.host, "Where development is reached."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.development.port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.development.port,
+            "apns.development.port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port",
+            \.development.port,
             "443, or 2197, which Apple offers too."),
         .optionalText(
-            "apns.development.ca-file", effect: .restart, scope: .app, expected: "the path of a file of PEM certificates",
+            "apns.development.ca-file", effect: .restart, scope: .app,
+            expected: "the path of a file of PEM certificates",
             \.development.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
@@ -76,7 +82,8 @@ extension AppSettings: SettingsRoot {
             \.development.manageHost, "Where channels are made, read, listed and deleted."
         ) { SettingChecks.isHost($0) },
         .number(
-            "apns.development.manage-port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port", \.development.managePort,
+            "apns.development.manage-port", effect: .restart, scope: .app, in: 1...65_535, unit: "TCP port",
+            \.development.managePort,
             "2195: Apple has no other."),
     ]
 
@@ -102,7 +109,8 @@ extension AppSettings: SettingsRoot {
             \.engine.budgetReserve,
             "Of these, kept for pushes with an alert and for `end`. Below `budget.per-hour`."),
         .number(
-            "budget.audience-per-hour", effect: .live, scope: .app, in: 1...3_600, unit: "high-priority versions per audience",
+            "budget.audience-per-hour", effect: .live, scope: .app, in: 1...3_600,
+            unit: "high-priority versions per audience",
             \.engine.budgetAudiencePerHour,
             "Versions of an audience that go out with priority 10 in any rolling hour, to members without `frequent-updates`."
         ),
@@ -119,7 +127,8 @@ extension AppSettings: SettingsRoot {
             "The least time between two broadcasts on a channel. Apple publishes no number; others were throttled above four a minute. Doubled when APNs throttles the channel, and eased back."
         ),
         .number(
-            "channel.budget-per-hour", effect: .live, scope: .app, in: 0...3_600, unit: "high-priority broadcasts per channel",
+            "channel.budget-per-hour", effect: .live, scope: .app, in: 0...3_600,
+            unit: "high-priority broadcasts per channel",
             \.engine.channelBudgetPerHour,
             "High-priority broadcasts a channel gets in any rolling hour; 0: as many as come."),
         .choice(
@@ -147,7 +156,8 @@ extension AppSettings: SettingsRoot {
             "Nobody else creates channels in this app: one that is new after a creation without an answer is taken for this worker's own. Otherwise it is shown and left alone."
         ),
         .number(
-            "channels.warm", effect: .restart, scope: .app, in: 0...1_000, unit: "channels per environment", \.engine.channelsWarm,
+            "channels.warm", effect: .restart, scope: .app, in: 0...1_000, unit: "channels per environment",
+            \.engine.channelsWarm,
             "Channels that are made before an audience asks for one, where `audience.channel` is `auto`."),
         .choice(
             "alert.on-unknown", effect: .live, scope: .app, \.engine.alertOnUnknown,
@@ -161,7 +171,8 @@ extension AppSettings: SettingsRoot {
             "Starts of audiences that a push-to-start token is sent in any rolling hour. Apple publishes no number; others saw about ten in a short time."
         ),
         .duration(
-            "start-member.life", effect: .live, scope: .app, in: 86_400_000...31_536_000_000, \.engine.startMemberLifeMillis,
+            "start-member.life", effect: .live, scope: .app, in: 86_400_000...31_536_000_000,
+            \.engine.startMemberLifeMillis,
             "How long a start member stays that does not join again."),
         .duration(
             "audience.spread", effect: .live, scope: .app, in: 0...600_000, \.engine.audienceSpreadMillis,

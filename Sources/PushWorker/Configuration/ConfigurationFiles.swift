@@ -18,13 +18,21 @@ extension WorkerConfiguration {
     }
 
     private func adminFileFaults() -> [ConfigurationFault] {
-        guard let path = self.admin.channelsTokenFile else { return [] }
-        do throws(BearerToken.Fault) {
-            _ = try BearerToken.read(path: path)
-            return []
-        } catch {
-            return [ConfigurationFault(setting: "admin.channels-token-file", text: error.description)]
+        var faults: [ConfigurationFault] = []
+        for (setting, path) in [
+            ("admin.channels-token-file", self.admin.channelsTokenFile), ("admin.token-file", self.admin.tokenFile),
+        ] {
+            guard let path else { continue }
+            do throws(BearerToken.Fault) { _ = try BearerToken.read(path: path) } catch {
+                faults.append(ConfigurationFault(setting: setting, text: error.description))
+            }
         }
+        if let tls = self.admin.tls {
+            do throws(AdminTLS.Fault) { _ = try AdminTLS(tls, logger: Logger(label: "mailboat")) } catch {
+                faults.append(ConfigurationFault(setting: error.setting, text: error.text))
+            }
+        }
+        return faults
     }
 
     static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {

@@ -68,13 +68,15 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
 
     private init<Value>(
-        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope, type: String, unit: String = "", defaultText: String?,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope, type: String,
+        unit: String = "", defaultText: String?,
         isRequired: Bool = false,
         expected: String, _ documentation: String, keyPath: any WritableKeyPath<Root, Value> & Sendable,
         show: @escaping @Sendable (Value) -> String?, parse: @escaping @Sendable (SettingText) -> Value?
     ) {
         self.description = SettingDescription(
-            name: name, scope: scope, effect: effect, type: type, unit: unit, defaultText: defaultText, isRequired: isRequired,
+            name: name, scope: scope, effect: effect, type: type, unit: unit, defaultText: defaultText,
+            isRequired: isRequired,
             expected: expected,
             documentation: documentation)
         self.apply = { text, root in
@@ -97,7 +99,8 @@ extension SettingRow {
         return Self(
             name, effect: effect, scope: scope, type: "duration",
             defaultText: DurationText.format(millis: Root.standard[keyPath: keyPath]),
-            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath, show: { DurationText.format(millis: $0) }
+            expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath,
+            show: { DurationText.format(millis: $0) }
         ) { text in
             guard case .one(let text) = text, let millis = DurationText.parse(text), range.contains(millis) else {
                 return nil
@@ -112,8 +115,10 @@ extension SettingRow {
         _ keyPath: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "number", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
-            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath, show: { "\($0)" }
+            name, effect: effect, scope: scope, type: "number", unit: unit,
+            defaultText: "\(Root.standard[keyPath: keyPath])",
+            expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath,
+            show: { "\($0)" }
         ) { text in
             guard case .one(let text) = text, let number = Int(text), range.contains(number) else { return nil }
             return number
@@ -126,8 +131,10 @@ extension SettingRow {
         _ keyPath: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "fraction", unit: unit, defaultText: "\(Root.standard[keyPath: keyPath])",
-            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath, show: { "\($0)" }
+            name, effect: effect, scope: scope, type: "fraction", unit: unit,
+            defaultText: "\(Root.standard[keyPath: keyPath])",
+            expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath,
+            show: { "\($0)" }
         ) { text in
             guard case .one(let text) = text, let number = Double(text), range.contains(number) else { return nil }
             return number
@@ -157,7 +164,8 @@ extension SettingRow {
         return Self(
             name, effect: effect, scope: scope, type: "list",
             defaultText: Root.standard[keyPath: keyPath].map(\.rawValue).joined(separator: ","),
-            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath, show: { $0.map(\.rawValue).joined(separator: ",") }
+            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath,
+            show: { $0.map(\.rawValue).joined(separator: ",") }
         ) { text in
             let texts = Self.elements(text)
             let values = texts.compactMap { Value(rawValue: $0) }
@@ -187,7 +195,8 @@ extension SettingRow {
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "text", defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
+            name, effect: effect, scope: scope, type: "text",
+            defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
             isRequired: isRequired, expected: expected,
             documentation,
             keyPath: keyPath, show: { $0 }
@@ -202,7 +211,10 @@ extension SettingRow {
         _ keyPath: any WritableKeyPath<Root, String?> & Sendable,
         _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
-        Self(name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, documentation, keyPath: keyPath, show: { $0 }) {
+        Self(
+            name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, documentation,
+            keyPath: keyPath, show: { $0 }
+        ) {
             text in
             guard case .one(let text) = text, accepts(text) else { return nil }
             return .some(text)
@@ -216,7 +228,8 @@ extension SettingRow {
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "list", defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
+            name, effect: effect, scope: scope, type: "list",
+            defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
             expected: expected,
             documentation,
             keyPath: keyPath, show: { $0.joined(separator: ",") }

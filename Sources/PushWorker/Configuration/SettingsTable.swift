@@ -19,7 +19,8 @@ public enum SettingsTable {
             )
         }
         for group in WorkerConfiguration.openGroups {
-            lines.append("| `\(group.name).*` | (none) | what librdkafka accepts | a restart | \(group.documentation) |")
+            lines.append(
+                "| `\(group.name).*` | (none) | what librdkafka accepts | a restart | \(group.documentation) |")
         }
         lines.append(
             "| `apps` | (required) | bundle ids, as a list or with settings below each | effect at once when one is added, a restart when one is taken out | The apps this worker pushes for. |"

@@ -7,7 +7,7 @@ extension WorkerConfiguration {
     /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single
     /// values were checked when they were read.
     public var faults: [ConfigurationFault] {
-        self.kafkaFaults + self.topicFaults + self.flowFaults + self.apps.flatMap(\.faults)
+        self.kafkaFaults + self.topicFaults + self.flowFaults + self.adminFaults + self.apps.flatMap(\.faults)
             + (self.apps.isEmpty
                 ? [Self.missing("apps", "the bundle id of at least one app, with its settings below")] : [])
     }
@@ -84,6 +84,17 @@ extension WorkerConfiguration {
             }
         }
         return faults
+    }
+
+    private var adminFaults: [ConfigurationFault] {
+        let files = [
+            ("admin.tls.certificate-file", self.admin.tlsCertificateFile),
+            ("admin.tls.key-file", self.admin.tlsKeyFile),
+        ]
+        guard files.contains(where: { $0.1 == nil }), let given = files.first(where: { $0.1 != nil }) else { return [] }
+        return files.filter { $0.1 == nil }.map {
+            ConfigurationFault(setting: $0.0, text: "is missing: expected one, as \(given.0) is given")
+        }
     }
 
     private var flowFaults: [ConfigurationFault] {

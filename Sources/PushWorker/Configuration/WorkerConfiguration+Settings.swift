@@ -25,7 +25,8 @@ extension WorkerConfiguration: SettingsRoot {
 
     private static let kafkaSettings: [SettingRow<WorkerConfiguration>] = [
         .text(
-            "kafka.bootstrap", effect: .restart, isRequired: true, expected: "brokers as host:port, separated by commas",
+            "kafka.bootstrap", effect: .restart, isRequired: true,
+            expected: "brokers as host:port, separated by commas",
             \.kafka.bootstrap,
             "The brokers first asked. May also be given as `bootstrap.servers` below `kafka.properties`."
         ) { SettingChecks.areAddresses($0) },
@@ -97,7 +98,8 @@ extension WorkerConfiguration: SettingsRoot {
             "retry.backoff-min", effect: .live, in: 100...60_000, \.engine.retryBackoffMinMillis,
             "The first wait before a push that APNs refused for now is tried again. Doubled each time."),
         .duration(
-            "retry.backoff-max", effect: .live, in: 1_000...3_600_000, \.engine.retryBackoffMaxMillis, "The longest such wait."
+            "retry.backoff-max", effect: .live, in: 1_000...3_600_000, \.engine.retryBackoffMaxMillis,
+            "The longest such wait."
         ),
         .duration(
             "state.flush-interval", effect: .live, in: 1...1_000, \.loop.recordHoldMillis,
@@ -160,16 +162,30 @@ extension WorkerConfiguration: SettingsRoot {
         ),
         .flag(
             "admin.enabled", effect: .restart, \.admin.isEnabled,
-            "Whether `/healthz`, `/readyz` and `/metrics` are served."),
+            "Whether the admin port is served."),
         .text(
             "admin.host", effect: .restart, expected: "an IP address or a host name", \.admin.host,
-            "The address the admin port listens on. It has no authentication: keep it inside."
+            "The address the admin port listens on. `/healthz`, `/readyz` and `/metrics` need no token: keep it inside. What the worker knows of activities and audiences is shown to others than this machine only with a token and over TLS."
         ) { SettingChecks.isHost($0) },
         .number(
             "admin.port", effect: .restart, in: 0...65_535, unit: "TCP port", \.admin.port,
             "The admin port; 0: any free one, named in the log."),
         .optionalText(
-            "admin.channels-token-file", effect: .restart, expected: "the path of a file that holds a token", \.admin.channelsTokenFile,
+            "admin.token-file", effect: .restart, expected: "the path of a file that holds a token", \.admin.tokenFile,
+            "With it, `/status`, `/activities` and `/audiences` on the admin port answer only who sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
+        ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "admin.tls.certificate-file", effect: .restart, expected: "the path of a file of PEM certificates",
+            \.admin.tlsCertificateFile,
+            "The admin port speaks TLS with this certificate, its chain behind it. Looked at again every minute."
+        ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "admin.tls.key-file", effect: .restart, expected: "the path of a file with a PEM private key",
+            \.admin.tlsKeyFile, "The certificate's key, not encrypted."
+        ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "admin.channels-token-file", effect: .restart, expected: "the path of a file that holds a token",
+            \.admin.channelsTokenFile,
             "With it, `/channels` on the admin port makes, shows and deletes [channels](Channels.md#from-another-service) for whoever sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
         .flag(

@@ -79,11 +79,29 @@ public struct WorkerConfiguration: Sendable {
         public var host = "127.0.0.1"
         /// 0: any free port.
         public var port = 9464
+        /// A file whose content is the token for what the worker knows; `nil`: only this machine may ask.
+        public var tokenFile: String?
+        /// With both, the port speaks TLS.
+        public var tlsCertificateFile: String?
+        /// The key of the certificate.
+        public var tlsKeyFile: String?
         /// A file whose content is the token for `/channels`; `nil`: there is no such page.
         public var channelsTokenFile: String?
 
         /// The defaults.
         public init() {}
+
+        /// A certificate and its key.
+        struct TLS: Equatable {
+            var certificateFile: String
+            var keyFile: String
+        }
+
+        /// `nil`: plain HTTP.
+        var tls: TLS? {
+            guard let certificateFile = self.tlsCertificateFile, let keyFile = self.tlsKeyFile else { return nil }
+            return TLS(certificateFile: certificateFile, keyFile: keyFile)
+        }
     }
 
     /// How Kafka is reached.
@@ -112,6 +130,8 @@ public struct WorkerConfiguration: Sendable {
     public var partitionStallLimitMillis: Int64 = 300_000
     /// Where health, readiness and metrics are served.
     public var admin = Admin()
+    /// Whether whoever runs the worker reads its file again when that has changed.
+    public var watchesFile = false
     /// Lines below it are not written.
     public var logLevel = Logger.Level.info
 
@@ -121,5 +141,3 @@ public struct WorkerConfiguration: Sendable {
     /// The shards there will be.
     var resolvedShardCount: Int { self.shardCount > 0 ? self.shardCount : System.coreCount }
 }
-    /// Whether whoever runs the worker reads its file again when that has changed.
-    public var watchesFile = false

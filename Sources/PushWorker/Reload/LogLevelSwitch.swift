@@ -15,7 +15,9 @@ public final class LogLevelSwitch: Sendable {
     }
 
     /// A logger that follows the switch and writes to standard error.
-    public func logger(label: String) -> Logger { self.logger(label: label) { StreamLogHandler.standardError(label: $0) } }
+    public func logger(label: String) -> Logger {
+        self.logger(label: label) { StreamLogHandler.standardError(label: $0) }
+    }
 
     /// The same with a handler of one's own.
     func logger(label: String, _ handler: (String) -> any LogHandler) -> Logger {

@@ -51,6 +51,14 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
+    /// What the shard answers between two turns. Fails when its loop has ended.
+    func ask<Answer: Sendable>(
+        _ question: @escaping @Sendable (ShardRunner) -> Answer
+    ) -> EventLoopFuture<Answer> {
+        let runner = self.runner
+        return self.eventLoop.submit { question(runner.value) }
+    }
+
     /// Nothing more is taken from Kafka.
     func stopReading() {
         let runner = self.runner

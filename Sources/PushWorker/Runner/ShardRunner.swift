@@ -132,6 +132,11 @@ final class ShardRunner {
         if case .forget = command { self.publish() }
     }
 
+    /// What the engine knows, looked at and left as it is.
+    func look<Answer>(_ body: (borrowing ShardEngine, EngineTime) -> Answer) -> Answer {
+        body(self.loop.engine, MachineClock.now())
+    }
+
     func reconfigurationFaults(_ configuration: ShardLoopConfiguration) -> [ReconfigurationFault] {
         self.loop.engine.reconfigurationFaults(configuration.engine)
     }

@@ -27,7 +27,9 @@ final class SnapshotHub: Sendable {
 
     func updateGroup(_ change: (inout GroupReport) -> Void) { self.change { change(&$0.group) } }
 
-    func updateConfiguration(_ change: (inout ConfigurationStanding) -> Void) { self.change { change(&$0.configuration) } }
+    func updateConfiguration(_ change: (inout ConfigurationStanding) -> Void) {
+        self.change { change(&$0.configuration) }
+    }
 
     /// The worker has ended; whoever waits is told why.
     func end(_ error: WorkerError) { self.change { $0.end = error } }

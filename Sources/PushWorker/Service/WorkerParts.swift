@@ -11,6 +11,7 @@ final class WorkerParts: Sendable {
     let admin: AdminServer?
     let reconfigurer: Reconfigurer
     private let channels: ChannelDesk?
+    let state: StatePages
     private let configuration: WorkerConfiguration
     private let hub: SnapshotHub
     private let logger: Logger
@@ -30,13 +31,16 @@ final class WorkerParts: Sendable {
     private static let producerThreadNiceness: Int32 = 19
 
     private init(
-        admin: AdminServer?, channels: ChannelDesk?, configuration: WorkerConfiguration, hub: SnapshotHub,
+        admin: AdminServer?, channels: ChannelDesk?, state: StatePages, configuration: WorkerConfiguration,
+        hub: SnapshotHub,
         logger: Logger, group: MultiThreadedEventLoopGroup,
         tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle],
         reconfigurer: Reconfigurer, pulses: [RepeatedTask],
         tasks: [Task<Void, Never>]
     ) {
         self.admin = admin
+        self.state = state
+        self.reconfigurer = reconfigurer
         self.channels = channels
         self.configuration = configuration
         self.hub = hub
@@ -72,13 +76,23 @@ final class WorkerParts: Sendable {
             return (pulse: pulse, task: pulse.start(on: loop))
         }
         var (admin, channels): (AdminServer?, ChannelDesk?) = (nil, nil)
+        let pulses = beats.map(\.pulse)
+        let began = MachineClock.now().steadyMillis
+        let state = StatePages(
+            configuration.admin,
+            sources: StatePages.Sources(
+                snapshot: { hub.snapshot }, lags: { hub.lags(inputTopics: plan.inputTopics) },
+                silencesMillis: { pulses.map(\.millisSinceLast) },
+                uptimeSeconds: { (MachineClock.now().steadyMillis - began) / 1_000 }),
+            logger: logger)
         do {
             channels = try await Self.openChannels(configuration, plan: plan, tokens: tokens, logger: logger)
             admin = try await Self.startAdmin(
-                configuration, hub: hub, tokens: tokens, channels: channels, pulses: beats.map(\.pulse),
+                configuration, hub: hub, tokens: tokens, channels: channels, state: state, pulses: pulses,
                 inputTopics: plan.inputTopics, metrics: metrics, logger: logger)
             return try await Self.join(
-                configuration, plan: plan, hub: hub, admin: admin, channels: channels, tokens: tokens, group: group,
+                configuration, plan: plan, hub: hub, admin: admin, channels: channels, state: state, tokens: tokens,
+                group: group,
                 loops: loops,
                 pulses: beats.map(\.task),
                 logger: logger, fail: fail)
@@ -109,7 +123,7 @@ final class WorkerParts: Sendable {
 
     private static func startAdmin(
         _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, channels: ChannelDesk?,
-        pulses: [LoopPulse], inputTopics: [String],
+        state: StatePages, pulses: [LoopPulse], inputTopics: [String],
         metrics: PrometheusMetricsFactory?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
@@ -134,16 +148,36 @@ final class WorkerParts: Sendable {
             },
             channels: configuration.admin.channelsTokenFile.map {
                 ChannelPages(desk: channels, tokenFile: $0, logger: logger)
-            } ?? .off)
+            } ?? .off, state: state)
+        let tls = try Self.readAdminFiles(configuration, logger: logger)
         do {
             let admin = try await AdminServer.start(
-                host: configuration.admin.host, port: configuration.admin.port, pages: pages, logger: logger)
-            logger.info("admin port listens", metadata: ["address": "\(configuration.admin.host):\(admin.port)"])
+                host: configuration.admin.host, port: configuration.admin.port, pages: pages, tls: tls, logger: logger)
+            logger.info(
+                "admin port listens",
+                metadata: [
+                    "address": "\(configuration.admin.host):\(admin.port)", "tls": "\(tls != nil)",
+                    "state": "\(state.access.text)",
+                ])
             return admin
         } catch {
             throw WorkerError(
                 "admin.host and admin.port: \(configuration.admin.host):\(configuration.admin.port) cannot be listened on: \(error)"
             )
+        }
+    }
+
+    /// Its certificate, if there is one; the token is looked at as well.
+    private static func readAdminFiles(_ configuration: WorkerConfiguration, logger: Logger) throws -> AdminTLS? {
+        if let path = configuration.admin.tokenFile {
+            do throws(BearerToken.Fault) { _ = try BearerToken.read(path: path) } catch {
+                throw WorkerError("admin.token-file: \(error)")
+            }
+        }
+        do throws(AdminTLS.Fault) {
+            return try configuration.admin.tls.map { tls throws(AdminTLS.Fault) in try AdminTLS(tls, logger: logger) }
+        } catch {
+            throw WorkerError("\(error.setting): \(error.text)")
         }
     }
 
@@ -166,7 +200,7 @@ final class WorkerParts: Sendable {
 
     private static func join(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?,
-        channels: ChannelDesk?, tokens: ProviderTokenStore,
+        channels: ChannelDesk?, state: StatePages, tokens: ProviderTokenStore,
         group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], logger: Logger,
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
@@ -204,6 +238,9 @@ final class WorkerParts: Sendable {
                         number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens,
                         kafkaLines: kafkaLines, fail: fail))
             }
+            state.use(
+                shards, partitionCount: partitionCount,
+                isPlacementChecked: configuration.engine.placement == .check)
             tokens.watchComplaints { complaints in hub.updateGroup { $0.keyComplaints = complaints } }
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
@@ -214,7 +251,8 @@ final class WorkerParts: Sendable {
                 consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
                 kafkaLines: kafkaLines, stallLimitMillis: configuration.partitionStallLimitMillis, logger: logger)
             return WorkerParts(
-                admin: admin, channels: channels, configuration: configuration, hub: hub, logger: logger, group: group,
+                admin: admin, channels: channels, state: state, configuration: configuration, hub: hub, logger: logger,
+                group: group,
                 tokens: tokens, consumer: consumer,
                 coordinator: coordinator, shards: shards,
                 reconfigurer: Reconfigurer(
@@ -321,6 +359,8 @@ final class WorkerParts: Sendable {
                 "the consumer group was not left within drain-timeout; it notices by itself when the session ends")
         }
         self.coordinator.finish()
+        // What is asked from here on is not asked of loops that end.
+        self.state.questions.use([])
         for task in self.tasks { task.cancel() }
         for task in self.tasks { await task.value }
         for shard in self.shards {

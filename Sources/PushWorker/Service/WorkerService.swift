@@ -139,13 +139,15 @@ public final class WorkerService: Service, Sendable {
         self.logger.notice(
             "configuration reloaded",
             metadata: [
-                "changed": "\(report.taken.count)", "awaiting-restart": "\(report.held.count)", "hash": "\(report.hash)",
+                "changed": "\(report.taken.count)", "awaiting-restart": "\(report.held.count)",
+                "hash": "\(report.hash)",
             ])
     }
 
     private static func metadata(_ change: SettingChange) -> Logger.Metadata {
         [
-            "setting": "\(change.setting)", "before": "\(change.before ?? "none")", "after": "\(change.after ?? "none")",
+            "setting": "\(change.setting)", "before": "\(change.before ?? "none")",
+            "after": "\(change.after ?? "none")",
             "effect": "\(change.effect.rawValue)",
         ]
     }
@@ -207,6 +209,13 @@ public final class WorkerService: Service, Sendable {
     public var adminPort: Int? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.admin?.port } else { nil }
+        }
+    }
+
+    /// What the worker shows of what it knows; `nil`: it does not run.
+    var statePages: StatePages? {
+        self.phase.withLock { phase in
+            if case .running(let parts) = phase { parts.state } else { nil }
         }
     }
 

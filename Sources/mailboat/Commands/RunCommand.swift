@@ -38,7 +38,15 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Print all metrics as a Markdown table and end.")
     var printMetrics = false
 
+    @Flag(
+        name: .customLong("print-openapi"), help: "Print the routes of the admin port as an OpenAPI document and end.")
+    var printOpenAPI = false
+
     func run() async throws {
+        if self.printOpenAPI {
+            StandardOutput.show(OpenAPIDocument.text)
+            return
+        }
         if self.printSettings {
             StandardOutput.show(SettingsTable.markdown())
             return

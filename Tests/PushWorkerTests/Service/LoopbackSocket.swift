@@ -31,6 +31,17 @@ struct LoopbackSocket: ~Copyable {
         guard Glibc.send(self.descriptor, bytes, bytes.count, 0) == bytes.count else { throw WorkerError("not sent") }
     }
 
+    func send(bytes: [UInt8]) throws {
+        guard Glibc.send(self.descriptor, bytes, bytes.count, 0) == bytes.count else { throw WorkerError("not sent") }
+    }
+
+    /// What comes next; empty: the other side has closed.
+    func receive() -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = recv(self.descriptor, &buffer, buffer.count, 0)
+        return count > 0 ? Array(buffer[..<count]) : []
+    }
+
     /// Until the other side closes.
     func receiveAll() throws -> String {
         var text: [UInt8] = []

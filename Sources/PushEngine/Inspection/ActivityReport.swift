@@ -1,0 +1,140 @@
+public import PushModel
+
+/// What a shard knows of one activity, for an operator. Neither tokens nor content.
+public struct ActivityReport: Sendable, Equatable, Encodable {
+    /// Of its high-priority pushes in the last hour.
+    public struct Budget: Sendable, Equatable, Encodable {
+        /// Allowed in any rolling hour.
+        public var perHour: Int
+        /// Of these, kept for alerts and `end`.
+        public var reserve: Int
+        /// Sent and not returned, the one in flight included.
+        public var out: Int
+        /// May be sent now, with alerts and `end`.
+        public var left: Int
+        /// What happens past it.
+        public var policy: String
+    }
+    /// What a push says, or will say.
+    public struct Push: Sendable, Equatable, Encodable {
+        /// `start`, `update` or `end`.
+        public var event: String
+        /// `high` or `low`. Of one in flight, with which it left.
+        public var priority: String
+        /// It has an alert.
+        public var hasAlert: Bool
+        /// Events that went into it.
+        public var merged: Int
+        /// `aps.timestamp`; `nil`: not given yet.
+        public var stampSeconds: Int64?
+        /// Since its first event was taken, or since it left, milliseconds.
+        public var ageMillis: Int64
+    }
+
+    /// The app's bundle identifier.
+    public var app: String
+    /// Where it lies.
+    public var partition: Int32
+    /// `awaiting` (no token, no start), `alive`, `starting`, `started`, `ending` or `ended`.
+    public var life: String
+    /// An `end` was accepted.
+    public var hasEnded: Bool
+    /// `none`, `usable`, `doubted` (refused, and perhaps for a fault of ours) or `dead`.
+    public var token: String
+    /// Where its token belongs.
+    public var environment: String
+    /// Its registration asks for frequent updates.
+    public var frequentUpdates: Bool
+    /// Its high-priority pushes.
+    public var budget: Budget
+    /// Events without an outcome.
+    public var eventsPending: Int
+    /// What is sent next; `nil`: nothing.
+    public var pending: Push?
+    /// What waits for an answer of APNs; `nil`: nothing.
+    public var inFlight: Push?
+    /// The last `aps.timestamp` given; `nil`: none was.
+    public var lastStampSeconds: Int64?
+    /// Event time of the newest event accepted; `nil`: none was.
+    public var lastAcceptedSeconds: Int64?
+    /// Nothing leaves for so long: the distance between two pushes, or rest after a failure, milliseconds.
+    public var restMillis: Int64
+    /// Failed attempts in a row.
+    public var attempts: Int
+    /// The record of its last push has not been acknowledged: nothing leaves before.
+    public var awaitsRecord: Bool
+}
+
+extension ShardEngine {
+    /// What is known of an activity in the partitions that run here; `nil`: it is not in memory.
+    /// - Parameter app: index into `EngineConfiguration.apps`.
+    /// - Parameter id: as the record's key names it.
+    public func activityReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> ActivityReport? {
+        let key = SlotKey(app: app, id: id)
+        for partition in self.memory.partitions.identifiers
+        where self.memory.partitions[partition].phase != .gone {
+            guard let slot = self.memory.slots.find(key, partition: partition) else { continue }
+            return self.report(of: slot, now: now)
+        }
+        return nil
+    }
+
+    private func report(of slot: SlotID, now: EngineTime) -> ActivityReport {
+        let app = self.memory.app(of: slot)
+        let isFrequent = self.memory.slots[slot].frequentUpdates
+        let limit = isFrequent ? app.budgetFrequentPerHour : app.budgetPerHour
+        let out = self.dispatch.budgets.unitsOut(self.memory.slots[slot].budget, nowMillis: now.steadyMillis)
+        let accepted = self.memory.slots[slot].lastAcceptedSeconds
+        let stamp = self.memory.slots[slot].lastStampSeconds
+        let rests = max(self.memory.slots[slot].notBeforeMillis, self.memory.slots[slot].backoffUntilMillis)
+        return ActivityReport(
+            app: app.bundleID,
+            partition: self.memory.partitions[self.memory.slots[slot].partition].number,
+            life: self.memory.slots[slot].life.name, hasEnded: self.memory.slots[slot].life == .ended,
+            token: self.memory.slots[slot].hasToken ? self.memory.slots[slot].tokenStanding.name : "none",
+            environment: "\(self.memory.slots[slot].environment)", frequentUpdates: isFrequent,
+            budget: ActivityReport.Budget(
+                perHour: limit, reserve: app.budgetReserve, out: out, left: max(0, limit - out),
+                policy: app.budgetPolicy.rawValue),
+            eventsPending: self.memory.eventCount(of: slot),
+            pending: self.push(self.memory.slots[slot].pending, isInFlight: false, now: now),
+            inFlight: self.push(self.memory.slots[slot].inFlight, isInFlight: true, now: now),
+            lastStampSeconds: stamp == 0 ? nil : stamp, lastAcceptedSeconds: accepted == .min ? nil : accepted,
+            restMillis: rests == .min ? 0 : max(0, rests - now.steadyMillis),
+            attempts: Int(self.memory.slots[slot].attempt), awaitsRecord: self.memory.slots[slot].awaitsStateRecord)
+    }
+
+    private func push(_ update: UpdateID, isInFlight: Bool, now: EngineTime) -> ActivityReport.Push? {
+        guard update.isSome else { return nil }
+        let since = isInFlight ? self.memory.updates[update].sentMillis : self.memory.updates[update].firstUnsentMillis
+        let priority = isInFlight ? self.memory.updates[update].sentPriority : self.memory.updates[update].priority
+        let event = self.memory.updates[update].isStart ? "start" : self.memory.updates[update].isEnd ? "end" : "update"
+        return ActivityReport.Push(
+            event: event, priority: priority == .high ? "high" : "low",
+            hasAlert: self.memory.updates[update].hasAlert, merged: Int(self.memory.updates[update].mergedCount),
+            stampSeconds: self.memory.updates[update].stampSeconds, ageMillis: max(0, now.steadyMillis - since))
+    }
+}
+
+extension SlotLife {
+    fileprivate var name: String {
+        switch self {
+        case .awaiting: "awaiting"
+        case .alive: "alive"
+        case .starting: "starting"
+        case .started: "started"
+        case .ending: "ending"
+        case .ended: "ended"
+        }
+    }
+}
+
+extension TokenStanding {
+    fileprivate var name: String {
+        switch self {
+        case .usable: "usable"
+        case .doubted: "doubted"
+        case .dead, .kept: "dead"
+        }
+    }
+}

@@ -1,0 +1,253 @@
+public import PushModel
+
+/// What the owner of an audience knows of it, for an operator. Neither tokens nor content.
+public struct AudienceReport: Sendable, Equatable, Encodable {
+    /// A version that has its stamp.
+    public struct PublishedVersion: Sendable, Equatable, Encodable {
+        /// `aps.timestamp` of the pushes that bring it.
+        public var stampSeconds: Int64
+        /// `update` or `end`.
+        public var event: String
+        /// `high` or `low`.
+        public var priority: String
+        /// It has an alert.
+        public var hasAlert: Bool
+        /// Events that went into it.
+        public var merged: Int
+        /// `state` has it: it may be told.
+        public var isDurable: Bool
+        /// Records of `routed` about it that Kafka has not acknowledged.
+        public var recordsOutstanding: Int
+        /// When its event was written, milliseconds since 1970.
+        public var recordMillis: Int64
+    }
+    /// One of the two ledgers of versions with priority 10.
+    public struct Budget: Sendable, Equatable, Encodable {
+        /// Allowed in any rolling hour.
+        public var perHour: Int
+        /// Made and not returned.
+        public var out: Int
+        /// May be made now.
+        public var left: Int
+    }
+    /// A broadcast channel of the audience.
+    public struct Channel: Sendable, Equatable, Encodable {
+        /// `production` or `development`.
+        public var environment: String
+        /// As APNs spells it; empty: none has been opened yet.
+        public var id: String
+        /// `wanted`, `open` or `dead`.
+        public var standing: String
+        /// Members that listen get the newest version by broadcast.
+        public var serves: Bool
+        /// The newest version that APNs has taken on it; 0: none.
+        public var takenStampSeconds: Int64
+    }
+    /// What partitions have told of a version.
+    public struct RollUp: Sendable, Equatable, Encodable {
+        /// Which version.
+        public var stampSeconds: Int64
+        /// Partitions that were told of it.
+        public var asked: [Int32]
+        /// Of these, those of which nothing has come.
+        public var missing: [Int32]
+        /// Partitions whose members are still owed it.
+        public var unfinished: [Int32]
+        /// Members it was due to.
+        public var due: UInt64
+        /// To whom APNs has taken it.
+        public var accepted: UInt64
+        /// Owed still.
+        public var waiting: UInt64
+        /// Whose token was dead.
+        public var gone: UInt64
+        /// Refused for good.
+        public var failed: UInt64
+        /// When it was first and last accepted, milliseconds since 1970; 0: not yet.
+        public var firstAcceptedMillis: Int64
+        /// The same of the last.
+        public var lastAcceptedMillis: Int64
+    }
+
+    /// The app's bundle identifier.
+    public var app: String
+    /// The owner's: where versions are made.
+    public var partition: Int32
+    /// Its life: an `end` was accepted, or is on its way.
+    public var hasEnded: Bool
+    /// Which life it is, seconds since 1970; 0: it has had no version.
+    public var life: Int64
+    /// Partitions that have members, or had some, and asked for versions.
+    public var askedPartitions: [Int32]
+    /// The oldest first.
+    public var versions: [PublishedVersion]
+    /// Events that wait to become a version.
+    public var eventsPending: Int
+    /// For members without `frequent-updates`.
+    public var budget: Budget
+    /// For those with.
+    public var frequentBudget: Budget
+    /// Where phones may listen.
+    public var channels: [Channel]
+    /// The oldest first, as far as reports have come.
+    public var rollUps: [RollUp]
+}
+
+/// What one partition knows of an audience's members. Neither tokens nor content.
+public struct CrowdStatus: Sendable, Equatable, Encodable {
+    /// How far the newest version has come to the members of one ring.
+    public struct Ring: Sendable, Equatable, Encodable {
+        /// `production` or `development`.
+        public var environment: String
+        /// Its members listen on a channel.
+        public var listens: Bool
+        /// How many there are.
+        public var members: Int
+        /// How much of the round is done, 0 to 1.
+        public var progress: Double
+        /// Members that are owed something, those without an answer included.
+        public var waiting: Int
+        /// Members without an answer.
+        public var inFlight: Int
+        /// Members that wait to be tried again.
+        public var retrying: Int
+    }
+
+    /// The app's bundle identifier.
+    public var app: String
+    /// Where these members lie.
+    public var partition: Int32
+    /// The audience is over: its members are being removed.
+    public var isLeaving: Bool
+    /// An operator has stopped it.
+    public var isPaused: Bool
+    /// The newest version here; 0: there was none.
+    public var stampSeconds: Int64
+    /// Update members.
+    public var members: Int
+    /// Push-to-start members.
+    public var startMembers: Int
+    /// Of these, those that a start still comes to.
+    public var startsWaiting: Int
+    /// By environment and way.
+    public var rings: [Ring]
+}
+
+extension ShardEngine {
+    /// What the audience's owner knows, if that is here; `nil`: the audience is not in memory.
+    /// - Parameter app: index into `EngineConfiguration.apps`.
+    /// - Parameter id: as the record's key names it.
+    public func audienceReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> AudienceReport? {
+        let key = SlotKey(kind: .audience, app: app, id: id)
+        for partition in self.memory.partitions.identifiers
+        where self.memory.partitions[partition].phase != .gone {
+            guard let slot = self.memory.slots.find(key, partition: partition) else { continue }
+            return self.audienceReport(of: slot, now: now)
+        }
+        return nil
+    }
+
+    private func audienceReport(of slot: SlotID, now: EngineTime) -> AudienceReport {
+        let app = self.memory.app(of: slot)
+        let book = self.memory.books[slot] ?? AudienceBook()
+        let generation = self.memory.slots[slot].generation
+        let rollUps = (self.audiences.rollUps[slot] ?? []).filter { $0.generation == generation && !$0.isOfOutliving }
+        return AudienceReport(
+            app: app.bundleID, partition: self.memory.partitions[self.memory.slots[slot].partition].number,
+            hasEnded: self.memory.slots[slot].life == .ending || self.memory.slots[slot].life == .ended,
+            life: book.life, askedPartitions: book.asked,
+            versions: book.publications.map { AudienceReport.PublishedVersion($0) },
+            eventsPending: self.memory.eventCount(of: slot),
+            budget: book.ledger.budget(perHour: app.budgetAudiencePerHour, nowMillis: now.steadyMillis),
+            frequentBudget: book.frequentLedger.budget(
+                perHour: app.budgetAudienceFrequentPerHour, nowMillis: now.steadyMillis),
+            channels: book.channels.all.map { AudienceReport.Channel($0) },
+            rollUps: rollUps.map { AudienceReport.RollUp($0) })
+    }
+
+    /// What the partitions here know of the audience's members, one element for each that knows any.
+    /// - Parameter app: index into `EngineConfiguration.apps`.
+    /// - Parameter id: as the record's key names it.
+    public func crowdStatuses(app: UInt16, id: Span<UInt8>) -> [CrowdStatus] {
+        let bundleID = self.memory.configuration.apps[Int(app)].bundleID
+        let reference = CrowdTable.reference(bundleID: Array(bundleID.utf8).span, id: id)
+        var found: [CrowdStatus] = []
+        for partition in self.memory.partitions.identifiers
+        where self.memory.partitions[partition].phase != .gone {
+            guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else { continue }
+            found.append(self.status(of: crowd, bundleID: bundleID, partition: partition))
+        }
+        return found.sorted { $0.partition < $1.partition }
+    }
+
+    private func status(of crowd: CrowdID, bundleID: String, partition: PartitionIndex) -> CrowdStatus {
+        let members = self.audiences.crowds.membersIfAny(of: partition)
+        var rings: [CrowdStatus.Ring] = []
+        for pass in self.audiences.crowds[crowd].passes {
+            rings.append(
+                CrowdStatus.Ring(
+                    environment: "\(pass.environment)", listens: pass.channelNumber != nil,
+                    members: members?.table.count(of: pass.ring) ?? 0, progress: pass.progress,
+                    waiting: pass.waitingCount, inFlight: pass.inFlightCount, retrying: pass.retries.count))
+        }
+        var startMembers = 0
+        if let members { startMembers = self.audiences.crowds[crowd].starts.memberCount(in: members.table) }
+        return CrowdStatus(
+            app: bundleID, partition: self.memory.partitions[partition].number,
+            isLeaving: self.audiences.crowds[crowd].standing == .leaving,
+            isPaused: self.audiences.crowds[crowd].isPaused,
+            stampSeconds: self.audiences.crowds[crowd].stampSeconds, members: rings.reduce(0) { $0 + $1.members },
+            startMembers: startMembers, startsWaiting: self.audiences.crowds[crowd].starts.waitingCount, rings: rings)
+    }
+}
+
+extension AudienceReport.PublishedVersion {
+    fileprivate init(_ publication: AudienceBook.Publication) {
+        self.init(
+            stampSeconds: publication.version.stampSeconds, event: publication.version.isEnd ? "end" : "update",
+            priority: publication.version.isHigh || publication.version.isFrequentHigh ? "high" : "low",
+            hasAlert: publication.version.hasAlert, merged: Int(publication.mergedCount),
+            isDurable: publication.isDurable, recordsOutstanding: publication.outstanding,
+            recordMillis: publication.version.layer.recordMillis)
+    }
+}
+
+extension AudienceReport.Channel {
+    fileprivate init(_ channel: AudienceChannels.Channel) {
+        let standing =
+            switch channel.standing {
+            case .wanted: "wanted"
+            case .open: "open"
+            case .dead: "dead"
+            }
+        self.init(
+            environment: "\(channel.environment)", id: String(decoding: channel.id, as: UTF8.self),
+            standing: standing, serves: channel.serves, takenStampSeconds: channel.takenStampSeconds)
+    }
+}
+
+extension AudienceReport.RollUp {
+    fileprivate init(_ rollUp: PushEngine.RollUp) {
+        let sum = rollUp.sum
+        self.init(
+            stampSeconds: rollUp.version.stampSeconds, asked: rollUp.asked, missing: rollUp.missing,
+            unfinished: rollUp.unfinished, due: sum.counts.due, accepted: sum.counts.accepted,
+            waiting: sum.waitingCount, gone: sum.counts.gone, failed: sum.counts.failed,
+            firstAcceptedMillis: sum.firstAcceptedMillis, lastAcceptedMillis: sum.lastAcceptedMillis)
+    }
+}
+
+extension VersionLedger {
+    fileprivate func budget(perHour: Int, nowMillis: Int64) -> AudienceReport.Budget {
+        let out = self.open.count + self.returning.count { $0 + RollingBudget.windowMillis > nowMillis }
+        return AudienceReport.Budget(perHour: perHour, out: out, left: max(0, perHour - out))
+    }
+}
+
+extension Pass {
+    /// How much of the newest version's round is done, 0 to 1.
+    fileprivate var progress: Double {
+        let left = max(0, (self.targets.last?.until ?? 0) - self.position)
+        return 1 - min(1, Double(left) / Double(Self.circle))
+    }
+}

@@ -1,0 +1,399 @@
+/// What `GET /openapi.json` answers: every route of the admin port, for programs. A text in the program, so that nothing has to be found beside it; the
+/// same lies in `deploy/schemas/admin.openapi.json`. To renew that: `mailboat run --print-openapi`.
+public enum OpenAPIDocument {
+    /// JSON, OpenAPI 3.1.
+    public static var text: String { Self.paths + "\n" + Self.components + "\n" }
+
+    private static let paths = #"""
+        {
+          "openapi": "3.1.0",
+          "info": {
+            "title": "The admin port of a Mailboat worker",
+            "version": "\#(MailboatVersion.current)",
+            "description": "Each worker answers for the partitions that it has. HEAD is answered wherever GET is. deploy/Operations.md says who may ask.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+          },
+          "servers": [{"url": "http://localhost:9464"}],
+          "paths": {
+            "/": {
+              "get": {
+                "summary": "What there is, for people.",
+                "operationId": "index",
+                "responses": {"200": {"description": "A list.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+              }
+            },
+            "/healthz": {
+              "get": {
+                "summary": "Whether a restart would help.",
+                "operationId": "health",
+                "responses": {
+                  "200": {
+                    "description": "The loops turn, and partitions with records get on.",
+                    "content": {"text/plain": {"schema": {"type": "string"}}}
+                  },
+                  "503": {"description": "What hangs.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+                }
+              }
+            },
+            "/readyz": {
+              "get": {
+                "summary": "Whether every partition is restored and nothing is wrong.",
+                "operationId": "readiness",
+                "responses": {
+                  "200": {"description": "Ready.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Readiness"}}}},
+                  "503": {
+                    "description": "Not ready; it says why.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Readiness"}}}
+                  }
+                }
+              }
+            },
+            "/metrics": {
+              "get": {
+                "summary": "For Prometheus, as OpenMetrics when asked for.",
+                "operationId": "metrics",
+                "responses": {"200": {"description": "Metrics.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+              }
+            },
+            "/openapi.json": {
+              "get": {
+                "summary": "This document.",
+                "operationId": "openapi",
+                "responses": {"200": {"description": "OpenAPI 3.1.", "content": {"application/json": {"schema": {"type": "object"}}}}}
+              }
+            },
+            "/status": {
+              "get": {
+                "summary": "How the worker stands, and by which configuration it goes.",
+                "operationId": "status",
+                "security": [{}, {"token": []}],
+                "responses": {
+                  "200": {"description": "The worker.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}}},
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "403": {
+                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  }
+                }
+              }
+            },
+            "/activities/{key}": {
+              "get": {
+                "summary": "What is known of an activity.",
+                "operationId": "activity",
+                "security": [{}, {"token": []}],
+                "parameters": [
+                  {
+                    "name": "key",
+                    "in": "path",
+                    "required": true,
+                    "description": "The activity's id, percent-encoded.",
+                    "schema": {"type": "string"}
+                  },
+                  {
+                    "name": "app",
+                    "in": "query",
+                    "description": "Bundle id. May be left out where only one app has it.",
+                    "schema": {"type": "string"}
+                  }
+                ],
+                "responses": {
+                  "200": {"description": "The activity.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Activity"}}}},
+                  "404": {
+                    "description": "Its partition is another worker's, and which that is; or it knows no such activity.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "403": {
+                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "400": {
+                    "description": "The request asks for nothing that there could be.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "503": {
+                    "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  }
+                }
+              }
+            },
+            "/audiences/{id}": {
+              "get": {
+                "summary": "What is known of an audience: by its owner, and by those of this worker's partitions that have members.",
+                "operationId": "audience",
+                "security": [{}, {"token": []}],
+                "parameters": [
+                  {
+                    "name": "id",
+                    "in": "path",
+                    "required": true,
+                    "description": "The audience's id, percent-encoded.",
+                    "schema": {"type": "string"}
+                  },
+                  {
+                    "name": "app",
+                    "in": "query",
+                    "description": "Bundle id. May be left out where only one app has it.",
+                    "schema": {"type": "string"}
+                  }
+                ],
+                "responses": {
+                  "200": {
+                    "description": "The audience, as far as it is here.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Audience"}}}
+                  },
+                  "404": {
+                    "description": "Neither its owner nor any of its members are here.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "403": {
+                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "400": {
+                    "description": "The request asks for nothing that there could be.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "503": {
+                    "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  }
+                }
+              }
+            },
+            "/channels": {
+              "get": {
+                "summary": "The channels of an app.",
+                "operationId": "listChannels",
+                "security": [{"channelsToken": []}],
+                "parameters": [
+                  {
+                    "name": "app",
+                    "in": "query",
+                    "description": "Bundle id. May be left out where there is only one.",
+                    "schema": {"type": "string"}
+                  },
+                  {"name": "environment", "in": "query", "schema": {"type": "string", "enum": ["production", "development"]}}
+                ],
+                "responses": {
+                  "200": {"description": "Their ids.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channels"}}}},
+                  "400": {
+                    "description": "The request asks for nothing that there could be.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "404": {
+                    "description": "There is no such channel, or channels are switched off here.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "409": {
+                    "description": "APNs does not allow it.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "429": {
+                    "description": "APNs is asked too often.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "502": {
+                    "description": "APNs refuses.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "503": {
+                    "description": "APNs cannot be asked.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "504": {
+                    "description": "Nobody knows: APNs did not answer.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  }
+                }
+              },
+              "post": {
+                "summary": "Makes a channel.",
+                "operationId": "createChannel",
+                "security": [{"channelsToken": []}],
+                "requestBody": {
+                  "required": true,
+                  "content": {
+                    "application/json": {
+                      "schema": {
+                        "type": "object",
+                        "required": ["storage"],
+                        "properties": {
+                          "app": {"type": "string"},
+                          "environment": {"type": "string"},
+                          "storage": {"type": "string", "enum": ["none", "most-recent"]}
+                        }
+                      }
+                    }
+                  }
+                },
+                "responses": {
+                  "201": {"description": "The channel.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channel"}}}},
+                  "400": {
+                    "description": "The request asks for nothing that there could be.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "404": {
+                    "description": "There is no such channel, or channels are switched off here.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "409": {
+                    "description": "APNs does not allow it.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "429": {
+                    "description": "APNs is asked too often.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "502": {
+                    "description": "APNs refuses.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "503": {
+                    "description": "APNs cannot be asked.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "504": {
+                    "description": "Nobody knows: APNs did not answer.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  }
+                }
+              }
+            },
+            "/channels/{id}": {
+              "get": {
+                "summary": "What a channel keeps.",
+                "operationId": "channel",
+                "security": [{"channelsToken": []}],
+                "parameters": [
+                  {
+                    "name": "id",
+                    "in": "path",
+                    "required": true,
+                    "description": "As APNs gave it, percent-encoded.",
+                    "schema": {"type": "string"}
+                  },
+                  {
+                    "name": "app",
+                    "in": "query",
+                    "description": "Bundle id. May be left out where there is only one.",
+                    "schema": {"type": "string"}
+                  },
+                  {"name": "environment", "in": "query", "schema": {"type": "string", "enum": ["production", "development"]}}
+                ],
+                "responses": {
+                  "200": {"description": "The channel.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channel"}}}},
+                  "400": {
+                    "description": "The request asks for nothing that there could be.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "404": {
+                    "description": "There is no such channel, or channels are switched off here.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "409": {
+                    "description": "APNs does not allow it.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "429": {
+                    "description": "APNs is asked too often.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "502": {
+                    "description": "APNs refuses.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "503": {
+                    "description": "APNs cannot be asked.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "504": {
+                    "description": "Nobody knows: APNs did not answer.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  }
+                }
+              },
+              "delete": {
+                "summary": "Deletes a channel for good.",
+                "operationId": "deleteChannel",
+                "security": [{"channelsToken": []}],
+                "parameters": [
+                  {
+                    "name": "id",
+                    "in": "path",
+                    "required": true,
+                    "description": "As APNs gave it, percent-encoded.",
+                    "schema": {"type": "string"}
+                  },
+                  {
+                    "name": "app",
+                    "in": "query",
+                    "description": "Bundle id. May be left out where there is only one.",
+                    "schema": {"type": "string"}
+                  },
+                  {"name": "environment", "in": "query", "schema": {"type": "string", "enum": ["production", "development"]}}
+                ],
+                "responses": {
+                  "200": {"description": "It is gone.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channel"}}}},
+                  "400": {
+                    "description": "The request asks for nothing that there could be.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "404": {
+                    "description": "There is no such channel, or channels are switched off here.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "409": {
+                    "description": "APNs does not allow it.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "429": {
+                    "description": "APNs is asked too often.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "502": {
+                    "description": "APNs refuses.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "503": {
+                    "description": "APNs cannot be asked.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  },
+                  "504": {
+                    "description": "Nobody knows: APNs did not answer.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+                  }
+                }
+              }
+            }
+          },
+        """#
+}

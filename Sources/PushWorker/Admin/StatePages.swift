@@ -1,0 +1,303 @@
+import Foundation
+import Logging
+import NIOPosix
+import PushEngine
+import PushModel
+import Synchronization
+
+/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows. Answers whom
+/// `AdminAccess` allows it to.
+final class StatePages: Sendable {
+    struct Request: Sendable {
+        /// Percent-encoded, without the query.
+        var path: String
+        var query: String
+        /// The value of the `authorization` field.
+        var authorization: String?
+        /// The value of the `host` field.
+        var authority: String?
+    }
+
+    struct Answer: Sendable, Equatable {
+        /// The HTTP status.
+        var status: Int
+        /// JSON, one line.
+        var body: String
+        /// The caller has to say who he is.
+        var asksForToken: Bool { self.status == 401 }
+    }
+
+    /// What the pages look at besides shards.
+    struct Sources: Sendable {
+        var snapshot: @Sendable () -> WorkerSnapshot
+        var lags: @Sendable () -> [WorkerMetrics.Lag]
+        var silencesMillis: @Sendable () -> [Int64]
+        /// Since the worker was started, seconds.
+        var uptimeSeconds: @Sendable () -> Int64
+    }
+
+    /// What is known once the worker has joined.
+    private struct Layout {
+        var partitionCount: Int32
+        var shardCount: Int
+        /// Records lie where their keys say.
+        var isPlacementChecked: Bool
+    }
+
+    let access: AdminAccess
+    let questions = ShardQuestions()
+    private let tokenFile: String?
+    private let sources: Sources
+    private let logger: Logger
+    private let layout = Mutex<Layout?>(nil)
+
+    init(_ admin: WorkerConfiguration.Admin, sources: Sources, logger: Logger) {
+        self.access = AdminAccess(admin)
+        self.tokenFile = admin.tokenFile
+        self.sources = sources
+        self.logger = logger
+    }
+
+    /// The shards can be asked from here on.
+    func use(_ shards: [ShardHandle], partitionCount: Int32, isPlacementChecked: Bool) {
+        self.layout.withLock {
+            $0 = Layout(
+                partitionCount: partitionCount, shardCount: shards.count, isPlacementChecked: isPlacementChecked)
+        }
+        self.questions.use(shards)
+    }
+
+    // MARK: Requests
+
+    func status(_ request: Request) async -> Answer {
+        if let refusal = await self.refusal(request) { return refusal }
+        let report = StatusReport(
+            self.sources.snapshot(), uptimeSeconds: self.sources.uptimeSeconds(),
+            partitionCount: self.layout.withLock { $0?.partitionCount }, lags: self.sources.lags(),
+            silencesMillis: self.sources.silencesMillis())
+        return Answer(status: 200, body: Self.json(report))
+    }
+
+    func activity(_ request: Request) async -> Answer {
+        if let refusal = await self.refusal(request) { return refusal }
+        do throws(Fault) {
+            let asked = try self.asked(request, "/activities/")
+            let found = try await self.ask(asked, everywhere: false) { engine, app, now in
+                engine.activityReport(app: app, id: asked.id.span, now: now).map { [$0] } ?? []
+            }
+            let reports = found.flatMap { $0 }
+            guard let report = reports.first else { throw self.missing("activity", asked) }
+            guard reports.count == 1 else { throw Self.ambiguous(reports.map(\.app)) }
+            return Answer(status: 200, body: Self.json(report))
+        } catch { return Self.answer(error) }
+    }
+
+    func audience(_ request: Request) async -> Answer {
+        if let refusal = await self.refusal(request) { return refusal }
+        do throws(Fault) {
+            let asked = try self.asked(request, "/audiences/")
+            let found = try await self.ask(asked, everywhere: true) { engine, app, now in
+                let owner = engine.audienceReport(app: app, id: asked.id.span, now: now)
+                let here = engine.crowdStatuses(app: app, id: asked.id.span)
+                return owner == nil && here.isEmpty ? [] : [AudiencePart(owner: owner, here: here)]
+            }
+            let parts = found.flatMap { $0 }
+            let apps = Set(parts.flatMap { [$0.owner?.app].compactMap { $0 } + $0.here.map(\.app) }).sorted()
+            guard let app = apps.first else { throw self.missing("audience", asked) }
+            guard apps.count == 1 else { throw Self.ambiguous(apps) }
+            let page = AudiencePage(
+                audience: asked.text, app: app, ownerPartition: asked.partition,
+                owner: parts.compactMap(\.owner).first,
+                partitions: parts.flatMap(\.here).sorted { $0.partition < $1.partition })
+            return Answer(status: 200, body: Self.json(page))
+        } catch { return Self.answer(error) }
+    }
+
+    /// What one shard knows of an audience.
+    private struct AudiencePart: Sendable {
+        var owner: AudienceReport?
+        var here: [CrowdStatus]
+    }
+
+    /// What the partitions of this worker know of an audience.
+    private struct AudiencePage: Encodable {
+        var audience: String
+        var app: String
+        /// Where the owner is.
+        var ownerPartition: Int32
+        /// `nil`: another worker has it.
+        var owner: AudienceReport?
+        /// Of this worker's partitions, those with members.
+        var partitions: [CrowdStatus]
+    }
+
+    // MARK: Who may ask
+
+    /// `nil`: he may.
+    private func refusal(_ request: Request) async -> Answer? {
+        switch self.access {
+        case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
+        case .local:
+            guard AdminAccess.isLocal(authority: request.authority) else {
+                return Self.answer(
+                    Fault(403, "forbidden", "host: expected localhost or its address, as admin.token-file is not set"))
+            }
+            return nil
+        case .token:
+            guard await self.admits(request.authorization) else {
+                return Self.answer(
+                    Fault(401, "unauthorized", "send 'authorization: Bearer' and the token of admin.token-file"))
+            }
+            return nil
+        }
+    }
+
+    private func admits(_ authorization: String?) async -> Bool {
+        guard let path = self.tokenFile else { return false }
+        do {
+            let token = try await NIOThreadPool.singleton.runIfActive { try BearerToken.read(path: path) }
+            return token.admits(authorization)
+        } catch {
+            self.logger.error("admin.token-file cannot be used", metadata: ["cause": "\(error)"])
+            return false
+        }
+    }
+
+    // MARK: What is asked
+
+    private struct Asked: Sendable {
+        var text: String
+        var id: [UInt8]
+        var app: String?
+        /// Where its key belongs.
+        var partition: Int32
+        var layout: Layout
+    }
+
+    private func asked(_ request: Request, _ prefix: String) throws(Fault) -> Asked {
+        guard let text = String(request.path.dropFirst(prefix.count)).removingPercentEncoding,
+            (1...EventRules.keyByteCountMax).contains(text.utf8.count)
+        else {
+            throw Fault(
+                400, "request-invalid",
+                "the key: expected 1 to \(EventRules.keyByteCountMax) bytes of UTF-8, percent-encoded")
+        }
+        guard let layout = self.layout.withLock({ $0 }) else { throw Self.notRunning }
+        let id = Array(text.utf8)
+        return Asked(
+            text: text, id: id, app: try Self.app(request.query),
+            partition: Murmur2.partition(key: id.span, count: layout.partitionCount), layout: layout)
+    }
+
+    private static func app(_ query: String) throws(Fault) -> String? {
+        guard !query.isEmpty else { return nil }
+        let parts = query.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0] == "app", let app = String(parts[1]).removingPercentEncoding else {
+            throw Fault(400, "request-invalid", "the query: expected app=…, or nothing")
+        }
+        return app
+    }
+
+    /// - Parameter everywhere: not only the shard that its key belongs to.
+    private func ask<Found: Sendable>(
+        _ asked: Asked, everywhere: Bool,
+        _ look: @escaping @Sendable (borrowing ShardEngine, UInt16, EngineTime) -> [Found]
+    ) async throws(Fault) -> [[Found]] {
+        let isOne = !everywhere && asked.layout.isPlacementChecked
+        let shard = AssignmentPlan.shard(of: asked.partition, shardCount: asked.layout.shardCount)
+        let name = asked.app
+        let answers: [[Found]?]
+        do throws(ShardQuestions.Fault) {
+            answers = try await self.questions.ask(shard: isOne ? shard : nil) { runner in
+                runner.look { engine, now in
+                    let apps = engine.configuration.apps
+                    guard name == nil || apps.contains(where: { $0.bundleID == name }) else { return [Found]?.none }
+                    return apps.indices.filter { name == nil || apps[$0].bundleID == name }.flatMap {
+                        look(engine, UInt16($0), now)
+                    }
+                }
+            }
+        } catch {
+            throw switch error {
+            case .notRunning: Self.notRunning
+            case .busy: Fault(503, "busy", "\(ShardQuestions.underWayMax) questions are under way: ask again")
+            case .timedOut: Fault(503, "timed-out", "the worker's loop has not answered: ask again")
+            }
+        }
+        let known = answers.compactMap { $0 }
+        guard !known.isEmpty else {
+            throw Fault(404, "app-unknown", "app is \(asked.app ?? ""): expected one that is configured here")
+        }
+        return known
+    }
+
+    private static let notRunning = Fault(503, "not-running", "the worker starts or stops: ask again")
+
+    /// Not here at all, or somewhere else.
+    private func missing(_ what: String, _ asked: Asked) -> Fault {
+        let partition = asked.partition
+        let phase = self.sources.snapshot().partitions.first { $0.number == partition }?.phase
+        return switch phase {
+        case nil:
+            Fault(
+                404, "elsewhere", "this worker does not have partition \(partition): ask the one that does",
+                partition: partition)
+        case .claiming, .restoring:
+            Fault(503, "restoring", "partition \(partition) is being restored: ask again", partition: partition)
+        case .running, .releasing, .halted:
+            Fault(
+                404, "\(what)-unknown", "partition \(partition) of this worker knows no such \(what)",
+                partition: partition)
+        }
+    }
+
+    private static func ambiguous(_ apps: [String]) -> Fault {
+        Fault(400, "request-invalid", "the query: expected app=, one of \(apps.joined(separator: ", "))")
+    }
+
+    // MARK: Answers
+
+    private struct Fault: Error, Encodable {
+        var status: Int
+        var kind: String
+        var remedy: String
+        var partition: Int32?
+
+        init(_ status: Int, _ kind: String, _ remedy: String, partition: Int32? = nil) {
+            (self.status, self.kind, self.remedy, self.partition) = (status, kind, remedy, partition)
+        }
+
+        private enum CodingKeys: String, CodingKey { case kind, remedy, partition }
+    }
+
+    private static func answer(_ fault: Fault) -> Answer {
+        Answer(status: fault.status, body: Self.json(["error": fault]))
+    }
+
+    /// Names are written as in events and outcomes: `last-stamp-seconds`.
+    private static func json(_ value: some Encodable) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.keyEncodingStrategy = .custom { path in KebabKey(path[path.count - 1].stringValue) }
+        // Texts and numbers can always be encoded; an empty object would still be JSON.
+        return ((try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
+    }
+}
+
+/// `lastStampSeconds` as `last-stamp-seconds`; flags without their `is` and `has`.
+private struct KebabKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) {
+        var text = ""
+        for character in name {
+            if character.isUppercase { text += "-" }
+            text += character.lowercased()
+        }
+        for prefix in ["is-", "has-"] where text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
+        self.stringValue = text
+    }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { nil }
+}

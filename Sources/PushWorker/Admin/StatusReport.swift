@@ -1,0 +1,109 @@
+import PushEngine
+import PushTransport
+
+/// What `/status` says, as JSON. Pure.
+struct StatusReport: Encodable, Equatable {
+    struct Configuration: Encodable, Equatable {
+        var hash: String
+        /// The last configuration given was taken.
+        var isLastTaken: Bool
+        var takenAtSeconds: Int64
+        var awaitingRestart: [String]
+    }
+    struct Shard: Encodable, Equatable {
+        var number: Int
+        var partitions: Int
+        /// Since its loop last turned, as far as is known.
+        var silenceMillis: Int64
+    }
+    struct Partition: Encodable, Equatable {
+        var number: Int32
+        var shard: Int
+        var phase: String
+        var restoredRecords: Int64
+        /// At most; compaction may have left fewer.
+        var restoreRecordsMax: Int64
+        /// Of all input topics and the routed one; `nil`: not known yet.
+        var lagRecords: Int64?
+        /// Why it is halted; `nil`: it is not.
+        var reason: String?
+    }
+    struct Route: Encodable, Equatable {
+        var name: String
+        var shard: Int
+        /// `host:port`.
+        var peer: String
+        var connectionsOpen: Int
+        var connectionsConnecting: Int
+        var connectionsDraining: Int
+        var inFlight: Int
+        /// What is wrong with it; `nil`: nothing that is known.
+        var trouble: String?
+    }
+    struct Work: Encodable, Equatable {
+        var activities: Int
+        var eventsPending: UInt64
+        var inFlight: Int
+        var members: Int
+        var membersWaiting: Int
+        /// How long what members are owed will take, at the pace of late.
+        var fanoutDrainSeconds: Double
+    }
+
+    var version = MailboatVersion.current
+    var uptimeSeconds: Int64
+    var isReady: Bool
+    var isDraining: Bool
+    var errors: [String]
+    var degraded: [String]
+    var configuration: Configuration
+    var partitionCount: Int32?
+    var work: Work
+    var shards: [Shard]
+    var partitions: [Partition]
+    var routes: [Route]
+
+    /// - Parameters:
+    ///   - partitionCount: of each co-partitioned topic; `nil`: not known yet.
+    ///   - lags: of each topic and partition.
+    init(
+        _ snapshot: WorkerSnapshot, uptimeSeconds: Int64, partitionCount: Int32?, lags: [WorkerMetrics.Lag],
+        silencesMillis: [Int64]
+    ) {
+        let readiness = Readiness(snapshot)
+        self.uptimeSeconds = uptimeSeconds
+        self.isReady = readiness.ready
+        self.isDraining = readiness.draining
+        self.errors = readiness.errors
+        self.degraded = readiness.degraded
+        let standing = snapshot.configuration
+        self.configuration = Configuration(
+            hash: standing.hash, isLastTaken: standing.isLastTaken, takenAtSeconds: standing.takenAtSeconds,
+            awaitingRestart: standing.awaitingRestart)
+        self.partitionCount = partitionCount
+        self.work = Work(
+            activities: snapshot.engine.activities, eventsPending: snapshot.engine.pending,
+            inFlight: snapshot.engine.inFlight, members: snapshot.engine.membersHeld,
+            membersWaiting: snapshot.engine.membersDue, fanoutDrainSeconds: snapshot.fanoutDrainSeconds)
+        self.shards = silencesMillis.enumerated().map { number, silence in
+            Shard(
+                number: number, partitions: snapshot.partitions.count { $0.shard == number }, silenceMillis: silence)
+        }
+        self.partitions = snapshot.partitions.map { partition in
+            let own = lags.filter { $0.partition == partition.number }
+            return Partition(
+                number: partition.number, shard: partition.shard, phase: partition.phase.rawValue,
+                restoredRecords: partition.restoredRecords, restoreRecordsMax: partition.restoreRecordsMax,
+                lagRecords: own.isEmpty ? nil : own.reduce(0) { $0 + $1.records },
+                reason: partition.reason.isEmpty ? nil : partition.reason)
+        }
+        self.routes = snapshot.routes.map { route in
+            Route(
+                name: route.name, shard: route.shard, peer: "\(route.standing.host):\(route.standing.port)",
+                connectionsOpen: route.counters.connectionsOpen,
+                connectionsConnecting: route.counters.connectionsConnecting,
+                connectionsDraining: route.counters.connectionsDraining, inFlight: route.counters.streamsInFlight,
+                trouble: route.standing.trouble.map { "\($0)" })
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Logging
+import Testing
+
+@testable import PushWorker
+
+struct AdminAccessTests {
+    private static func access(_ host: String, token: Bool = false, tls: Bool = false) -> AdminAccess {
+        var admin = WorkerConfiguration.Admin()
+        admin.host = host
+        admin.tokenFile = token ? "/token" : nil
+        admin.tlsCertificateFile = tls ? "/certificate" : nil
+        admin.tlsKeyFile = tls ? "/key" : nil
+        return AdminAccess(admin)
+    }
+
+    @Test(arguments: ["127.0.0.1", "127.1.2.3", "localhost", "LOCALHOST", "::1"])
+    func thisMachineMayAskUnlessThereIsAToken(host: String) {
+        #expect(Self.access(host) == .local)
+        #expect(Self.access(host, tls: true) == .local)
+        #expect(Self.access(host, token: true) == .token)
+    }
+
+    @Test(arguments: ["0.0.0.0", "::", "10.0.0.7", "mailboat-0", "127.0.0.1.example.com", "127.0.0", "127.0.0.999"])
+    func othersNeedATokenAndTLS(host: String) throws {
+        for (token, tls, names) in [
+            (false, false, "admin.token-file"), (false, true, "admin.token-file"), (true, false, "admin.tls."),
+        ] {
+            guard case .nobody(let reason) = Self.access(host, token: token, tls: tls) else {
+                Issue.record("\(host) is open")
+                continue
+            }
+            #expect(reason.contains(host) && reason.contains(names))
+        }
+        #expect(Self.access(host, token: true, tls: true) == .token)
+    }
+
+    /// A page in a browser here may have been led to this port under a name of its own.
+    @Test func aRequestNamesThisMachine() {
+        for authority in ["localhost", "localhost:9464", "127.0.0.1:9464", "[::1]:9464", "[::1]"] {
+            #expect(AdminAccess.isLocal(authority: authority), "\(authority)")
+        }
+        for authority in [nil, "", "evil.example", "localhost.evil.example:9464", "127.0.0.1.evil.example", "10.0.0.7"]
+        {
+            #expect(!AdminAccess.isLocal(authority: authority), "\(authority ?? "none")")
+        }
+    }
+
+    @Test func aCertificateHasAKey() throws {
+        var configuration = try Loading.load("admin.tls.certificate-file: /certificate\nadmin.tls.key-file: /key")
+        #expect(configuration.admin.tls != nil)
+        configuration.admin.tlsKeyFile = nil
+        #expect(configuration.faults.map(\.setting) == ["admin.tls.key-file"])
+        configuration.admin.tlsKeyFile = "/nowhere/key"
+        configuration.admin.tlsCertificateFile = "/nowhere/certificate"
+        configuration.admin.tokenFile = "/nowhere/token"
+        let faults = configuration.fileFaults().map(\.setting)
+        #expect(faults.contains("admin.tls.certificate-file") && faults.contains("admin.token-file"))
+    }
+}
+
+struct OpenAPIDocumentTests {
+    private static func document() throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(OpenAPIDocument.text.utf8)) as? [String: Any])
+    }
+
+    /// Whatever the port answers is in the document, and nothing else.
+    @Test func everyRouteIsInIt() throws {
+        let sources = StatePages.Sources(
+            snapshot: { WorkerSnapshot() }, lags: { [] }, silencesMillis: { [] }, uptimeSeconds: { 0 })
+        let pages = AdminServer.Pages(
+            unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in "" },
+            state: StatePages(WorkerConfiguration.Admin(), sources: sources, logger: Logger(label: "test")))
+        let served = AdminServer.routeNames(pages)
+        let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])
+        var told: Set<String> = []
+        for (path, operations) in paths {
+            // One part of a path, whatever it is.
+            let pattern = path.replacing(/\{[a-z]+\}/, with: "**")
+            for method in operations.keys { told.insert("\(method.uppercased()) \(pattern)") }
+        }
+        // The router has the same handler for what makes a channel and for what is about one.
+        let both = ["POST /channels/**", "DELETE /channels"]
+        #expect(Set(served).subtracting(both) == told)
+    }
+
+    @Test func itLiesInTheDirectoryOfSchemas() throws {
+        let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
+            "../../../deploy/schemas/admin.openapi.json"
+        ).path
+        let file = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(file == OpenAPIDocument.text, "renew it by 'mailboat run --print-openapi'")
+        let info = try #require(try Self.document()["info"] as? [String: Any])
+        #expect(info["version"] as? String == MailboatVersion.current)
+    }
+}

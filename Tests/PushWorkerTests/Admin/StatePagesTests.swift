@@ -1,0 +1,208 @@
+import Dispatch
+import Foundation
+import KafkaLog
+import PushEngine
+import PushModel
+import Testing
+
+@testable import PushWorker
+
+/// What a running worker knows, asked over real sockets.
+@Suite(.serialized, .timeLimit(.minutes(5)))
+struct StatePagesTests {
+    private static func object(_ body: String) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(body.utf8)) as? [String: Any], "\(body)")
+    }
+
+    private static func get(_ path: String, _ worker: WorkerService) async throws -> (status: Int, body: [String: Any])
+    {
+        let answer = try await AdminPort.get(path, port: try #require(worker.adminPort))
+        return (answer.status, try Self.object(answer.body))
+    }
+
+    private static func kind(_ body: [String: Any]) -> String {
+        (body["error"] as? [String: Any])?["kind"] as? String ?? "none"
+    }
+
+    @Test func anActivityIsShownAsItStands() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            configuration.apps[0].engine.budgetPerHour = 3
+            configuration.apps[0].engine.budgetReserve = 0
+            let worker = try await house.readyWorker(configuration)
+            let token = String(repeating: "ab", count: 32)
+            try house.register("order/7 ü", token: token)
+            try house.update("order/7 ü", 1)
+            try house.update("homeless", 1)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.engine.consumed == 3 }
+
+            let shown = try await Self.get("/activities/order%2F7%20%C3%BC", worker)
+            #expect(shown.status == 200)
+            #expect(shown.body["life"] as? String == "alive")
+            #expect(shown.body["token"] as? String == "usable")
+            #expect(shown.body["ended"] as? Bool == false)
+            #expect(shown.body["last-stamp-seconds"] is Int)
+            let budget = try #require(shown.body["budget"] as? [String: Any])
+            #expect(budget["per-hour"] as? Int == 3 && budget["out"] as? Int == 1 && budget["left"] as? Int == 2)
+            #expect(!"\(shown.body)".contains(token))
+
+            let homeless = try await Self.get("/activities/homeless?app=\(WorkerHouse.app)", worker)
+            #expect(homeless.body["token"] as? String == "none")
+            #expect((homeless.body["pending"] as? [String: Any])?["event"] as? String == "update")
+            #expect(homeless.body["events-pending"] as? Int == 1)
+
+            try house.publish("order/7 ü", #"{"event":"end"}"#)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 2 }
+            let ended = try await Self.get("/activities/order%2F7%20%C3%BC", worker)
+            #expect(ended.body["ended"] as? Bool == true)
+
+            #expect(Self.kind(try await Self.get("/activities/nobody", worker).body) == "activity-unknown")
+            #expect(Self.kind(try await Self.get("/activities/a?app=com.example.none", worker).body) == "app-unknown")
+            #expect(try await Self.get("/activities/a?what=1", worker).status == 400)
+            #expect(try await Self.get("/activities/%FF", worker).status == 400)
+            await worker.stop()
+        }
+    }
+
+    /// The owner's side and the members', in whichever shards they lie.
+    @Test func anAudienceIsShownAsFarAsItIsHere() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            for number in 0..<20 {
+                let token = String(repeating: String(format: "%02x", number + 16), count: 32)
+                try house.publish(token, #"{"event":"register","audience":"cup"}"#)
+            }
+            try house.publish(
+                "cup", #"{"event":"update","to":{"audience":"cup"},"priority":10,"content-state":{"goals":1}}"#)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.members.accepted == 20 }
+            let shown = try await Self.get("/audiences/cup", worker)
+            #expect(shown.status == 200)
+            let owner = try #require(shown.body["owner"] as? [String: Any])
+            let partition = Int(Murmur2.partition(key: Array("cup".utf8).span, count: 4))
+            #expect(owner["partition"] as? Int == partition && shown.body["owner-partition"] as? Int == partition)
+            let versions = try #require(owner["versions"] as? [[String: Any]])
+            #expect(versions.last?["priority"] as? String == "high")
+            #expect((owner["budget"] as? [String: Any])?["per-hour"] as? Int == 15)
+            let partitions = try #require(shown.body["partitions"] as? [[String: Any]])
+            #expect(partitions.reduce(0) { $0 + ($1["members"] as? Int ?? 0) } == 20)
+            #expect(partitions.allSatisfy { ($0["rings"] as? [[String: Any]])?.first?["progress"] as? Double == 1 })
+            #expect(
+                Set(owner["asked-partitions"] as? [Int] ?? []) == Set(partitions.compactMap { $0["partition"] as? Int })
+            )
+            #expect(Self.kind(try await Self.get("/audiences/nobody", worker).body) == "audience-unknown")
+            await worker.stop()
+        }
+    }
+
+    @Test func theWorkerShowsHowItStands() async throws {
+        try await WorkerHouse.with { house in
+            let configuration = house.configuration()
+            let worker = try await house.readyWorker(configuration)
+            let shown = try await Self.get("/status", worker)
+            #expect(shown.status == 200)
+            #expect(shown.body["version"] as? String == MailboatVersion.current)
+            #expect(shown.body["ready"] as? Bool == true)
+            #expect((shown.body["configuration"] as? [String: Any])?["hash"] as? String == configuration.hash)
+            #expect((shown.body["shards"] as? [[String: Any]])?.count == 2)
+            let partitions = try #require(shown.body["partitions"] as? [[String: Any]])
+            #expect(partitions.compactMap { $0["number"] as? Int } == [0, 1, 2, 3])
+            #expect(partitions.allSatisfy { $0["phase"] as? String == "running" })
+            #expect((shown.body["routes"] as? [[String: Any]])?.isEmpty == false)
+            await worker.stop()
+        }
+    }
+
+    /// Two workers share the partitions: one of them has the activity, the other says where it is.
+    @Test func aKeyOfAnotherWorkerIsNotFoundHere() async throws {
+        try await WorkerHouse.with { house in
+            let one = try await house.readyWorker()
+            let other = try house.worker()
+            try await other.start()
+            try await WorkerHouse.wait(for: other) { $0.isReady && $0.runningPartitionCount == 2 }
+            try await WorkerHouse.wait(for: one) { $0.isReady && $0.runningPartitionCount == 2 }
+            let partition = Int(Murmur2.partition(key: Array("homeless".utf8).span, count: 4))
+            try house.update("homeless", 1)
+            try await house.flush()
+            let isOnes = one.snapshot().partitions.contains { Int($0.number) == partition }
+            let (here, elsewhere) = isOnes ? (one, other) : (other, one)
+            try await WorkerHouse.wait(for: here) { $0.engine.activities == 1 }
+            #expect(try await Self.get("/activities/homeless", here).status == 200)
+            let answer = try await Self.get("/activities/homeless", elsewhere)
+            #expect(answer.status == 404 && Self.kind(answer.body) == "elsewhere")
+            #expect((answer.body["error"] as? [String: Any])?["partition"] as? Int == partition)
+            await other.stop()
+            await one.stop()
+        }
+    }
+
+    @Test func aTokenIsAskedFor() async throws {
+        try await WorkerHouse.with { house in
+            let secret = "0123456789abcdef0123456789abcdef"
+            let path = house.directory + "/token"
+            try Data("\(secret)\n".utf8).write(to: URL(fileURLWithPath: path))
+            var configuration = house.configuration()
+            configuration.admin.tokenFile = path
+            let worker = try await house.readyWorker(configuration)
+            let port = try #require(worker.adminPort)
+            let statuses = await NamedThread.run("test-http") { () -> [String: Int] in
+                var statuses: [String: Int] = [:]
+                for route in ["/status", "/activities/a", "/audiences/a"] {
+                    for (name, token) in [("none", nil), ("wrong", secret + "0"), ("right", secret)] {
+                        let answer = try? ChannelPagesTests.exchange(port, "GET", route, token: token)
+                        statuses["\(route) \(name)"] = answer?.status
+                    }
+                }
+                for route in ["/healthz", "/readyz", "/metrics", "/openapi.json"] {
+                    statuses[route] = (try? ChannelPagesTests.exchange(port, "GET", route))?.status
+                }
+                return statuses
+            }
+            for route in ["/status", "/activities/a", "/audiences/a"] {
+                #expect(statuses["\(route) none"] == 401)
+                #expect(statuses["\(route) wrong"] == 401)
+                #expect(statuses["\(route) right"] == (route == "/status" ? 200 : 404))
+            }
+            for route in ["/healthz", "/readyz", "/metrics", "/openapi.json"] { #expect(statuses[route] == 200) }
+            await worker.stop()
+        }
+    }
+
+    /// A loop that hangs is not asked again and again.
+    @Test func questionsAreFewAndEndInTime() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            let questions = try #require(worker.statePages).questions
+            let gate = DispatchSemaphore(value: 0)
+            // Each takes a place until its shard turns again.
+            let hanging = (0..<ShardQuestions.underWayMax).map { _ in
+                Task { () -> Result<[Int], ShardQuestions.Fault> in
+                    do throws(ShardQuestions.Fault) {
+                        return .success(
+                            try await questions.ask(shard: 0) { _ in
+                                gate.wait()
+                                gate.signal()
+                                return 7
+                            })
+                    } catch { return .failure(error) }
+                }
+            }
+            for task in hanging { #expect(await task.value == .failure(.timedOut)) }
+            await #expect(throws: ShardQuestions.Fault.busy) { _ = try await questions.ask(shard: 1) { _ in 7 } }
+            let answer = try await Self.get("/activities/a", worker)
+            #expect(answer.status == 503 && Self.kind(answer.body) == "busy")
+            gate.signal()
+            // Places come back one by one.
+            var answers: [Int] = []
+            while answers.isEmpty {
+                answers = (try? await questions.ask { _ in 7 }) ?? []
+                await Task.yield()
+            }
+            #expect(answers == [7, 7])
+            await worker.stop()
+            await #expect(throws: ShardQuestions.Fault.notRunning) { _ = try await questions.ask { _ in 7 } }
+        }
+    }
+}
