@@ -41,6 +41,8 @@ package struct SimulationPlan {
     /// How often something happens after an event, and what may.
     var disturbancePercent: Int
     var disturbances: [Disturbance]
+    /// How often a worker is told of other settings after an event.
+    var reconfigurationPercent = 0
     /// How often a moment that is worst for a fault gets one, and which moments are looked for.
     var strikePercent: Int
     var strikes: [Strike]

@@ -124,7 +124,7 @@ extension SimulationWorld {
         }
     }
 
-    private func loopConfiguration() -> ShardLoopConfiguration {
+    func loopConfiguration() -> ShardLoopConfiguration {
         var engine = EngineConfiguration(
             settings: EngineSettings(), apps: self.plan.apps, inputTopics: Self.topics, routedTopicIndex: 1,
             partitionCount: self.plan.partitions)

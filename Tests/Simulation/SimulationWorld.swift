@@ -71,6 +71,7 @@ package final class SimulationWorld {
     var straightEvents: [SourcePosition: StraightEvent] = [:]
     var straightOrder: [SourcePosition] = []
     var straightRandom: SplitMix64
+    var reconfigurationRandom: SplitMix64
     var keptSleepers: [String: KeptSleeper] = [:]
     /// How many channels the list has that a worker has heard since its last creation.
     var listedCounts: [ListReader: Int] = [:]
@@ -196,6 +197,8 @@ package final class SimulationWorld {
         plan.drawKept(worldsPercent: keptPercent, random: &self.keptRandom)
         self.straightRandom = SplitMix64(seed: seed ^ 0x57A1_6470_57A1_6470)
         plan.drawStraight(random: &self.straightRandom)
+        self.reconfigurationRandom = SplitMix64(seed: seed ^ 0x5E77_1265_5E77_1265)
+        plan.drawReconfigurations(random: &self.reconfigurationRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -276,6 +279,7 @@ package final class SimulationWorld {
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
             self.runUntil(until)
             self.disturb()
+            self.perhapsReconfigure()
         }
         self.faultsAreOn = false
         self.releaseVoids { _ in true }

@@ -1,0 +1,46 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// Settings that change while workers run, each worker's for itself: what has to hold, holds whatever they are.
+extension SimulationWorld {
+    /// Perhaps a worker that runs is told of another configuration.
+    func perhapsReconfigure() {
+        guard self.plan.reconfigurationPercent > 0,
+            Int.random(in: 0..<100, using: &self.reconfigurationRandom) < self.plan.reconfigurationPercent
+        else { return }
+        let running = self.workers.filter { $0.runs }
+        guard let worker = running.randomElement(using: &self.reconfigurationRandom) else { return }
+        var configuration = self.loopConfiguration()
+        for app in configuration.engine.apps.indices {
+            configuration.engine.apps[app].lowPriorityWindowMillis = Int64.random(
+                in: 0...10_000, using: &self.reconfigurationRandom)
+        }
+        // Never more than the judge allows.
+        let most = configuration.engine.settings.unacknowledgedMax
+        configuration.engine.settings.unacknowledgedMax = Int.random(
+            in: min(4, most)...most, using: &self.reconfigurationRandom)
+        configuration.engine.settings.retryBackoffMinMillis = Int64.random(
+            in: 100...2_000, using: &self.reconfigurationRandom)
+        configuration.settings.commitIntervalMillis = Int64.random(
+            in: 50...2_000, using: &self.reconfigurationRandom)
+        configuration.settings.recordHoldMillis = Int64.random(in: 1...1_000, using: &self.reconfigurationRandom)
+        self.tell("worker \(worker.number) gets another configuration")
+        do throws(ReconfigurationRefusal) {
+            try worker.loop.reconfigure(configuration, now: self.now(of: worker))
+        } catch {
+            self.fail("worker \(worker.number) does not take a configuration: \(error)")
+        }
+    }
+}
+
+extension SimulationPlan {
+    /// One world in so many has settings that change.
+    private static let worldsPerChangingWorld = 5
+
+    /// Of a generator of its own: what else a seed means stays.
+    mutating func drawReconfigurations(random: inout SplitMix64) {
+        guard Int.random(in: 0..<Self.worldsPerChangingWorld, using: &random) == 0 else { return }
+        self.reconfigurationPercent = [5, 30].randomElement(using: &random)!
+    }
+}
