@@ -231,6 +231,13 @@ def drills(house):
         house.publish(['drill|{"event": "update", "to": {"audience": "drill"}, "content-state": {"n": 1}}'])
     yield ["MailboatBreakerOpen", "MailboatWorkerDegraded", "MailboatFanoutBehind"], members, house.no_faults
 
+    def reload(change):
+        settings = house.scratch / "worker.yaml"
+        settings.write_text(change(settings.read_text()))
+        house.running["worker"].send_signal(signal.SIGHUP)
+    yield ["MailboatReloadFailed"], lambda: reload(lambda text: text + "budget.per-hour: many\n"), \
+        lambda: reload(lambda text: text.removesuffix("budget.per-hour: many\n"))
+
     def unreachable():
         house.fault(kind="refuse", on=True)
         house.fault(kind="now", action="cut")
