@@ -49,6 +49,28 @@ import Testing
         #expect(pool.nextDeadlineMillis == nil)
     }
 
+    /// How many are kept warm changes at once; times of a connection hold for those that begin.
+    @Test func anotherConfigurationIsFollowed() {
+        var pool = Self.open()
+        pool.start(now: at(10))
+        _ = pool.drainActions()
+        var other = Self.configuration(connectionsMax: 9)
+        other.connectionsWarm = 2
+        other.idleCloseMillis = 3_000
+        pool.follow(other)
+        #expect(pool.configuration.connectionsMax == 2, "it has room for no more")
+        pool.advance(now: at(20), micros: 20_000)
+        expectEqual(pool.drainActions(), [.connect(connection: 1)])
+        pool.ready(1, now: at(30))
+        other.connectionsWarm = 0
+        pool.follow(other)
+        pool.advance(now: at(4_000), micros: 4_000_000)
+        let closed = pool.drainActions().compactMap { action -> Int? in
+            if case .close(let connection, _) = action { connection } else { nil }
+        }
+        #expect(closed == [1])
+    }
+
     /// A connection that is retired while pushes wait makes the next one due at a time a timer can be set for.
     @Test func whatIsDueIsATime() {
         var pool = Self.open()

@@ -15,6 +15,22 @@ struct ProviderKeyChoiceTests {
         #expect(choice.current == 3 && choice.keys == [3, 1, 2] && choice.isOnTrial)
     }
 
+    @Test func theOneThatIsWantedIsUsed() {
+        var choice = ProviderKeyChoice([1, 2])
+        expectEqual(choice.accepted(1), true)
+        expectEqual(choice.wanted(2), true)
+        #expect(choice.current == 2 && choice.keys == [2, 1] && choice.isOnTrial)
+        expectEqual(choice.currentRefused(nowMillis: 0), true)
+        #expect(choice.current == 1)
+        // Its owner insists: it is tried once more.
+        expectEqual(choice.wanted(2), true)
+        #expect(choice.current == 2 && choice.standing(2) == .untried)
+        expectEqual(choice.wanted(1), true)
+        #expect(choice.current == 1 && choice.standing(1) == .accepted)
+        expectEqual(choice.wanted(3), false)
+        #expect(choice.current == 1)
+    }
+
     @Test func aLoneKeyIsOnNoTrialAndStays() {
         var choice = ProviderKeyChoice([1])
         #expect(!choice.isOnTrial)

@@ -50,6 +50,9 @@ package final class ChildProcess: Sendable {
     /// Asks it to stop in good order.
     package func terminate() { self.signal(SIGTERM) }
 
+    /// Tells it that its settings may be others.
+    package func hangUp() { self.signal(SIGHUP) }
+
     /// Nothing in it runs until `resume`.
     package func pause() { self.signal(SIGSTOP) }
 

@@ -22,6 +22,9 @@ final class WorkerProcess: Sendable {
     /// Asks it to stop in good order.
     func terminate() { self.process.terminate() }
 
+    /// Has it read its settings again.
+    func hangUp() { self.process.hangUp() }
+
     /// Waits for its end.
     /// - Returns: the exit status; negative: the signal that ended it.
     func exited() async throws -> Int32 {

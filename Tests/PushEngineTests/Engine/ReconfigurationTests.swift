@@ -79,19 +79,17 @@ import Testing
     @Test func otherOutcomesArePublished() throws {
         let h = EngineHarness()
         h.register()
-        let first = h.update(1, at: 100)
+        let first = h.update(1, at: 10)
         try h.reconfigure { $0.settings.outcomePublication = .failures }
-        h.update(2, at: 200)
+        h.update(2, at: 20)
         h.advance(2_000)
         h.deliver()
         #expect(h.outcomes(of: first).isEmpty)
         #expect(h.isCommitted())
         try h.reconfigure { $0.settings.outcomePublication = .all }
         h.advance(2_000)
-        let third = h.update(3, at: 300)
-        h.update(4, at: 400)
-        h.advance(2_000)
-        h.deliver()
+        let third = h.update(3, at: 30)
+        h.update(4, at: 40)
         #expect(h.outcomes(of: third) == ["superseded"])
     }
 

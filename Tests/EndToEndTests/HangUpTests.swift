@@ -1,0 +1,72 @@
+import APNSSimulator
+import ChildProcesses
+import Foundation
+import Testing
+
+/// SIGHUP to a real worker.
+@Suite(.timeLimit(.minutes(10)))
+struct HangUpTests {
+    private static func page(_ worker: WorkerProcess) async throws -> String {
+        try await LocalHTTP.get("/metrics", port: worker.adminPort)?.body ?? ""
+    }
+
+    private static func log(_ worker: WorkerProcess) throws -> String {
+        try String(contentsOfFile: worker.logPath, encoding: .utf8)
+    }
+
+    @Test func settingsAreReadAgain() async throws {
+        try await TestHouse.with { house in
+            let worker = try await house.startWorker(settings: "budget.per-hour: 3\nbudget.policy: defer")
+            try await worker.ready()
+            let publisher = try TestPublisher(house.kafka)
+            try publisher.register("order-1", token: Tokens.make(1))
+            try await publisher.flush()
+            // The budget is one, as two are kept for alerts and ends.
+            for step in 0..<3 {
+                try publisher.update("order-1", "step \(step)", priority: 10)
+                try await publisher.flush()
+            }
+            try await until("one was sent, and the rest waits") {
+                try await Self.page(worker).contains("\nmailboat_events_pending 1\n")
+            }
+            let before = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
+
+            try before.replacing("per-hour: 3", with: "per-hour: three").write(
+                toFile: worker.configurationPath, atomically: true, encoding: .utf8)
+            worker.hangUp()
+            try await until("the fault is counted") {
+                try await Self.page(worker).contains("\nmailboat_config_last_reload_success 0\n")
+            }
+            #expect(
+                try Self.log(worker).contains("budget.per-hour: is \"three\": expected a whole number from 1 to 3600"))
+            #expect(try await Self.page(worker).contains("\nmailboat_events_pending 1\n"))
+
+            try before.replacing("per-hour: 3", with: "per-hour: 30").write(
+                toFile: worker.configurationPath, atomically: true, encoding: .utf8)
+            worker.hangUp()
+            // What was deferred goes out with the larger budget.
+            try await house.phonesAgree(with: publisher.phones)
+            let after = try await Self.page(worker)
+            #expect(after.contains("\nmailboat_config_last_reload_success 1\n"))
+            #expect(after.contains("\nmailboat_events_unaccounted 0\n"))
+            #expect(try Self.log(worker).contains("configuration reloaded"))
+            #expect(house.violations(except: .http2, .tls).isEmpty)
+            worker.terminate()
+            #expect(try await worker.exited() == 0)
+        }
+    }
+
+    /// Nobody says anything to it.
+    @Test func aFileThatIsWatchedIsReadAgain() async throws {
+        try await TestHouse.with { house in
+            let worker = try await house.startWorker(settings: "reload.watch: true")
+            try await worker.ready()
+            let before = try String(contentsOfFile: worker.configurationPath, encoding: .utf8)
+            try (before + "\nlog.level: debug\n").write(
+                toFile: worker.configurationPath, atomically: true, encoding: .utf8)
+            try await until("the change is taken") { try Self.log(worker).contains("setting=log.level") }
+            worker.terminate()
+            #expect(try await worker.exited() == 0)
+        }
+    }
+}
