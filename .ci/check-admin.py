@@ -49,12 +49,13 @@ class Port:
     def __init__(self, base, document, context=None):
         self.base, self.document, self.context = base, document, context
 
-    def ask(self, path, method="GET", body=None, token=None, host=None):
+    def ask(self, path, method="GET", body=None, token=None, host=None, origin=None):
         request = urllib.request.Request(self.base + path, method=method, data=json.dumps(body).encode() if body is not None else None)
         if token:
             request.add_header("authorization", f"Bearer {token}")
-        if host:
-            request.add_header("host", host)
+        for name, value in (("host", host), ("origin", origin)):
+            if value:
+                request.add_header(name, value)
         try:
             with urllib.request.urlopen(request, timeout=60, context=self.context) as answer:
                 return answer.status, answer.headers.get_content_type(), answer.read()
@@ -231,6 +232,17 @@ def check_others(house, document):
     safe.check("/status", 200, token=TOKEN)
 
 
+def check_drain(house, port):
+    """The first worker takes its leave."""
+    port.check("/drain", 403, method="POST", host="evil.example")
+    status, _, _ = port.ask("/drain", method="POST", origin="http://localhost:8080")
+    if status != 403:
+        fail(f"a page in a browser stops the worker: {status}")
+    port.check("/drain", 202, method="POST")
+    if house.running[2].wait(30) != 0:
+        fail("a worker that was told to drain did not end in good order")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mailboat", type=pathlib.Path, default=PROJECT / ".build/debug/mailboat")
@@ -252,6 +264,7 @@ def main():
             check_local(house, port)
             check_channels(port)
             check_others(house, document)
+            check_drain(house, port)
         finally:
             house.close()
     routes = {(route, method) for route, operations in document["paths"].items() for method in operations}

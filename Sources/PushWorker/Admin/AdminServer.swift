@@ -98,6 +98,7 @@ final class AdminServer: Sendable {
         /status   how the worker stands, and of which configuration
         /activities/KEY  what is known of an activity, where its partition is here
         /audiences/ID    what is known of an audience: by its owner, and by partitions that are here
+        /drain    POST: the worker stops, as by SIGTERM
         /openapi.json    all of this for programs
 
         """
@@ -136,6 +137,7 @@ final class AdminServer: Sendable {
         guard let state = pages.state else { return router }
         router.get("/status") { request, _ in Self.response(await state.status(Self.asked(request))) }
         router.get("/activities/**") { request, _ in Self.response(await state.activity(Self.asked(request))) }
+        router.post("/drain") { request, _ in Self.response(await state.drain(Self.asked(request))) }
         router.get("/audiences/**") { request, _ in Self.response(await state.audience(Self.asked(request))) }
         return router
     }
@@ -143,7 +145,7 @@ final class AdminServer: Sendable {
     private static func asked(_ request: Request) -> StatePages.Request {
         StatePages.Request(
             path: request.uri.path, query: request.uri.query ?? "", authorization: request.headers[.authorization],
-            authority: request.head.authority)
+            authority: request.head.authority, origin: request.headers[.origin])
     }
 
     private static func response(_ answer: StatePages.Answer) -> Response {

@@ -173,6 +173,29 @@ public enum OpenAPIDocument {
                 }
               }
             },
+            "/drain": {
+              "post": {
+                "summary": "Stops the worker, as SIGTERM does: what is in flight is finished, the rest written down and committed, the group left.",
+                "operationId": "drain",
+                "security": [{}, {"token": []}],
+                "responses": {
+                  "202": {
+                    "description": "It has begun.",
+                    "content": {
+                      "application/json": {"schema": {"type": "object", "required": ["draining"], "properties": {"draining": {"type": "boolean"}}}}
+                    }
+                  },
+                  "401": {
+                    "description": "The token is missing or wrong.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  },
+                  "403": {
+                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  }
+                }
+              }
+            },
             "/channels": {
               "get": {
                 "summary": "The channels of an app.",

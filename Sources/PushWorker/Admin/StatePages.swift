@@ -5,8 +5,8 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows. Answers whom
-/// `AdminAccess` allows it to.
+/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows; and `/drain`, which
+/// has it stop. Answers whom `AdminAccess` allows it to.
 final class StatePages: Sendable {
     struct Request: Sendable {
         /// Percent-encoded, without the query.
@@ -16,6 +16,8 @@ final class StatePages: Sendable {
         var authorization: String?
         /// The value of the `host` field.
         var authority: String?
+        /// The value of the `origin` field, which browsers send with what a page has them do.
+        var origin: String?
     }
 
     struct Answer: Sendable, Equatable {
@@ -34,6 +36,8 @@ final class StatePages: Sendable {
         var silencesMillis: @Sendable () -> [Int64]
         /// Since the worker was started, seconds.
         var uptimeSeconds: @Sendable () -> Int64
+        /// Begins to stop the worker, and returns at once.
+        var drain: @Sendable () -> Void = {}
     }
 
     /// What is known once the worker has joined.
@@ -111,6 +115,18 @@ final class StatePages: Sendable {
                 partitions: parts.flatMap(\.here).sorted { $0.partition < $1.partition })
             return Answer(status: 200, body: Self.json(page))
         } catch { return Self.answer(error) }
+    }
+
+    /// As SIGTERM does.
+    func drain(_ request: Request) async -> Answer {
+        if let refusal = await self.refusal(request) { return refusal }
+        // Without a token it takes no more than a name of this machine, which a page in a browser here can give as well.
+        guard self.access == .token || request.origin == nil else {
+            return Self.answer(Fault(403, "forbidden", "origin: expected none, as admin.token-file is not set"))
+        }
+        self.logger.notice("told to stop by the admin port")
+        self.sources.drain()
+        return Answer(status: 202, body: Self.json(["draining": true]))
     }
 
     /// What one shard knows of an audience.

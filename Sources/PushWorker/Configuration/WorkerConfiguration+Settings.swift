@@ -172,7 +172,7 @@ extension WorkerConfiguration: SettingsRoot {
             "The admin port; 0: any free one, named in the log."),
         .optionalText(
             "admin.token-file", effect: .restart, expected: "the path of a file that holds a token", \.admin.tokenFile,
-            "With it, `/status`, `/activities` and `/audiences` on the admin port answer only who sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
+            "With it, `/status`, `/activities`, `/audiences` and `/drain` on the admin port answer only who sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
         .optionalText(
             "admin.tls.certificate-file", effect: .restart, expected: "the path of a file of PEM certificates",

@@ -59,7 +59,7 @@ final class WorkerParts: Sendable {
     /// - Throws: `WorkerError`, or `CancellationError`. What was begun is ended again.
     static func start(
         _ configuration: WorkerConfiguration, hub: SnapshotHub, metrics: PrometheusMetricsFactory?, logger: Logger,
-        fail: @escaping @Sendable (String) -> Void
+        fail: @escaping @Sendable (String) -> Void, drain: @escaping @Sendable () -> Void
     ) async throws -> WorkerParts {
         let plan = WorkerPlan(configuration)
         let tokens: ProviderTokenStore
@@ -83,7 +83,7 @@ final class WorkerParts: Sendable {
             sources: StatePages.Sources(
                 snapshot: { hub.snapshot }, lags: { hub.lags(inputTopics: plan.inputTopics) },
                 silencesMillis: { pulses.map(\.millisSinceLast) },
-                uptimeSeconds: { (MachineClock.now().steadyMillis - began) / 1_000 }),
+                uptimeSeconds: { (MachineClock.now().steadyMillis - began) / 1_000 }, drain: drain),
             logger: logger)
         do {
             channels = try await Self.openChannels(configuration, plan: plan, tokens: tokens, logger: logger)

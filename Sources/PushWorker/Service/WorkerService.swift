@@ -59,7 +59,7 @@ public final class WorkerService: Service, Sendable {
         do {
             parts = try await WorkerParts.start(
                 self.configuration, hub: self.hub, metrics: self.metrics, logger: self.logger,
-                fail: { [weak self] in self?.fail($0) })
+                fail: { [weak self] in self?.fail($0) }, drain: { [weak self] in self?.drain() })
         } catch {
             let failure =
                 (error as? WorkerError)
@@ -191,6 +191,12 @@ public final class WorkerService: Service, Sendable {
         let report = await task.value
         self.hub.end(WorkerError("the worker has stopped"))
         return report
+    }
+
+    /// Somebody asks for it to stop: `run` returns when it has, without an error.
+    private func drain() {
+        self.failing.finish()
+        Task.detached { await self.stop() }
     }
 
     /// How it stands, a fraction of a second old.
