@@ -117,6 +117,7 @@ import Testing
         case shutDown
         case advance, advanceAfterAwhile, advanceLate
         case tokenReplaced, tokenReplacedByReturn, keyReplaced, connectionsOutdated
+        case follow
     }
 
     private static let table = MachineTable(
@@ -146,6 +147,7 @@ import Testing
         tokenReplacedByReturn    0     0     1     9     0     0     0     0     1     0     0:a   0
         keyReplaced              0     0     1     9     0     0     0     0     1     0     0     0
         connectionsOutdated      0     0     0:xc  0     0     0     0     0     0     0:a   0     0
+        follow                   0     0     1     9     0     0     0     0     1     0     0     0
         """)
 
     @Test func eachEventInEachState() throws {
@@ -211,6 +213,7 @@ import Testing
         case .tokenReplacedByReturn: pool.tokenReplaced(generation: 2, isReturn: true, now: now)
         case .keyReplaced: pool.keyReplaced(firstGeneration: 2, isUnproven: true, isOnTrial: true)
         case .connectionsOutdated: pool.connectionsOutdated(now: now)
+        case .follow: pool.follow(ConnectionPoolTests.configuration())
         }
         return []
     }

@@ -3,12 +3,24 @@ public import Logging
 import PushEngine
 public import PushModel
 public import PushTransport
+import Synchronization
 
 /// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close it before letting it go.
 public final class ChannelDesk: Sendable {
+    private struct State {
+        var homes: [ChannelHome]
+        var client: ChannelClient
+        /// Others have taken their places; what is under way with them is finished.
+        var former: [ChannelClient] = []
+        var isClosed = false
+    }
+
     /// The apps and environments it can be asked about, in the configuration's order.
-    public let homes: [ChannelHome]
-    private let client: ChannelClient
+    public var homes: [ChannelHome] { self.state.withLock { $0.homes } }
+    private var client: ChannelClient { self.state.withLock { $0.client } }
+    private let state: Mutex<State>
+    private let limits: ChannelClientLimits
+    private let logger: Logger
 
     /// Nothing is opened yet.
     ///
@@ -32,13 +44,57 @@ public final class ChannelDesk: Sendable {
     init(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits? = nil, logger: Logger
     ) async throws {
-        let firstRoute = plan.routes.firstIndex { !$0.carriesPushes } ?? plan.routes.endIndex
-        let homes = Self.homes(of: plan)
-        self.homes = homes.map(\.home)
-        self.client = try await ChannelClient(
-            routes: Array(plan.routes[firstRoute...]),
-            homes: Dictionary(homes.map { ($0.home, $0.route - firstRoute) }, uniquingKeysWith: { first, _ in first }),
-            providerTokens: providerTokens, limits: limits ?? ChannelClientLimits(), logger: logger)
+        let limits = limits ?? ChannelClientLimits()
+        self.limits = limits
+        self.logger = logger
+        self.state = Mutex(
+            State(
+                homes: Self.homes(of: plan).map(\.home),
+                client: try await Self.client(plan, providerTokens: providerTokens, limits: limits, logger: logger)))
+    }
+
+    /// Of the routes of management services alone: one for pushes may be kept warm.
+    private static func client(
+        _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits, logger: Logger
+    ) async throws -> ChannelClient {
+        let routes = plan.routes.indices.filter { !plan.routes[$0].carriesPushes }
+        let homes = Self.homes(of: plan).compactMap { home in
+            routes.firstIndex(of: home.route).map { (home.home, $0) }
+        }
+        return try await ChannelClient(
+            routes: routes.map { plan.routes[$0] },
+            homes: Dictionary(homes, uniquingKeysWith: { first, _ in first }), providerTokens: providerTokens,
+            limits: limits, logger: logger)
+    }
+
+    /// Can be asked about the apps of another plan from here on. What is under way is finished first.
+    func follow(_ plan: WorkerPlan, providerTokens: ProviderTokenStore) async throws {
+        let homes = Self.homes(of: plan).map(\.home)
+        guard homes != self.homes else { return }
+        let client = try await Self.client(
+            plan, providerTokens: providerTokens, limits: self.limits, logger: self.logger)
+        let isTaken = self.state.withLock { state in
+            guard !state.isClosed else { return false }
+            state.former.append(state.client)
+            state.client = client
+            state.homes = homes
+            return true
+        }
+        guard isTaken else { return await client.close() }
+        // No question takes longer.
+        let limit = Duration.milliseconds(self.limits.totalMillis)
+        Task.detached {
+            try? await Task.sleep(for: limit)
+            await self.closeFormer()
+        }
+    }
+
+    private func closeFormer() async {
+        let former = self.state.withLock { state in
+            defer { state.former = [] }
+            return state.former
+        }
+        for client in former { await client.close() }
     }
 
     /// The apps and environments of a configuration, in its order.
@@ -57,7 +113,14 @@ public final class ChannelDesk: Sendable {
     }
 
     /// Ends whatever is under way and closes the connections.
-    public func close() async { await self.client.close() }
+    public func close() async {
+        let client = self.state.withLock { state in
+            state.isClosed = true
+            return state.client
+        }
+        await self.closeFormer()
+        await client.close()
+    }
 
     /// Makes a channel. - Returns: its id.
     public func create(_ policy: MessageStoragePolicy, in home: ChannelHome) async throws(ChannelFailure) -> String {

@@ -19,18 +19,20 @@ final class Reconfigurer: Sendable {
     private let clusterID: String
     private let tokens: ProviderTokenStore
     private let shards: [ShardHandle]
+    private let channels: ChannelDesk?
     private let hub: SnapshotHub
     private let logger: Logger
 
     init(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, partitionCount: Int32, clusterID: String,
-        tokens: ProviderTokenStore, shards: [ShardHandle], hub: SnapshotHub, logger: Logger
+        tokens: ProviderTokenStore, shards: [ShardHandle], channels: ChannelDesk?, hub: SnapshotHub, logger: Logger
     ) {
         self.state = Mutex(State(configuration: configuration, plan: plan))
         self.partitionCount = partitionCount
         self.clusterID = clusterID
         self.tokens = tokens
         self.shards = shards
+        self.channels = channels
         self.hub = hub
         self.logger = logger
     }
@@ -67,6 +69,13 @@ final class Reconfigurer: Sendable {
         try await self.askShards(plan)
         self.tokens.use(keys)
         await self.tellShards(plan)
+        do {
+            try await self.channels?.follow(plan, providerTokens: self.tokens)
+        } catch {
+            self.logger.error(
+                "channels of apps that were added cannot be asked about before a restart",
+                metadata: ["cause": "\(error)"])
+        }
         self.state.withLock { state in
             state.configuration = change.effective
             state.plan = plan

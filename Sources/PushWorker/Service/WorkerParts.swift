@@ -257,7 +257,7 @@ final class WorkerParts: Sendable {
                 coordinator: coordinator, shards: shards,
                 reconfigurer: Reconfigurer(
                     configuration, plan: plan, partitionCount: partitionCount, clusterID: clusterID ?? "",
-                    tokens: tokens, shards: shards, hub: hub, logger: logger),
+                    tokens: tokens, shards: shards, channels: channels, hub: hub, logger: logger),
                 pulses: pulses,
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },

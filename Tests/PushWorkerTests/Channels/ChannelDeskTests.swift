@@ -6,6 +6,7 @@ import Foundation
 import HTTP2Session
 import KafkaLog
 import Logging
+import PushEngine
 import PushModel
 import PushTransport
 import TLSSession
@@ -67,6 +68,26 @@ struct ChannelDeskTests {
             return nil
         } catch {
             return (error as? ChannelFailure)?.kind
+        }
+    }
+
+    /// An app that is added while the worker runs.
+    @Test func anotherPlanIsFollowed() async throws {
+        try await Self.with { house in
+            var configuration = house.configuration
+            var app = configuration.apps[0]
+            app.engine.bundleID = "com.example.game"
+            configuration.apps.append(app)
+            let home = ChannelHome(bundleID: "com.example.game", environment: .production)
+            #expect(await Self.kind { try await house.desk.list(in: home) } == .notConfigured)
+            let plan = WorkerPlan(configuration)
+            var logger = Logger(label: "desk")
+            logger.logLevel = .critical
+            try await house.desk.follow(plan, providerTokens: try ProviderTokenStore(keys: plan.keys, logger: logger))
+            #expect(house.desk.homes == [house.home, home])
+            let made = try await house.desk.create(.none, in: home)
+            #expect(try await house.desk.list(in: home) == [made])
+            #expect(try await house.desk.list(in: house.home).isEmpty)
         }
     }
 
