@@ -139,7 +139,7 @@ def check_local(house, port):
     """A port that only this machine reaches, without a token."""
     page = port.check("/", 200)
     for path in port.document["paths"]:
-        if path.split("{")[0].rstrip("/") not in page:
+        if (path.split("{")[0].rstrip("/") or "/") not in page:
             fail(f"the page for people does not know {path}")
     port.check("/healthz", 200)
     port.check("/readyz", 200)
@@ -174,6 +174,17 @@ def check_local(house, port):
     if sum(partition["members"] for partition in audience["partitions"]) != 8:
         fail(f"an audience of 8 members says {audience}")
     port.check("/audiences/{id}", 404, "/audiences/nobody")
+
+    def paused():
+        return all(partition["paused"] for partition in ask("/audiences/cup")["partitions"])
+
+    port.check("/audiences/{id}/pause", 400, "/audiences/cup/pause", method="POST")
+    port.check("/audiences/{id}/pause", 404, "/audiences/cup/pause?app=com.example.none", method="POST")
+    port.check("/audiences/{id}/pause", 403, f"/audiences/cup/pause?app={MATCH}", method="POST", origin="http://localhost")
+    port.check("/audiences/{id}/pause", 200, f"/audiences/cup/pause?app={MATCH}", method="POST")
+    house.wait("an audience that is paused", paused)
+    port.check("/audiences/{id}/resume", 200, f"/audiences/cup/resume?app={MATCH}", method="POST")
+    house.wait("an audience that goes on", lambda: not paused())
     status = port.check("/status", 200)
     if len(status["partitions"]) != status["partition-count"] or not status["ready"]:
         fail(f"a worker that has all partitions says {status}")

@@ -98,6 +98,7 @@ final class AdminServer: Sendable {
         /status   how the worker stands, and of which configuration
         /activities/KEY  what is known of an activity, where its partition is here
         /audiences/ID    what is known of an audience: by its owner, and by partitions that are here
+        /audiences/ID/pause  POST: nothing more is pushed to its members, until /audiences/ID/resume
         /drain    POST: the worker stops, as by SIGTERM
         /openapi.json    all of this for programs
 
@@ -138,6 +139,7 @@ final class AdminServer: Sendable {
         router.get("/status") { request, _ in Self.response(await state.status(Self.asked(request))) }
         router.get("/activities/**") { request, _ in Self.response(await state.activity(Self.asked(request))) }
         router.post("/drain") { request, _ in Self.response(await state.drain(Self.asked(request))) }
+        router.post("/audiences/**") { request, _ in Self.response(await state.order(Self.asked(request))) }
         router.get("/audiences/**") { request, _ in Self.response(await state.audience(Self.asked(request))) }
         return router
     }

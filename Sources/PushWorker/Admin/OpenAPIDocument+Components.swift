@@ -403,6 +403,16 @@ extension OpenAPIDocument {
                   "limit": {"type": "integer", "minimum": 0},
                   "channels": {"type": "array", "items": {"type": "string"}}
                 }
+              },
+              "Order": {
+                "type": "object",
+                "required": ["app", "audience", "partitions-told", "paused"],
+                "properties": {
+                  "audience": {"type": "string"},
+                  "app": {"type": "string"},
+                  "paused": {"type": "boolean"},
+                  "partitions-told": {"type": "integer", "minimum": 0}
+                }
               }
             }
           }

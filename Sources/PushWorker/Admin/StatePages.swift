@@ -5,8 +5,8 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows; and `/drain`, which
-/// has it stop. Answers whom `AdminAccess` allows it to.
+/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows. And what stops
+/// something: `/drain` the worker, `/audiences/<id>/pause` and `resume` an audience. Answers whom `AdminAccess` allows it to.
 final class StatePages: Sendable {
     struct Request: Sendable {
         /// Percent-encoded, without the query.
@@ -54,6 +54,7 @@ final class StatePages: Sendable {
     private let sources: Sources
     private let logger: Logger
     private let layout = Mutex<Layout?>(nil)
+    private let orders = Mutex<AudienceOrders?>(nil)
 
     init(_ admin: WorkerConfiguration.Admin, sources: Sources, logger: Logger) {
         self.access = AdminAccess(admin)
@@ -62,8 +63,10 @@ final class StatePages: Sendable {
         self.logger = logger
     }
 
-    /// The shards can be asked from here on.
-    func use(_ shards: [ShardHandle], partitionCount: Int32, isPlacementChecked: Bool) {
+    /// The shards can be asked from here on, and orders be given.
+    func use(_ shards: [ShardHandle], orders: AudienceOrders, isPlacementChecked: Bool) {
+        self.orders.withLock { $0 = orders }
+        let partitionCount = orders.partitionCount
         self.layout.withLock {
             $0 = Layout(
                 partitionCount: partitionCount, shardCount: shards.count, isPlacementChecked: isPlacementChecked)
@@ -119,14 +122,63 @@ final class StatePages: Sendable {
 
     /// As SIGTERM does.
     func drain(_ request: Request) async -> Answer {
-        if let refusal = await self.refusal(request) { return refusal }
-        // Without a token it takes no more than a name of this machine, which a page in a browser here can give as well.
-        guard self.access == .token || request.origin == nil else {
-            return Self.answer(Fault(403, "forbidden", "origin: expected none, as admin.token-file is not set"))
-        }
+        if let refusal = await self.refusalOfOrder(request) { return refusal }
         self.logger.notice("told to stop by the admin port")
         self.sources.drain()
         return Answer(status: 202, body: Self.json(["draining": true]))
+    }
+
+    /// As `mailboat audience pause` and `resume` do.
+    func order(_ request: Request) async -> Answer {
+        if let refusal = await self.refusalOfOrder(request) { return refusal }
+        do throws(Fault) {
+            let isPaused = request.path.hasSuffix("/pause")
+            guard isPaused || request.path.hasSuffix("/resume") else {
+                throw Fault(404, "route-unknown", "expected /audiences/<id>/pause or /audiences/<id>/resume")
+            }
+            var audience = request
+            audience.path.removeLast(isPaused ? "/pause".count : "/resume".count)
+            let asked = try self.asked(audience, "/audiences/")
+            guard let orders = self.orders.withLock({ $0 }) else { throw Self.notRunning }
+            let app = try await self.app(of: asked)
+            do throws(AudienceOrders.Fault) {
+                try await orders.give(app: app, audience: asked.text, isPaused: isPaused)
+            } catch {
+                throw switch error {
+                case .busy: Fault(503, "busy", "another order is being given: ask again")
+                case .untold(let count, let first):
+                    Fault(
+                        502, "partitions-untold",
+                        "\(count) of \(orders.partitionCount) partitions were not told (\(first)): ask again")
+                }
+            }
+            self.logger.notice(
+                isPaused ? "an audience is paused" : "an audience is resumed",
+                metadata: ["audience": "\(asked.text)", "app": "\(app)"])
+            return Answer(
+                status: 200,
+                body: Self.json(
+                    OrderGiven(
+                        audience: asked.text, app: app, isPaused: isPaused,
+                        partitionsTold: Int(orders.partitionCount))))
+        } catch { return Self.answer(error) }
+    }
+
+    private struct OrderGiven: Encodable {
+        var audience: String
+        var app: String
+        var isPaused: Bool
+        var partitionsTold: Int
+    }
+
+    /// The app that was named, or the only one.
+    private func app(of asked: Asked) async throws(Fault) -> String {
+        let apps = try await self.ask(asked, everywhere: false) { engine, app, _ in
+            [engine.configuration.apps[Int(app)].bundleID]
+        }
+        let names = apps.first ?? []
+        guard names.count == 1 else { throw Self.ambiguous(names) }
+        return names[0]
     }
 
     /// What one shard knows of an audience.
@@ -166,6 +218,14 @@ final class StatePages: Sendable {
             }
             return nil
         }
+    }
+
+    /// The same for who wants something done.
+    private func refusalOfOrder(_ request: Request) async -> Answer? {
+        if let refusal = await self.refusal(request) { return refusal }
+        // Without a token it takes no more than a name of this machine, which a page in a browser here can give as well.
+        guard self.access != .token, request.origin != nil else { return nil }
+        return Self.answer(Fault(403, "forbidden", "origin: expected none, as admin.token-file is not set"))
     }
 
     private func admits(_ authorization: String?) async -> Bool {

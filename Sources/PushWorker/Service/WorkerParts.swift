@@ -239,7 +239,7 @@ final class WorkerParts: Sendable {
                         kafkaLines: kafkaLines, fail: fail))
             }
             state.use(
-                shards, partitionCount: partitionCount,
+                shards, orders: AudienceOrders(configuration, partitionCount: partitionCount),
                 isPlacementChecked: configuration.engine.placement == .check)
             tokens.watchComplaints { complaints in hub.updateGroup { $0.keyComplaints = complaints } }
             tokens.start(on: loops[0])

@@ -97,6 +97,36 @@ struct StatePagesTests {
         }
     }
 
+    /// Orders reach the partitions by Kafka, as those of the command line do.
+    @Test func anAudienceIsPausedAndResumed() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            let token = String(repeating: "cd", count: 32)
+            try house.publish(token, #"{"event":"register","audience":"cup"}"#)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.membersHeld == 1 }
+            let port = try #require(worker.adminPort)
+
+            func post(_ path: String) async throws -> (status: Int, text: String) {
+                try await NamedThread.run("test-http") {
+                    Result { try ChannelPagesTests.exchange(port, "POST", path, host: "localhost") }
+                }.get()
+            }
+            let paused = try await post("/audiences/cup/pause")
+            #expect(paused.status == 200 && paused.text.contains(#""paused":true"#))
+            try await WorkerHouse.wait(for: worker) { $0.engine.audiencesPaused == 1 }
+            try house.publish("cup", #"{"event":"update","to":{"audience":"cup"},"content-state":{"goals":1}}"#)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.membersPaused == 1 }
+            #expect(worker.snapshot().engine.members.accepted == 0)
+            #expect(try await post("/audiences/cup/resume").status == 200)
+            try await WorkerHouse.wait(for: worker) { $0.engine.members.accepted == 1 }
+            #expect(try await post("/audiences/cup/stop").status == 404)
+            #expect(try await post("/audiences/cup/pause?app=com.example.none").status == 404)
+            await worker.stop()
+        }
+    }
+
     @Test func theWorkerShowsHowItStands() async throws {
         try await WorkerHouse.with { house in
             let configuration = house.configuration()

@@ -29,12 +29,12 @@ struct ChannelPagesTests {
     }
 
     static func exchange(
-        _ port: Int, _ method: String, _ path: String, token: String? = nil, body: String = ""
+        _ port: Int, _ method: String, _ path: String, token: String? = nil, body: String = "", host: String = "a"
     ) throws -> (status: Int, text: String) {
         let socket = try LoopbackSocket(port: port)
         let authorization = token.map { "authorization: Bearer \($0)\r\n" } ?? ""
         try socket.send(
-            "\(method) \(path) HTTP/1.1\r\nhost: a\r\n\(authorization)content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)"
+            "\(method) \(path) HTTP/1.1\r\nhost: \(host)\r\n\(authorization)content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)"
         )
         let answer = try socket.receiveAll()
         return (Int(answer.dropFirst(9).prefix(3)) ?? 0, answer)

@@ -102,7 +102,8 @@ struct AudienceCommand: ParsableCommand {
             let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.routed
             let count = try self.kafka.partitionCount(of: topic)
             let record = PauseRecord.make(bundleID: self.app, audience: self.id, isPaused: isPaused)
-            let failures = try PartitionTeller(self.kafka).tell(record, kind: .pause, topic: topic, count: count)
+            let failures = try PartitionTeller(try self.kafka.producer(), limit: self.kafka.limit).tell(
+                record, kind: .pause, topic: topic, count: count)
             let what = self.id.map { "audience \(TokenText.shortened($0))" } ?? "all audiences"
             for failure in failures { StandardError.print(failure) }
             guard failures.isEmpty else {

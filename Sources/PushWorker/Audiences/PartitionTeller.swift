@@ -1,22 +1,24 @@
-import CommandSupport
-import KafkaLog
-import PushEngine
+public import KafkaLog
+public import PushEngine
 import PushModel
 
 /// Writes the same record to every partition of the routed topic, and waits for Kafka to say that it has them. Confined to one thread, which
 /// it blocks.
-struct PartitionTeller {
-    private let kafka: KafkaOptions
+public struct PartitionTeller {
     private let producer: KafkaProducer
+    private let limit: Duration
     private static let queueWait = Duration.milliseconds(50)
 
-    init(_ kafka: KafkaOptions) throws {
-        self.kafka = kafka
-        self.producer = try kafka.producer()
+    /// - Parameters:
+    ///   - producer: nobody else's. Its records are given up after `limit`.
+    ///   - limit: how long Kafka may take.
+    public init(_ producer: KafkaProducer, limit: Duration) {
+        self.producer = producer
+        self.limit = limit
     }
 
     /// - Returns: what went wrong, a line for each partition that does not have it.
-    func tell(
+    public func tell(
         _ record: (key: [UInt8], value: [UInt8]), kind: RoutedKind, topic name: String, count: Int32
     ) throws -> [String] {
         let topic = try self.producer.topic(name)
@@ -47,7 +49,7 @@ struct PartitionTeller {
                 failures[partition] = "\(error)"
             }
         }
-        let deadline = ContinuousClock.now + self.kafka.limit + .seconds(1)
+        let deadline = ContinuousClock.now + self.limit + .seconds(1)
         while self.producer.outstandingCount > 0, ContinuousClock.now < deadline { drain() }
         for partition in unheard { failures[partition] = "no answer in time" }
         return failures.sorted { $0.key < $1.key }.map { "\(name)[\($0.key)]: \($0.value)" }

@@ -1,0 +1,52 @@
+import KafkaLog
+import PushEngine
+import Synchronization
+
+/// Stops the pushes to an audience, and lets them go on: tells every partition, whoever has it. One order at a time. Any thread.
+final class AudienceOrders: Sendable {
+    /// Why an order was not given.
+    enum Fault: Error, Equatable {
+        /// Another is being given.
+        case busy
+        /// So many partitions were not told; the first of them, and why.
+        case untold(count: Int, first: String)
+    }
+
+    /// How long Kafka may take.
+    static let limitMillis = 5_000
+
+    let partitionCount: Int32
+    private let settings: KafkaSettings
+    private let topic: String
+    private let isUnderWay = Mutex(false)
+
+    init(_ configuration: WorkerConfiguration, partitionCount: Int32) {
+        self.partitionCount = partitionCount
+        self.settings = configuration.kafka.producerSettings.appending(
+            "message.timeout.ms", "\(Self.limitMillis)")
+        self.topic = configuration.topics.routed
+    }
+
+    /// Returns when every partition of the routed topic has it. It holds as soon as its worker has read it.
+    func give(app: String, audience: String, isPaused: Bool) async throws(Fault) {
+        let isFirst = self.isUnderWay.withLock { isUnderWay in
+            defer { isUnderWay = true }
+            return !isUnderWay
+        }
+        guard isFirst else { throw .busy }
+        defer { self.isUnderWay.withLock { $0 = false } }
+        let record = PauseRecord.make(bundleID: app, audience: audience, isPaused: isPaused)
+        let (settings, topic, count) = (self.settings, self.topic, self.partitionCount)
+        let failures = await NamedThread.run("audience-order") { () -> [String] in
+            do {
+                let producer = try KafkaProducer(
+                    ProducerConfiguration(settings: settings, log: { _ in }), onDeliveries: {}, onError: { _ in })
+                return try PartitionTeller(producer, limit: .milliseconds(Self.limitMillis)).tell(
+                    record, kind: .pause, topic: topic, count: count)
+            } catch {
+                return Array(repeating: "\(error)", count: Int(count))
+            }
+        }
+        if let first = failures.first { throw .untold(count: failures.count, first: first) }
+    }
+}
