@@ -16,12 +16,16 @@ struct Mailboat: AsyncParsableCommand {
             Run it: 'mailboat run --config FILE' is the worker; start as many as you like, Kafka shares the partitions out.
             Ask it: 'mailboat explain KEY' says why a phone does not change, 'mailboat doctor' what keeps a worker from working.
 
-            Every command ends with 1 when what it prints cannot be written: a full disk, or a reader that has gone.
+            Exit status of every command: 0 when it is done and nothing wrong was found, 1 when something is wrong or what it prints cannot be \
+            written (a full disk, a reader that has gone), 64 when the command line is wrong. deploy/Operations.md#exit-status has the table, and \
+            'mailboat help COMMAND' what it means for that command.
+
+            Completions for a shell: 'mailboat --generate-completion-script bash' (or zsh, fish) prints the script.
             """,
         version: MailboatVersion.current,
         subcommands: [
-            DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self, APNSSimulatorCommand.self,
-            EmbeddedKafkaCommand.self,
+            DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self,
+            APNSSimulatorCommand.self, EmbeddedKafkaCommand.self,
             Explain.self, Doctor.self, Tail.self, Send.self, TokenCommand.self,
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,
             ChannelsCommand.self, AudienceCommand.self,

@@ -1,0 +1,31 @@
+/// What a command ends with: the same for all of them. `deploy/Operations.md` has it as a table, which a test compares with this.
+enum CommandStatus: Int32, CaseIterable {
+    case done = 0
+    case failed = 1
+    case wrongCommandLine = 64
+    /// Killed by SIGINT or SIGTERM; a shell says 128 + the signal's number.
+    case interrupted = 130
+    case terminated = 143
+
+    /// What it means, in a sentence that fits into a table.
+    var meaning: String {
+        switch self {
+        case .done:
+            "done, and nothing wrong was found. Also when there was nothing to do, when a dry run (no `--execute`) has nothing to object to, and when "
+                + "`explain` has an answer, whatever it is"
+        case .failed:
+            "something is wrong: a cluster, APNs or a file could not be asked, read or written; the settings have faults; something was left out or refused; "
+                + "a check found a fault. What was printed says what, and what to do. Also when the output could not be written (a full disk, a reader that has gone)"
+        case .wrongCommandLine: "the command line is wrong: nothing was done, and the message says what was expected"
+        case .interrupted: "SIGINT (Ctrl-C) came before it was through"
+        case .terminated:
+            "SIGTERM came before it was through. `run`, `dev`, `tail`, `embedded-kafka` and `apns-simulator` take both signals as the wish to stop, and end with 0"
+        }
+    }
+
+    /// The table as Markdown: `deploy/Operations.md` has these lines.
+    static var markdown: String {
+        "| status | means |\n|---|---|\n"
+            + Self.allCases.map { "| \($0.rawValue) | \($0.meaning) |\n" }.joined()
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import ChildProcesses
+import Foundation
+import Testing
+
+@testable import mailboat
+
+/// The table of exit statuses, and what the commands do.
+@Suite(.timeLimit(.minutes(5)))
+struct CommandStatusTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    @Test func theOperationsPageHasTheTable() throws {
+        let page = try String(
+            contentsOf: Self.root.appendingPathComponent("deploy/Operations.md"), encoding: .utf8)
+        #expect(page.contains("\n" + CommandStatus.markdown + "\n"), "Operations.md needs:\n\(CommandStatus.markdown)")
+    }
+
+    @Test func theHelpSaysWhereTheTableIs() {
+        #expect(Mailboat.helpMessage(columns: 400).contains("deploy/Operations.md#exit-status"))
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        /// `$M` is `mailboat`, `$D` a folder for this case alone.
+        var line: String
+        var status: CommandStatus
+        var testDescription: String { self.line }
+    }
+
+    /// Nobody listens there.
+    private static let nobody = "--bootstrap 127.0.0.1:1 --timeout 1"
+    /// The named pipe can be opened for writing once the command reads it, and then it waits for input.
+    /// A shell starts its background commands deaf to SIGINT, which `env` undoes.
+    private static let waiting = "mkfifo $D/pipe; env --default-signal=INT $M check $D/pipe & exec 3> $D/pipe"
+    /// It has said what it says last when it serves.
+    private static let serving =
+        "mkfifo $D/pipe; $M embedded-kafka --port 0 --control 0 > $D/pipe & exec 3< $D/pipe; grep -q -m 1 'control API' <&3"
+
+    static let cases: [Case] = [
+        Case(line: "$M --help", status: .done),
+        Case(line: "$M help doctor", status: .done),
+        Case(line: "$M check /dev/null", status: .done),
+        Case(line: "\(Self.serving); kill -TERM $!; wait $!", status: .done),
+        Case(line: #"echo '{"event":"wave"}' | $M check"#, status: .failed),
+        Case(line: "$M check $D/none", status: .failed),
+        Case(line: "$M check --help > /dev/full", status: .failed),
+        Case(line: "$M run --config $D/none", status: .failed),
+        Case(line: "$M topics check \(Self.nobody)", status: .failed),
+        Case(line: "$M explain order-7 \(Self.nobody)", status: .failed),
+        Case(line: "$M tail \(Self.nobody)", status: .failed),
+        Case(line: "$M doctor --config $D/none", status: .failed),
+        Case(line: "$M nonsense", status: .wrongCommandLine),
+        Case(line: "$M explain", status: .wrongCommandLine),
+        Case(line: "$M topics check", status: .wrongCommandLine),
+        Case(line: "$M offsets reset \(Self.nobody) --to oldest", status: .wrongCommandLine),
+        Case(line: "\(Self.waiting); kill -TERM $!; wait $!", status: .terminated),
+        Case(line: "\(Self.waiting); kill -INT $!; wait $!", status: .interrupted),
+    ]
+
+    @Test(arguments: Self.cases)
+    func aCommandEndsWithWhatTheTableSays(_ one: Case) throws {
+        let ended = try Self.shell(one.line)
+        #expect(ended.status == one.status.rawValue, "\(ended.said)")
+    }
+
+    @Test func everyStatusOfTheTableIsTried() {
+        #expect(Set(Self.cases.map(\.status)) == Set(CommandStatus.allCases))
+    }
+
+    /// The scripts that complete commands; bash says of its own whether it can read it.
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func completionsAreThere(shell: String) throws {
+        #expect(try Self.shell("$M --generate-completion-script \(shell) | grep -q dead-letters").status == 0)
+        guard shell == "bash" else { return }
+        let parsed = try Self.shell("$M --generate-completion-script bash > $D/script && bash -n $D/script")
+        #expect(parsed.status == 0, "\(parsed.said)")
+    }
+
+    private static func shell(_ line: String) throws -> (status: Int32, said: String) {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (process, errors) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", line]
+        process.environment = ProcessInfo.processInfo.environment.merging([
+            "M": BuiltExecutable.besideThisOne("mailboat").path, "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
+        ]) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors
+        try process.run()
+        let said = try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
+        process.waitUntilExit()
+        return (process.terminationStatus, said)
+    }
+}
