@@ -52,4 +52,24 @@ struct TopicsCommandTests {
         #expect(TopicsTable.lines(findings, showsAll: true).count == findings.count + 1)
         #expect(TopicsTable.summary(findings) == "1 topics: 6 ok, 1 error")
     }
+    /// What the table shows, an object each, with names that a program can rely on.
+    @Test func theSameAsJSON() throws {
+        let plan = TopicPlan(topics: [.init("events", .events)], replicationFactor: 1)
+        let existing = [TopicDescription(name: "events", partitionCount: 4, replicationFactor: 1)]
+        var values = plan.missing(existing: []).first?.configuration ?? [:]
+        values["retention.ms"] = "1000"
+        let findings = plan.check(existing: existing, configurations: ["events": values])
+        let lines = TopicsTable.json(findings, showsAll: false)
+        #expect(lines.count == TopicsTable.lines(findings, showsAll: false).count - 1)
+        #expect(lines[1].hasPrefix("{\"expected\":\"at least 86400000"), "\(lines)")
+        #expect(
+            lines[1].hasSuffix(
+                "\"setting\":\"retention.ms\",\"topic\":\"events\",\"value\":\"1000\",\"verdict\":\"error\"}"))
+        let unknown = TopicsTable.json(plan.check(existing: existing, configurations: nil), showsAll: true)
+        #expect(unknown.contains { $0.contains("\"verdict\":\"not-checked\"") })
+        let topic = plan.missing(existing: [])[0]
+        #expect(
+            TopicsTable.json(TopicAnswer(name: "events", error: nil), topic)
+                == "{\"created\":true,\"partitions\":\(topic.partitionCount),\"replicas\":1,\"topic\":\"events\"}")
+    }
 }

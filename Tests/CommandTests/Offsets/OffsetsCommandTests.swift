@@ -69,7 +69,7 @@ struct OffsetsCommandTests {
         await group.commit([4, 99, 10])
         try await group.reset("--to", "earliest")
         #expect(try await group.committed() == [4, 99, 10], "without --execute nothing is written")
-        try await group.reset("--to", "earliest", "--execute")
+        try await group.reset("--to", "earliest", "--execute", "--format", "json")
         #expect(try await group.committed() == [4, 0, 10])
         try await group.reset("--to", "latest", "--all", "--execute", "--partition", "0")
         #expect(try await group.committed() == [10, 0, 10])
@@ -86,6 +86,27 @@ struct OffsetsCommandTests {
             "\($0)".contains("topic other: it does not exist")
         }
         #expect(try await group.committed() == [10, 0, 7])
+    }
+
+    @Test func eachPartitionAsJSON() {
+        func json(_ verdict: OffsetReset.Verdict, isCommitted: Bool = false, refusal: String? = nil) -> String {
+            let position = PartitionPositions(
+                topicPartition: TopicPartition(topic: "events", partition: 3), committed: 99, lowOffset: 0,
+                endOffset: 10)
+            return OffsetMove(position, verdict).json(isCommitted: isCommitted, refusal: refusal)
+        }
+        #expect(
+            json(.keep("in the log"))
+                == #"{"action":"keep","because":"in the log","committed":99,"endOffset":10,"lowOffset":0,"partition":3,"topic":"events"}"#
+        )
+        #expect(json(.impossible("outside")).hasPrefix(#"{"action":"cannot-move","because":"outside""#))
+        let planned = json(.move(to: 4))
+        #expect(planned.hasPrefix(#"{"action":"would-move","because":"the log ends before"#), "\(planned)")
+        #expect(planned.hasSuffix(#""to":4,"topic":"events"}"#), "\(planned)")
+        #expect(json(.move(to: 4), isCommitted: true).hasPrefix(#"{"action":"moved""#))
+        #expect(
+            json(.move(to: 4), isCommitted: true, refusal: "live members")
+                .hasPrefix(#"{"action":"not-moved","because":"live members""#))
     }
 
     @Test func liveMembersAreNamed() {

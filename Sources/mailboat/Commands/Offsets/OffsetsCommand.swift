@@ -22,6 +22,9 @@ struct OffsetsCommand: ParsableCommand {
                 Stop the group's workers first: offsets of a group with live members are not moved. A stopped worker with a group-instance-id remains a \
                 member until its session times out.
 
+                With --format json each line is an object with topic, partition, committed, lowOffset, endOffset, and 'action': keep, would-move, moved, \
+                not-moved or cannot-move; 'to' says where, and 'because' why, or what moving there means.
+
                 Exit status: 0 when everything meant was moved (or would be, or there is nothing to move), 1 when something was not, when the group \
                 has live members, or when the cluster cannot be asked, 64 when the command line is wrong.
 
@@ -29,6 +32,7 @@ struct OffsetsCommand: ParsableCommand {
                   mailboat offsets reset --config mailboat.yaml --to earliest
                   mailboat offsets reset --bootstrap localhost:9092 --group mailboat --to earliest --execute
                   mailboat offsets reset --config mailboat.yaml --to latest --all --execute
+                  mailboat offsets reset --config mailboat.yaml --to earliest --format json | jq 'select(.action != "keep")'
                   mailboat offsets reset --config mailboat.yaml --topic liveactivity.events --partition 3 --to 1200 --all --execute
                 """)
 
@@ -59,6 +63,11 @@ struct OffsetsCommand: ParsableCommand {
 
         @Flag(help: "Move. Without it nothing is written: what would be done is printed.")
         var execute = false
+
+        enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+        @Option(help: "Lines for a person about what is moved, or one JSON object for each partition.")
+        var format = Format.text
 
         func validate() throws {
             if case .offset = try self.target(), self.topics.count != 1 || self.partitions.count != 1 {
@@ -96,46 +105,54 @@ struct OffsetsCommand: ParsableCommand {
             let members = try session.members()
             let positions = try session.positions(of: topics, partitions: self.partitions)
             let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
-            var (moves, impossibleCount): ([TopicPartitionOffset], Int) = ([], 0)
-            for position in positions {
-                let topicPartition = "\(position.topicPartition)"
-                switch reset.verdict(position) {
-                case .keep: continue
-                case .impossible(let reason):
-                    impossibleCount += 1
-                    StandardOutput.print("cannot move \(topicPartition): \(reason)")
-                case .move(let offset):
-                    moves.append(
-                        TopicPartitionOffset(
-                            topic: position.topicPartition.topic, partition: position.topicPartition.partition,
-                            offset: offset))
-                    let from = position.committed.map { "\($0)" } ?? "none"
-                    StandardOutput.print(
-                        "\(self.execute && members.isEmpty ? "to move" : "would move") \(topicPartition) from \(from) to \(offset) (log \(position.lowOffset) to \(position.endOffset)): "
-                            + OffsetReset.consequences(of: offset, position).joined(separator: "; "))
-                }
+            let moves = positions.map { OffsetMove($0, reset.verdict($0)) }
+            let willMove = self.execute && members.isEmpty
+            if self.format == .text {
+                for line in moves.compactMap({ $0.line(willMove: willMove) }) { StandardOutput.print(line) }
             }
-            let keptCount = positions.count - moves.count - impossibleCount
+            let wanted = moves.compactMap(\.wanted)
+            let impossibleCount = moves.count(where: \.isImpossible)
+            let keptCount = positions.count - wanted.count - impossibleCount
             let kept = "\(keptCount) of \(positions.count) partitions stay where they are"
-            guard !moves.isEmpty else {
+            var result: CommitResult?
+            var isComplete = impossibleCount == 0
+            if wanted.isEmpty {
                 Self.say(impossibleCount == 0 ? "nothing to move: \(kept)" : "nothing moved; \(kept)")
-                return impossibleCount == 0
+            } else if !members.isEmpty, self.execute {
+                Self.say(Self.refusal(session.group, members, executes: true))
+                isComplete = false
+            } else if !self.execute {
+                if !members.isEmpty { Self.say(Self.refusal(session.group, members, executes: false)) }
+                Self.say("\(wanted.count) would be moved, \(kept); nothing was written: --execute moves")
+            } else {
+                let committed = session.commit(wanted)
+                self.tell(committed, session.group)
+                Self.say("\(committed.committed.count) moved, \(committed.refused.count) not, \(kept)")
+                isComplete = isComplete && committed.refused.isEmpty
+                result = committed
             }
-            if !members.isEmpty {
-                Self.say(Self.refusal(session.group, members, executes: self.execute))
-                if self.execute { return false }
+            guard self.format == .json else { return isComplete }
+            let refusals = Dictionary(
+                (result?.refused ?? []).map {
+                    (
+                        TopicPartition(topic: $0.position.topic, partition: $0.position.partition),
+                        Self.reason($0.error, session.group)
+                    )
+                }, uniquingKeysWith: { first, _ in first })
+            for move in moves {
+                StandardOutput.tell(
+                    move.json(isCommitted: result != nil, refusal: refusals[move.position.topicPartition]))
             }
-            guard self.execute else {
-                Self.say("\(moves.count) would be moved, \(kept); nothing was written: --execute moves")
-                return impossibleCount == 0
-            }
-            let result = session.commit(moves)
+            return isComplete
+        }
+
+        /// What Kafka said to each partition, for a person.
+        private func tell(_ result: CommitResult, _ group: String) {
+            guard self.format == .text else { return }
             for position in result.committed { StandardOutput.tell("moved       \(position)") }
             for refusal in result.refused {
-                StandardOutput.tell("not moved   \(refusal.position): \(Self.reason(refusal.error, session.group))")
+                StandardOutput.tell("not moved   \(refusal.position): \(Self.reason(refusal.error, group))")
             }
-            Self.say("\(result.committed.count) moved, \(result.refused.count) not, \(kept)")
-            return result.refused.isEmpty && impossibleCount == 0
         }
 
         /// Who has to be stopped first.

@@ -17,6 +17,9 @@ struct TopicsCommand: ParsableCommand {
                 exist, the missing topics get their count, whatever --partitions says. A cluster may take a moment to show what it has \
                 created: that is waited for, at most --timeout.
 
+                With --format json an object for each topic that was missing (topic, created, partitions, replicas, error) comes first, then those of \
+                'topics check'.
+
                 Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 \
                 when the command line is wrong.
 
@@ -50,12 +53,16 @@ struct TopicsCommand: ParsableCommand {
                 Prints the partition counts and every setting that is not as it should be: what it is, what is expected, and why. What the \
                 cluster does not tell is counted as not checked.
 
+                With --format json each line is an object with topic, setting, value, expected, reason and verdict (ok, not-checked, warning or error); the \
+                count of each verdict goes to standard error.
+
                 Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 \
                 when the command line is wrong.
 
                 EXAMPLES
                   mailboat topics check --bootstrap broker:9092
                   mailboat topics check --config mailboat.yaml --all
+                  mailboat topics check --config mailboat.yaml --format json | jq 'select(.verdict == "error")'
                 """)
 
         @OptionGroup var options: TopicsOptions
@@ -84,6 +91,11 @@ struct TopicsOptions: ParsableArguments {
 
     @Flag(help: "Print every setting, also those that are right or could not be checked.")
     var all = false
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }
+
+    @Option(help: "A table for a person, or one JSON object a line.")
+    var format = Format.table
 
     func validate() throws {
         try self.cluster.requireBrokers()

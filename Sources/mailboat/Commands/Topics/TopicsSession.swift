@@ -10,16 +10,18 @@ struct TopicsSession: Sendable {
     private let brokers: String
     private let limit: Duration
     private let showsAll: Bool
+    private let isJSON: Bool
 
     init(_ options: TopicsOptions, partitionCount: Int) throws {
         try self.init(
             options.cluster, partitionCount: partitionCount, replication: options.replication,
-            minInsync: options.minInsync, limit: .seconds(options.timeout), showsAll: options.all)
+            minInsync: options.minInsync, limit: .seconds(options.timeout), showsAll: options.all,
+            isJSON: options.format == .json)
     }
 
     init(
         _ cluster: ClusterOptions, partitionCount: Int = 64, replication: Int, minInsync: Int?, limit: Duration,
-        showsAll: Bool = false
+        showsAll: Bool = false, isJSON: Bool = false
     ) throws {
         // Consumer properties: an administrator is a client that neither reads nor writes.
         let settings = try cluster.settings(for: .consumer)
@@ -30,6 +32,7 @@ struct TopicsSession: Sendable {
         self.brokers = try cluster.brokers()
         self.limit = limit
         self.showsAll = showsAll
+        self.isJSON = isJSON
         do throws(KafkaError) {
             self.admin = try KafkaAdmin(settings, log: { _ in })
         } catch { throw ValidationError("\(error)") }
@@ -37,19 +40,13 @@ struct TopicsSession: Sendable {
 
     func create() throws {
         let missing = self.plan.missing(existing: try self.existing())
-        if missing.isEmpty { StandardOutput.print("nothing to create: all \(self.plan.topics.count) topics exist") }
+        if missing.isEmpty { self.remark("nothing to create: all \(self.plan.topics.count) topics exist") }
         var failureCount = 0
         for answer in try self.createTopics(missing) {
+            if answer.error != nil { failureCount += 1 }
             let topic = missing.first { $0.name == answer.name }
-            if let error = answer.error {
-                failureCount += 1
-                StandardOutput.print(
-                    "not created   \(answer.name): \(error.text)" + (error.remedy.map { ": \($0)" } ?? ""))
-            } else {
-                StandardOutput.print(
-                    "created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)"
-                )
-            }
+            StandardOutput.print(
+                self.isJSON ? TopicsTable.json(answer, topic) : TopicsTable.line(answer, topic))
         }
         if failureCount > 0 { throw ExitCode(1) }
         try self.waitUntilShown(missing)
@@ -128,14 +125,21 @@ struct TopicsSession: Sendable {
     func check() throws {
         let looked = try self.look()
         let (findings, reasonUnknown) = (looked.findings, looked.reasonUnknown)
-        for line in TopicsTable.lines(findings, showsAll: self.showsAll) { StandardOutput.print(line) }
-        StandardOutput.print(TopicsTable.summary(findings))
+        for line in self.isJSON
+            ? TopicsTable.json(findings, showsAll: self.showsAll)
+            : TopicsTable.lines(findings, showsAll: self.showsAll)
+        { StandardOutput.print(line) }
+        self.remark(TopicsTable.summary(findings))
         if let reasonUnknown {
-            StandardOutput.print(
-                "Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")
-            StandardOutput.print("Checked: that the topics exist, and their partition counts.")
+            self.remark("Not checked: replication and settings. \(self.brokers) does not tell: \(reasonUnknown).")
+            self.remark("Checked: that the topics exist, and their partition counts.")
         }
         if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
+    }
+
+    /// What is said about the lines: not among them where a program reads.
+    private func remark(_ line: String) {
+        if self.isJSON { StandardError.print(line) } else { StandardOutput.print(line) }
     }
 
     /// A topic that this client may not describe looks like none; the broker says so when it is asked for by name.

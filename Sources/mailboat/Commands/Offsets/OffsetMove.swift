@@ -1,0 +1,77 @@
+import CommandSupport
+import KafkaLog
+
+/// A partition that `mailboat offsets reset` looked at, and what is to become of its offset: as a line for a person, or for a program.
+struct OffsetMove {
+    let position: PartitionPositions
+    private let verdict: OffsetReset.Verdict
+
+    init(_ position: PartitionPositions, _ verdict: OffsetReset.Verdict) {
+        self.position = position
+        self.verdict = verdict
+    }
+
+    /// Where it is to be moved; `nil`: it is not.
+    var wanted: TopicPartitionOffset? {
+        guard case .move(let offset) = self.verdict else { return nil }
+        return TopicPartitionOffset(
+            topic: self.position.topicPartition.topic, partition: self.position.topicPartition.partition, offset: offset
+        )
+    }
+
+    var isImpossible: Bool {
+        if case .impossible = self.verdict { return true }
+        return false
+    }
+
+    /// `nil`: it stays where it is, and a person need not hear of it.
+    /// - Parameter willMove: it is about to be done, not just looked at.
+    func line(willMove: Bool) -> String? {
+        let (topicPartition, low, end) = (
+            "\(self.position.topicPartition)", self.position.lowOffset, self.position.endOffset
+        )
+        switch self.verdict {
+        case .keep: return nil
+        case .impossible(let reason): return "cannot move \(topicPartition): \(reason)"
+        case .move(let offset):
+            let from = self.position.committed.map { "\($0)" } ?? "none"
+            return
+                "\(willMove ? "to move" : "would move") \(topicPartition) from \(from) to \(offset) (log \(low) to \(end)): "
+                + OffsetReset.consequences(of: offset, self.position).joined(separator: "; ")
+        }
+    }
+
+    private struct Line: Encodable {
+        var topic: String
+        var partition: Int32
+        var committed: Int64?
+        var lowOffset: Int64
+        var endOffset: Int64
+        /// `keep`, `would-move`, `moved`, `not-moved` or `cannot-move`.
+        var action: String
+        var to: Int64?
+        var because: String
+    }
+
+    /// One object on one line.
+    /// - Parameters:
+    ///   - isCommitted: Kafka was asked to move what is to be moved.
+    ///   - refusal: why it did not move this one.
+    func json(isCommitted: Bool, refusal: String?) -> String {
+        let (action, to, because): (String, Int64?, String) =
+            switch self.verdict {
+            case .keep(let reason): ("keep", nil, reason)
+            case .impossible(let reason): ("cannot-move", nil, reason)
+            case .move(let offset):
+                (
+                    !isCommitted ? "would-move" : refusal == nil ? "moved" : "not-moved", offset,
+                    refusal ?? OffsetReset.consequences(of: offset, self.position).joined(separator: "; ")
+                )
+            }
+        return JSONLine.text(
+            Line(
+                topic: self.position.topicPartition.topic, partition: self.position.topicPartition.partition,
+                committed: self.position.committed, lowOffset: self.position.lowOffset,
+                endOffset: self.position.endOffset, action: action, to: to, because: because))
+    }
+}
