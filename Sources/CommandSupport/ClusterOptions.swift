@@ -50,6 +50,20 @@ package struct ClusterOptions: ParsableArguments {
     /// Whether a worker's configuration was given.
     package var hasConfiguration: Bool { self.config != nil }
 
+    /// The same, with these brokers where none of it was given: for commands that are used beside a local Kafka.
+    package func orLocal(_ brokers: String) -> Self {
+        guard !self.isGiven else { return self }
+        var options = self
+        options.bootstrap = brokers
+        return options
+    }
+
+    /// The words that lead another command to the same cluster. Without the properties, which may hold passwords.
+    package var hint: String {
+        let words = [("--bootstrap", self.bootstrap), ("--config", self.config), ("--properties", self.propertiesFile)]
+        return words.compactMap { name, value in value.map { "\(name) \($0)" } }.joined(separator: " ")
+    }
+
     /// For commands that have no cluster of their own.
     package func requireBrokers() throws {
         guard self.isGiven else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }

@@ -11,6 +11,15 @@ struct KafkaOptions: ParsableArguments {
             "How long reading a partition, or a record's acknowledgement, may take.", valueName: "seconds"))
     var timeout = 30
 
+    /// For the parser, which fills the properties in.
+    init() {}
+
+    /// For a command that takes the cluster's options in its own way.
+    init(cluster: ClusterOptions, timeout: Int) {
+        self.cluster = cluster
+        self.timeout = timeout
+    }
+
     func validate() throws {
         guard (1...3_600).contains(self.timeout) else {
             throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")

@@ -1,0 +1,160 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushModel
+import PushWorker
+
+/// `mailboat trigger`.
+struct Trigger: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Publish a short story of events, for trying things out.",
+        discussion: """
+            order   an activity: its token is registered, three updates follow (the last with an alert), then the end
+            goal    an audience: phones join, one event says 0:0, the next is a goal with an alert for all, then full time
+            burst   an activity: \(TriggerScenario.burstCount) updates at once, of which few become pushes: the others are 'superseded'
+
+            Publishes to the Kafka of 'mailboat embedded-kafka' and 'mailboat dev' (\(Trigger.localBrokers)) unless told otherwise, each event acknowledged \
+            before the next, and says where each lies and how to see what became of it. Key and tokens are made up anew each time, so that \
+            a story can be told again; Apple takes no token that is made up (BadDeviceToken), the simulated APNs and 'mailboat dev' do. With --token \
+            a phone of yours gets the pushes, if its app decodes this content-state.
+
+            A key that is in use is no rehearsal: its card shows the story, and ends with it unless --no-end is given. --print shows the \
+            records, as 'mailboat check' and 'mailboat publish' read them, and publishes nothing.
+
+            Exit status: 0 when all events were acknowledged, 1 when one was not: then the rest is not published; 64 when the command line is wrong.
+
+            EXAMPLES
+              mailboat trigger order
+              mailboat trigger order --key order-7 --token 80e0... --app com.example.pizza --config mailboat.yaml
+              mailboat trigger goal --audience match-7 --no-end
+              mailboat trigger burst --print | mailboat check
+            """)
+
+    /// Where 'mailboat embedded-kafka' listens.
+    static let localBrokers = "127.0.0.1:9092"
+
+    @Argument(help: "order, goal or burst.")
+    var scenario: TriggerScenario
+
+    @OptionGroup var cluster: ClusterOptions
+
+    @Option(
+        name: [.customLong("key"), .customLong("audience")],
+        help: ArgumentHelp("The id of the activity or audience. Default: one that is made up.", valueName: "id"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("A device token, in hexadecimal digits. Default: made up.", valueName: "hex"))
+    var token: String?
+
+    @Option(help: ArgumentHelp("The app. Not needed where only one is configured.", valueName: "bundle id"))
+    var app: String?
+
+    @Option(help: "The token's environment: production or development.")
+    var environment = "production"
+
+    @Option(help: "The topic. Default: the first input topic of --config, or a worker's own default.")
+    var topic: String?
+
+    @Option(help: ArgumentHelp("Between events.", valueName: "seconds"))
+    var pause = 2
+
+    @Flag(inversion: .prefixedNo, help: "The story ends. --no-end: the activity or audience lives on.")
+    var end = true
+
+    @Flag(help: "Print the records, one a line, and publish nothing.")
+    var print = false
+
+    @Option(help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"))
+    var timeout = 30
+
+    func validate() throws {
+        if let key {
+            let bytes = Array(key.utf8)
+            do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
+                throw ValidationError("--key is “\(TokenText.shortened(key))”: it \(error.reason)")
+            }
+        }
+        if let token {
+            guard (2...400).contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
+                token.utf8.allSatisfy({ Hex.value(of: $0) <= 15 })
+            else {
+                throw ValidationError("--token has \(token.count) characters: expected 2 to 400 hexadecimal digits")
+            }
+        }
+        guard ["production", "development"].contains(self.environment) else {
+            throw ValidationError("--environment is \(self.environment): expected production or development")
+        }
+        guard (0...60).contains(self.pause) else {
+            throw ValidationError("--pause is \(self.pause): expected 0 to 60 seconds")
+        }
+        guard (1...3_600).contains(self.timeout) else {
+            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
+        }
+    }
+
+    func run() async throws {
+        var random = SystemRandomNumberGenerator()
+        let cast = self.cast(nowSeconds: Int64(Date().timeIntervalSince1970), random: &random)
+        let steps = self.scenario.steps(cast)
+        if self.print {
+            for step in steps { StandardOutput.print(Self.text(step.record)) }
+            return
+        }
+        let command = self
+        try await NamedThread.run("trigger") { Result { try command.publish(steps, of: cast) } }.get()
+    }
+
+    /// Who plays: what was given, and the rest made up.
+    func cast(nowSeconds: Int64, random: inout some RandomNumberGenerator) -> TriggerScenario.Cast {
+        let key = self.key ?? "\(self.scenario.rawValue)-\(Self.hex(byteCount: 3, random: &random))"
+        let count = self.scenario == .goal ? TriggerScenario.madeUpMemberCount : 1
+        let tokens =
+            self.token.map { [$0.lowercased()] } ?? (0..<count).map { _ in Self.hex(byteCount: 32, random: &random) }
+        return TriggerScenario.Cast(
+            key: key, tokens: tokens, app: self.app, isDevelopment: self.environment == "development",
+            nowSeconds: nowSeconds, ends: self.end)
+    }
+
+    private static func hex(byteCount: Int, random: inout some RandomNumberGenerator) -> String {
+        (0..<byteCount * 2).map { _ in String(Int.random(in: 0..<16, using: &random), radix: 16) }.joined()
+    }
+
+    /// Blocks.
+    private func publish(_ steps: [TriggerScenario.Step], of cast: TriggerScenario.Cast) throws {
+        let kafka = KafkaOptions(cluster: self.cluster.orLocal(Self.localBrokers), timeout: self.timeout)
+        let topic = try self.topic ?? kafka.cluster.configuration().topics.events[0]
+        let publisher = try SteadyPublisher(kafka, topic: topic)
+        for (index, step) in steps.enumerated() {
+            if index > 0, !step.isHurried { Sleeping.sleep(.seconds(self.pause)) }
+            let place = try publisher.publish(step.record)
+            StandardOutput.tell("\(place)  \(step.words)")
+            StandardOutput.flush()
+        }
+        StandardOutput.tell("")
+        for line in self.hints(cast, cluster: kafka.cluster) { StandardOutput.tell(line) }
+    }
+
+    /// How to see what became of it.
+    func hints(_ cast: TriggerScenario.Cast, cluster: ClusterOptions) -> [String] {
+        let key = "'" + cast.key.replacing("'", with: "'\\''") + "'"
+        let reach = cluster.hint
+        var lines = [
+            "What became of it, and what is under way:",
+            "  mailboat tail --key \(key) --since 5m \(reach)", "  mailboat explain \(key) \(reach)",
+        ]
+        if self.scenario == .goal { lines.append("  mailboat state dump --audience \(key) \(reach)") }
+        // A token that nobody has is no secret, and the simulated APNs is asked by it.
+        if self.token == nil, let token = cast.tokens.first {
+            lines.append("With 'mailboat apns-simulator', what the phone shows:")
+            lines.append("  curl -s localhost:2198/devices/\(token)")
+        }
+        return lines
+    }
+
+    /// A record as 'mailboat publish' reads it.
+    private static func text(_ record: RecordText) -> String {
+        let key = JSONLine.text(String(decoding: record.key ?? [], as: UTF8.self))
+        return #"{"key":\#(key),"value":\#(String(decoding: record.value ?? [], as: UTF8.self))}"#
+    }
+}
