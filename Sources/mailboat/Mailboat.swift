@@ -24,7 +24,7 @@ struct Mailboat: AsyncParsableCommand {
             """,
         version: MailboatVersion.current,
         subcommands: [
-            DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self, Trigger.self,
+            DevCommand.self, DemoCommand.self, RunCommand.self, Check.self, Publish.self, Trigger.self, Replay.self,
             APNSSimulatorCommand.self, EmbeddedKafkaCommand.self,
             Explain.self, Doctor.self, Tail.self, Send.self, TokenCommand.self,
             TopicsCommand.self, StateCommand.self, DeadLettersCommand.self, OffsetsCommand.self,

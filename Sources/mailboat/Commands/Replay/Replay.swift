@@ -1,0 +1,219 @@
+import ArgumentParser
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushModel
+import PushWorker
+
+/// `mailboat replay`.
+struct Replay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Publish events of an input topic again, as new ones.",
+        discussion: """
+            Takes the newest event of a key (--last N: the newest N), or --count events from a place on, and says what it would publish; with \
+            --execute it does. Each keeps key, value and headers, and goes where its key belongs; its record time, and its 'timestamp' if it has one, become \
+            now, so that a phone takes it for news. To a worker it is a new event with an outcome of its own, and it costs budget like any other.
+
+            Left out: what would be refused, what has expired ('expires'; of an update also 'stale-date'), starts, which put up a second card \
+            (--with-starts), and registrations, of which an old one may take the place of a newer (--with-registrations). Old content \
+            replaces what the phone shows: to have it show the newest state again, replay the newest event alone.
+
+            Of a key, its partition is read backwards from the end, \(Replay.recordCountMax) records at most.
+
+            Exit status: 0 when everything meant was published (or would be), 1 when something was left out, nothing was found or Kafka did not take it, \
+            64 when the command line is wrong.
+
+            EXAMPLES
+              mailboat replay order-7 --config mailboat.yaml
+              mailboat replay order-7 --bootstrap localhost:9092 --last 3 --execute
+              mailboat replay --from 'liveactivity.events[3]@1200' --count 50 --bootstrap localhost:9092
+            """)
+
+    /// Records that are read of a key's partition at most.
+    static let recordCountMax = 100_000
+    /// Events that one run publishes at most: each waits for its acknowledgement.
+    static let eventCountMax = 10_000
+
+    @Argument(help: "The events' key; or give --from.")
+    var key: String?
+
+    @OptionGroup var kafka: KafkaOptions
+
+    @Option(help: ArgumentHelp("How many events of the key, the newest.", valueName: "number"))
+    var last: Int?
+
+    @Option(help: ArgumentHelp("Where to begin instead, whatever the keys.", valueName: "topic[partition]@offset"))
+    var from: String?
+
+    @Option(help: ArgumentHelp("How many records from there on. Default: 1.", valueName: "number"))
+    var count: Int?
+
+    @Option(help: "The topic to read and write. Default: the first input topic of --config, or a worker's own default.")
+    var topic: String?
+
+    @Option(help: ArgumentHelp("Only events of this app.", valueName: "bundle id"))
+    var app: String?
+
+    @Flag(help: "Publish. Without it nothing is written: what would be done is printed.")
+    var execute = false
+
+    @Flag(help: "Also starts: each puts up a card.")
+    var withStarts = false
+
+    @Flag(help: "Also registrations: the last one published counts.")
+    var withRegistrations = false
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    @Option(help: "Lines for a person, or one JSON object for each event.")
+    var format = Format.text
+
+    func validate() throws {
+        guard (self.key == nil) != (self.from == nil) else {
+            throw ValidationError(
+                self.key == nil
+                    ? "expected a key, or --from topic[partition]@offset"
+                    : "a key and --from are given: expected one of them")
+        }
+        if let key {
+            let bytes = Array(key.utf8)
+            do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
+                throw ValidationError("the key “\(TokenText.shortened(key))” \(error.reason)")
+            }
+        }
+        if self.from == nil, self.count != nil {
+            throw ValidationError("--count goes with --from: for a key give --last")
+        }
+        if self.key == nil, self.last != nil {
+            throw ValidationError("--last goes with a key: for --from give --count")
+        }
+        if self.from != nil, self.topic != nil {
+            throw ValidationError("--from and --topic are given: --from names the topic")
+        }
+        for (name, number) in [("--last", self.last), ("--count", self.count)] {
+            guard (1...Self.eventCountMax).contains(number ?? 1) else {
+                throw ValidationError("\(name) is \(number ?? 0): expected 1 to \(Self.eventCountMax)")
+            }
+        }
+        _ = try self.place()
+    }
+
+    /// What `--from` says.
+    func place() throws -> TopicPartitionOffset? {
+        guard let from = self.from else { return nil }
+        let fault = ValidationError(
+            "--from is '\(from)': expected topic[partition]@offset, such as liveactivity.events[3]@1200")
+        guard let at = from.lastIndex(of: "@"), let offset = Int64(from[from.index(after: at)...]), offset >= 0,
+            let open = from[..<at].lastIndex(of: "["), from[..<at].last == "]",
+            let partition = Int32(from[from.index(after: open)..<from.index(before: at)]), partition >= 0,
+            open > from.startIndex
+        else { throw fault }
+        return TopicPartitionOffset(topic: String(from[..<open]), partition: partition, offset: offset)
+    }
+
+    func run() async throws {
+        let command = self
+        let isComplete = try await NamedThread.run("replay") { Result { try command.replay() } }.get()
+        if !isComplete { throw ExitCode.failure }
+    }
+
+    // MARK: The work; blocks
+
+    /// - Returns: whether everything that was meant was published, or would be.
+    private func replay() throws -> Bool {
+        let place = try self.place()
+        let topic = try place?.topic ?? self.topic ?? self.kafka.cluster.configuration().topics.events[0]
+        let partitionCount = try self.kafka.partitionCount(of: topic)
+        let records = try place.map { try self.records(from: $0, partitionCount) } ?? self.newest(topic, partitionCount)
+        guard !records.isEmpty else {
+            throw CommandFailure(
+                "no event found\(self.key.map { " with the key “\(TokenText.shortened($0))” in \(topic)" } ?? ""): nothing was published"
+            )
+        }
+        var judge = ReplayJudge(
+            app: self.app ?? "", nowSeconds: Int64(Date().timeIntervalSince1970), includesStarts: self.withStarts,
+            includesRegistrations: self.withRegistrations)
+        let publisher = self.execute ? try SteadyPublisher(self.kafka, topic: topic) : nil
+        var (publishedCount, leftOutCount) = (0, 0)
+        for record in records {
+            var line = ReplayLine(topic: topic, record)
+            switch judge.verdict(record) {
+            case .leaveOut(let reason):
+                leftOutCount += 1
+                line.because = reason
+            case .publish(let text):
+                line.action = "would-publish"
+                if let publisher {
+                    line.to = try publisher.publish(text)
+                    line.action = "published"
+                }
+                publishedCount += 1
+            }
+            StandardOutput.tell(self.format == .json ? line.json : line.text)
+        }
+        StandardError.print(
+            self.execute
+                ? "\(publishedCount) published to \(topic), \(leftOutCount) left out"
+                : "\(publishedCount) would be published to \(topic), \(leftOutCount) left out; nothing was written: --execute publishes"
+        )
+        return leftOutCount == 0
+    }
+
+    private func isMeant(_ record: OwnedRecord) -> Bool {
+        guard let app = self.app else { return true }
+        var event = DecodedEvent()
+        guard let value = record.value, (try? EventDecoder.decode(value.span, into: &event)) != nil else {
+            return false
+        }
+        let named = String(decoding: event.text[event.appInText.range], as: UTF8.self)
+        return named.isEmpty || named == app
+    }
+
+    /// The newest of the key, the oldest of them first.
+    private func newest(_ topic: String, _ partitionCount: Int32) throws -> [OwnedRecord] {
+        let key = Array((self.key ?? "").utf8)
+        let partition = TopicPartition(topic: topic, partition: Murmur2.partition(key: key.span, count: partitionCount))
+        let wantedCount = self.last ?? 1
+        let tail = try TailReader(self.kafka)
+        var foundCount = 0
+        do throws(KafkaError) {
+            // The newest come first, and the last window may bring more than is wanted.
+            let found = try tail.pick(
+                partition, recordCountMax: Self.recordCountMax, isEnough: { foundCount >= wantedCount }
+            ) { record -> OwnedRecord? in
+                guard record.key == key, self.isMeant(record) else { return nil }
+                foundCount += 1
+                return record
+            }
+            return found.found.prefix(wantedCount).reversed()
+        } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
+    }
+
+    private func records(from place: TopicPartitionOffset, _ partitionCount: Int32) throws -> [OwnedRecord] {
+        let partition = TopicPartition(topic: place.topic, partition: place.partition)
+        guard place.partition < partitionCount else {
+            throw CommandFailure("--from \(partition): \(place.topic) has the partitions 0 to \(partitionCount - 1)")
+        }
+        let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(
+            try self.kafka.settings(for: .consumer))
+        let log: PartitionPositions
+        let reader: KafkaLogReader
+        do throws(KafkaError) {
+            reader = try KafkaLogReader(settings, log: { _ in })
+            log = try reader.positions(of: [partition], within: self.kafka.limit)[0]
+        } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
+        guard place.offset >= log.lowOffset, place.offset < log.endOffset else {
+            throw CommandFailure(
+                "--from \(place): there is no such record: the log goes from \(log.lowOffset) up to \(log.endOffset), that not included"
+            )
+        }
+        var records: [OwnedRecord] = []
+        do throws(KafkaError) {
+            let end = min(log.endOffset, place.offset + Int64(self.count ?? 1))
+            try reader.forEach(partition, from: .offset(place.offset), upTo: end, within: self.kafka.limit) {
+                if self.isMeant($0) { records.append($0) }
+            }
+        } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
+        return records
+    }
+}

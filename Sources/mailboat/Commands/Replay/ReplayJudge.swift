@@ -1,0 +1,91 @@
+import KafkaLog
+import PushModel
+
+/// Which events may be published again, and as what. Decides; reads and writes nothing.
+struct ReplayJudge {
+    enum Verdict: Equatable {
+        /// As this record: with its key, its value and its own headers, and the time of today.
+        case publish(RecordText)
+        /// Not, and why.
+        case leaveOut(String)
+    }
+
+    /// A `start` is published, too.
+    var includesStarts: Bool
+    /// So are `register` and `unregister`.
+    var includesRegistrations: Bool
+    private var check: EventCheck
+
+    /// - Parameters:
+    ///   - app: of events that name none.
+    ///   - nowSeconds: the clock, seconds since 1970.
+    init(app: String, nowSeconds: Int64, includesStarts: Bool, includesRegistrations: Bool) {
+        self.check = EventCheck(app: app, nowSeconds: nowSeconds)
+        self.includesStarts = includesStarts
+        self.includesRegistrations = includesRegistrations
+    }
+
+    mutating func verdict(_ record: OwnedRecord) -> Verdict {
+        var event = DecodedEvent()
+        guard let value = record.value, (try? EventDecoder.decode(value.span, into: &event)) != nil else {
+            return .leaveOut("it is no event that a worker takes: 'mailboat dead-letters list' says why")
+        }
+        let now = self.check.nowSeconds
+        switch event.kind {
+        case .start where !self.includesStarts:
+            return .leaveOut("a start puts up a card, and would be the second: --with-starts publishes it")
+        case .register where !self.includesRegistrations, .unregister where !self.includesRegistrations:
+            return .leaveOut(
+                "an old token may take the place of a newer one: --with-registrations publishes it")
+        case .start, .update, .end:
+            if let expires = event.expiresSeconds, expires <= now {
+                return .leaveOut("it has expired: its “expires” lies \(now - expires) s back")
+            }
+            if event.kind == .update, let stale = event.staleDateSeconds, stale <= now {
+                return .leaveOut("it has expired: its “stale-date” lies \(now - stale) s back")
+            }
+        case .register, .unregister, .open: break
+        }
+        var text = RecordText(key: record.key, value: Self.renewed(value, nowSeconds: now))
+        text.headers = record.headers.compactMap { header in
+            header.name.hasPrefix(RecordHeader.prefix)
+                ? nil : header.value.map { RecordText.Header(name: header.name, value: $0) }
+        }
+        if case .refused(let rejection) = self.check.check(text) {
+            return .leaveOut("it would be refused: “\(rejection.field)” \(rejection.reason)")
+        }
+        return .publish(text)
+    }
+
+    /// What kind of event it is, in a word.
+    static func word(_ record: OwnedRecord) -> String {
+        var event = DecodedEvent()
+        guard let value = record.value, (try? EventDecoder.decode(value.span, into: &event)) != nil else {
+            return "unreadable"
+        }
+        return "\(event.kind)"
+    }
+
+    /// The same bytes with another number as the event's `timestamp`, if it has one. - Parameter value: an event that could be decoded.
+    static func renewed(_ value: [UInt8], nowSeconds: Int64) -> [UInt8] {
+        guard let spelling = try? Self.timestampSpelling(value) else { return value }
+        var renewed = value
+        renewed.replaceSubrange(spelling, with: "\(nowSeconds)".utf8)
+        return renewed
+    }
+
+    /// Where the number lies; `nil`: there is none.
+    private static func timestampSpelling(_ value: [UInt8]) throws(JSONFault) -> Range<Int>? {
+        var cursor = JSONCursor()
+        try cursor.openObject(value.span)
+        var isFirst = true
+        while let name = try cursor.nextName(value.span, isFirst: isFirst) {
+            isFirst = false
+            if JSONEscape.text(of: name, in: value.span).elementsEqual("timestamp".utf8) {
+                return try cursor.number(value.span).spelling.range
+            }
+            _ = try cursor.skipValue(value.span)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,62 @@
+import CommandSupport
+import KafkaLog
+import PushModel
+
+/// What `mailboat replay` says of an event: a line for a person, or for a program. Values are not shown: they may hold tokens.
+struct ReplayLine {
+    private let source: TopicPartitionOffset
+    private let writtenMillis: Int64
+    private let key: String?
+    private let event: String
+    /// `left-out`, `would-publish` or `published`.
+    var action = "left-out"
+    /// Why it was left out.
+    var because: String?
+    /// Where it lies now.
+    var to: TopicPartitionOffset?
+
+    init(topic: String, _ record: OwnedRecord) {
+        self.source = TopicPartitionOffset(topic: topic, partition: record.partition, offset: record.offset)
+        self.writtenMillis = record.timestampMillis
+        self.key = record.keyText
+        self.event = ReplayJudge.word(record)
+    }
+
+    var text: String {
+        let key = self.key.map { "“\(TokenText.shortened($0).prefix(80))”" } ?? "no key"
+        let action = self.action.replacing("-", with: " ")
+        return "\(action)".padding(to: 14) + "\(self.source)  \(key)  \(self.event)"
+            + (self.because.map { ": \($0)" } ?? "") + (self.to.map { " as \($0)" } ?? "")
+    }
+
+    private struct Line: Encodable {
+        struct Place: Encodable {
+            var topic: String
+            var partition: Int32
+            var offset: Int64
+        }
+        var source: Place
+        var writtenMillis: Int64
+        var key: String?
+        var event: String
+        var action: String
+        var because: String?
+        var to: Place?
+    }
+
+    var json: String {
+        func place(_ position: TopicPartitionOffset) -> Line.Place {
+            .init(topic: position.topic, partition: position.partition, offset: position.offset)
+        }
+        return JSONLine.text(
+            Line(
+                source: place(self.source), writtenMillis: self.writtenMillis, key: self.key, event: self.event,
+                action: self.action, because: self.because, to: self.to.map(place)))
+    }
+}
+
+extension String {
+    fileprivate func padding(to count: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(1, count - self.count))
+    }
+}

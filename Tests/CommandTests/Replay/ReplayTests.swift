@@ -1,0 +1,145 @@
+import ArgumentParser
+import CommandSupport
+import KafkaLog
+import PushModel
+import Testing
+import Upstream
+
+@testable import mailboat
+
+/// `mailboat replay`: which events are published again, and as what.
+@Suite(.timeLimit(.minutes(5)))
+struct ReplayTests {
+    private static let now: Int64 = 1_800_000_000
+    private static let app = #""app":"com.example.pizza""#
+
+    private static func record(_ value: String, headers: [OwnedRecord.Header] = []) -> OwnedRecord {
+        OwnedRecord(
+            partition: 0, offset: 0, timestampMillis: 0, key: Array("order-7".utf8), value: Array(value.utf8),
+            headers: headers)
+    }
+
+    private static func verdict(_ value: String, starts: Bool = false, registrations: Bool = false)
+        -> ReplayJudge.Verdict
+    {
+        var judge = ReplayJudge(
+            app: "", nowSeconds: Self.now, includesStarts: starts, includesRegistrations: registrations)
+        return judge.verdict(Self.record(value))
+    }
+
+    private static let start =
+        #"{"event":"start",\#(app),"to":{"start-token":"ab12"},"attributes-type":"A","attributes":{},"content-state":{},"alert":{"title":"a","body":"b"}}"#
+    private static let register = #"{"event":"register",\#(app),"token":"ab12"}"#
+
+    @Test(arguments: [
+        (Self.start, "--with-starts"), (Self.register, "--with-registrations"), ("no JSON", "no event"),
+        (#"{"event":"update",\#(app),"content-state":{},"expires":1799999990}"#, "10 s back"),
+        (#"{"event":"update",\#(app),"content-state":{},"stale-date":1799999999}"#, "“stale-date” lies 1 s back"),
+        (#"{"event":"end",\#(app),"expires":1800000000}"#, "0 s back"),
+    ])
+    func whatWouldDoHarmIsLeftOut(value: String, says: String) {
+        guard case .leaveOut(let reason) = Self.verdict(value) else {
+            Issue.record("it would be published")
+            return
+        }
+        #expect(reason.contains(says), "\(reason)")
+    }
+
+    @Test func startsAndRegistrationsArePublishedWhenAskedFor() {
+        for (value, starts) in [(Self.start, true), (Self.register, false)] {
+            let expected = RecordText(key: Array("order-7".utf8), value: Array(value.utf8))
+            #expect(Self.verdict(value, starts: starts, registrations: !starts) == .publish(expected))
+        }
+    }
+
+    @Test func onlyTheTimestampIsAnotherOne() {
+        // What is nested, and what only looks like one, stays as it is.
+        let value = #"{ "content-state":{"timestamp":5,"n":1.50}, "timestamp" : 1700000000 ,"event":"update"}"#
+        #expect(
+            String(decoding: ReplayJudge.renewed(Array(value.utf8), nowSeconds: Self.now), as: UTF8.self)
+                == value.replacing("1700000000", with: "1800000000"))
+        let without = Array(#"{"event":"update","content-state":{"timestamp":5}}"#.utf8)
+        #expect(ReplayJudge.renewed(without, nowSeconds: Self.now) == without)
+    }
+
+    @Test func headersOfTheWorkersOwnStayBehind() {
+        var judge = ReplayJudge(app: "", nowSeconds: Self.now, includesStarts: false, includesRegistrations: false)
+        let verdict = judge.verdict(
+            Self.record(
+                #"{"event":"end",\#(Self.app)}"#,
+                headers: [
+                    .init(name: RecordHeader.republished.text, value: [1]), .init(name: "traceparent", value: [2]),
+                ]))
+        guard case .publish(let text) = verdict else {
+            Issue.record("\(verdict)")
+            return
+        }
+        #expect(text.headers.map(\.name) == ["traceparent"] && text.timestampMillis == nil)
+    }
+
+    @Test(arguments: [
+        ([], "expected a key, or --from"), (["k", "--from", "t[0]@1"], "expected one of them"),
+        (["k", "--count", "2"], "--last"), (["--from", "t[0]@1", "--last", "2"], "--count"),
+        (["--from", "t[0]"], "topic[partition]@offset"), (["--from", "[0]@1"], "topic[partition]@offset"),
+        (["--from", "t[-1]@1"], "topic[partition]@offset"), (["--from", "@"], "topic[partition]@offset"),
+        (["--from", "t[0]@1", "--topic", "u"], "--from names the topic"), (["k", "--last", "0"], "1 to 10000"),
+    ])
+    func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
+        #expect {
+            _ = try Replay.parse(["--bootstrap", "localhost:1"] + arguments)
+        } throws: {
+            Replay.message(for: $0).contains(expected)
+        }
+    }
+
+    @Test func aLineForAPersonAndOneForAProgram() {
+        var line = ReplayLine(topic: "events", Self.record(#"{"event":"end",\#(Self.app)}"#))
+        line.because = "why"
+        #expect(line.text == "left out      events[0]@0  “order-7”  end: why")
+        #expect(
+            line.json
+                == #"{"action":"left-out","because":"why","event":"end","key":"order-7","source":{"offset":0,"partition":0,"topic":"events"},"writtenMillis":0}"#
+        )
+    }
+
+    // MARK: All the way
+
+    private static func count(_ kafka: EmbeddedKafka) async throws -> Int {
+        try await TopicReading.readAll(
+            "liveactivity.events", partitionCount: 4, settings: kafka.settings, within: .seconds(20)
+        ).count
+    }
+
+    @Test func theNewestOfAKeyAndARange() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("liveactivity.events", partitionCount: 4)])
+        defer { kafka.stop() }
+        let cluster = ["--bootstrap", kafka.bootstrap]
+        try await Trigger.parse(["order", "--key", "order-7", "--app", "a.b", "--pause", "0"] + cluster).run()
+        try await Replay.parse(["order-7", "--last", "2"] + cluster).run()
+        #expect(try await Self.count(kafka) == 5, "without --execute nothing is written")
+        try await Replay.parse(["order-7", "--last", "2", "--execute", "--format", "json"] + cluster).run()
+        #expect(try await Self.count(kafka) == 7)
+
+        // The first is a registration, which is left out; the others are published.
+        let partition = Murmur2.partition(key: Array("order-7".utf8).span, count: 4)
+        let range = ["--from", "liveactivity.events[\(partition)]@0", "--count", "3", "--execute"]
+        await #expect(throws: ExitCode.failure) { try await Replay.parse(range + cluster).run() }
+        #expect(try await Self.count(kafka) == 9)
+        let records = try await TopicReading.readAll(
+            "liveactivity.events", partitionCount: 4, settings: kafka.settings, within: .seconds(20))
+        #expect(records[5].value == records[3].value && records[6].value == records[4].value)
+        #expect(records[7].value == records[1].value && records[8].value == records[2].value)
+
+        for (words, says) in [
+            (["nobody"], "no event found"), (["--from", "liveactivity.events[\(partition)]@9"], "no such record"),
+            (["--from", "liveactivity.events[4]@0"], "partitions 0 to 3"),
+            (["order-7", "--app", "c.d"], "no event found"),
+        ] {
+            await #expect {
+                try await Replay.parse(words + cluster).run()
+            } throws: {
+                "\($0)".contains(says)
+            }
+        }
+    }
+}
