@@ -61,7 +61,8 @@ package struct ClusterOptions: ParsableArguments {
     /// The words that lead another command to the same cluster. Without the properties, which may hold passwords.
     package var hint: String {
         let words = [("--bootstrap", self.bootstrap), ("--config", self.config), ("--properties", self.propertiesFile)]
-        return words.compactMap { name, value in value.map { "\(name) \($0)" } }.joined(separator: " ")
+        return words.compactMap { name, value in value.map { "\(name) \(ShellWord.quoted($0))" } }.joined(
+            separator: " ")
     }
 
     /// For commands that have no cluster of their own.

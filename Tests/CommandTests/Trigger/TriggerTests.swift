@@ -50,9 +50,11 @@ struct TriggerTests {
         let cast = command.cast(nowSeconds: Self.now, random: &random)
         #expect(cast.tokens == [token.lowercased()])
         let lines = command.hints(cast, cluster: command.cluster.orLocal(Trigger.localBrokers))
-        #expect(lines.contains("  mailboat explain 'it'\\''s' --bootstrap b:1"), "\(lines)")
+        #expect(lines.contains(#"  mailboat explain 'it'\''s' --bootstrap b:1"#), "\(lines)")
         #expect(!lines.joined().contains("secret") && !lines.joined().lowercased().contains(token.lowercased()))
         #expect(!TriggerScenario.order.steps(cast).map(\.words).joined().contains(token.lowercased()))
+        #expect(
+            ShellWord.quoted("a b") == "'a b'" && ShellWord.quoted("") == "''" && ShellWord.quoted("~/x") == "'~/x'")
         #expect(try Trigger.parse(["order"]).cluster.orLocal(Trigger.localBrokers).hint == "--bootstrap 127.0.0.1:9092")
     }
 

@@ -137,7 +137,7 @@ struct Trigger: AsyncParsableCommand {
 
     /// How to see what became of it.
     func hints(_ cast: TriggerScenario.Cast, cluster: ClusterOptions) -> [String] {
-        let key = "'" + cast.key.replacing("'", with: "'\\''") + "'"
+        let key = ShellWord.quoted(cast.key)
         let reach = cluster.hint
         var lines = [
             "What became of it, and what is under way:",
