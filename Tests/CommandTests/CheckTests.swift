@@ -200,4 +200,13 @@ import Testing
     func refusals(text: String, reason: String) {
         #expect(Self.reports(text) == [.refused(line: 1, reason: reason)])
     }
+
+    @Test func aProgramGetsAnObjectForEachEvent() {
+        #expect(
+            Check.Report.taken(line: 3, lines: ["POST /3/device", ""]).json
+                == #"{"line":3,"text":["POST /3/device",""],"verdict":"taken"}"#)
+        #expect(
+            Check.Report.refused(line: 4, reason: "“event” is \"wave\"").json
+                == #"{"line":4,"reason":"“event” is \"wave\"","verdict":"refused"}"#)
+    }
 }

@@ -111,6 +111,22 @@ struct DeadLetterTests {
         }
     }
 
+    @Test func whatBecomesOfALetterAsALineAndAsJSON() {
+        var line = RepublishLine(.leftOut, partition: 3, offset: 17)
+        line.because = "why"
+        #expect(line.text == "left out   3:17: why")
+        #expect(line.json == #"{"action":"left-out","because":"why","offset":17,"partition":3}"#)
+        line = RepublishLine(.wouldSend, partition: 3, offset: 17)
+        line.topic = "events"
+        #expect(line.text == "would send 3:17 to events")
+        line = RepublishLine(.sent, partition: 3, offset: 17)
+        (line.topic, line.toPartition, line.toOffset) = ("events", 1, 42)
+        #expect(line.text == "sent       3:17 to events[1]@42")
+        #expect(
+            line.json
+                == #"{"action":"sent","offset":17,"partition":3,"to":{"offset":42,"partition":1,"topic":"events"}}"#)
+    }
+
     // MARK: All the way
 
     @Test func whatIsSentBackLiesOnTheKeysPartitionWithItsMark() async throws {
@@ -137,7 +153,7 @@ struct DeadLetterTests {
         #expect(sent.first?.headers.map(\.name) == [RecordHeader.republished.text])
         #expect((sent.first?.timestampMillis ?? 0) > Self.now * 1_000)
 
-        try await DeadLettersCommand.Republish.parse(words + ["--execute", "--force"]).run()
+        try await DeadLettersCommand.Republish.parse(words + ["--execute", "--force", "--format", "json"]).run()
         #expect(try await Self.readEvents(kafka).count == 3)
     }
 

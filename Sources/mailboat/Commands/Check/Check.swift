@@ -24,6 +24,9 @@ struct Check: ParsableCommand {
             sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
             shortened.
 
+            With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
+            lines that a person sees.
+
             Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, 64 when the \
             command line is wrong.
 
@@ -47,6 +50,11 @@ struct Check: ParsableCommand {
     @Flag(name: .shortAndLong, help: "Show only what is refused.")
     var quiet = false
 
+    enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
+
+    @Option(help: "Text for a person, or one JSON object for each event.")
+    var format = Format.text
+
     /// The last second of the year 9999: more than any clock will say, and far from where sums of seconds end.
     private static let nowSecondsMax: Int64 = 253_402_300_799
 
@@ -61,16 +69,21 @@ struct Check: ParsableCommand {
         var check = EventCheck(app: self.app, nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
         var (takenCount, refusedCount) = (0, 0)
         try input.forEach { item in
-            switch Self.answer(to: item, check: &check) {
+            let report = Self.answer(to: item, check: &check)
+            switch report {
             case .taken(let line, let lines):
                 takenCount += 1
-                if !self.quiet {
+                if self.quiet { return }
+                if self.format == .json {
+                    StandardOutput.print(report.json)
+                } else {
                     for text in ["line \(line):"] + lines.map({ $0.isEmpty ? "" : "  \($0)" }) + [""] {
                         StandardOutput.print(text)
                     }
                 }
             case .refused(let line, let reason):
                 refusedCount += 1
+                if self.format == .json { return StandardOutput.print(report.json) }
                 StandardOutput.print("line \(line): refused: \(reason)")
                 if !self.quiet { StandardOutput.print("") }
             }
@@ -83,6 +96,23 @@ struct Check: ParsableCommand {
     enum Report: Equatable {
         case taken(line: Int, lines: [String])
         case refused(line: Int, reason: String)
+
+        private struct Line: Encodable {
+            var line: Int
+            /// `taken` or `refused`.
+            var verdict: String
+            /// What it would become, as lines for a person.
+            var text: [String]?
+            var reason: String?
+        }
+
+        /// One object on one line.
+        var json: String {
+            switch self {
+            case .taken(let line, let lines): JSONLine.text(Line(line: line, verdict: "taken", text: lines))
+            case .refused(let line, let reason): JSONLine.text(Line(line: line, verdict: "refused", reason: reason))
+            }
+        }
     }
 
     static func answer(to item: JSONValueSplitter.Item, check: inout EventCheck) -> Report {

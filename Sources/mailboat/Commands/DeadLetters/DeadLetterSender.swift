@@ -8,15 +8,19 @@ struct DeadLetterSender {
     private let producer: KafkaProducer
     private var topics: [String: (topic: KafkaTopic, partitionCount: Int32)] = [:]
     /// By the delivery's opaque.
-    private var positions: [String] = []
+    private var sent: [(letter: (partition: Int32, offset: Int64), topic: String, partition: Int32)] = []
+    /// Told what became of each letter.
+    private let tell: (RepublishLine) -> Void
     private var failedCount = 0
 
     /// Records on their way at a time.
     private static let outstandingMax = 1_000
     private static let queueWait = Duration.milliseconds(50)
 
-    init(_ kafka: KafkaOptions) throws {
+    /// - Parameter tell: called on the thread that sends and finishes.
+    init(_ kafka: KafkaOptions, tell: @escaping (RepublishLine) -> Void) throws {
         self.kafka = kafka
+        self.tell = tell
         self.producer = try kafka.producer()
     }
 
@@ -32,12 +36,14 @@ struct DeadLetterSender {
         let partition =
             letter.record.key.map { Murmur2.partition(key: $0.span, count: target.partitionCount) }
             ?? letter.source.map { min($0.partition, target.partitionCount - 1) } ?? 0
-        self.positions.append("\(letter.position) to \(name)[\(partition)]")
+        self.sent.append(((letter.partition, letter.offset), name, partition))
         let result = self.producer.produce(
             target.topic, partition: partition, key: letter.record.key?.span, value: letter.record.value?.span,
-            headers: headers, opaque: UInt64(self.positions.count - 1))
+            headers: headers, opaque: UInt64(self.sent.count - 1))
         if case .queued = result { return true }
-        StandardOutput.tell("not sent   \(letter.position): \(result)")
+        var line = RepublishLine(.notSent, letter)
+        (line.topic, line.toPartition, line.because) = (name, partition, "\(result)")
+        self.tell(line)
         self.failedCount += 1
         return true
     }
@@ -52,15 +58,19 @@ struct DeadLetterSender {
 
     private mutating func drain(within limit: Duration) {
         var failedCount = 0
-        let positions = self.positions
+        let (sent, tell) = (self.sent, self.tell)
         _ = self.producer.flush(within: limit) { delivery in
-            let position = positions[Int(delivery.opaque)]
+            let one = sent[Int(delivery.opaque)]
+            var line = RepublishLine(
+                delivery.error == nil ? .sent : .notSent, partition: one.letter.partition, offset: one.letter.offset)
+            (line.topic, line.toPartition) = (one.topic, one.partition)
             if let error = delivery.error {
                 failedCount += 1
-                StandardOutput.tell("not sent   \(position): \(error)")
+                line.because = "\(error)"
             } else {
-                StandardOutput.tell("sent       \(position)@\(delivery.offset)")
+                line.toOffset = delivery.offset
             }
+            tell(line)
         }
         self.failedCount += failedCount
     }

@@ -93,6 +93,9 @@ struct DeadLettersCommand: ParsableCommand {
                 Left out: records that would be refused again, that have expired, and starts, which put up a card. --force sends these, too. A \
                 start that APNs refused cannot be sent back at all: the worker does not write its token down.
 
+                With --format json each line is an object with partition and offset of the letter, 'action' (left-out, would-send, sent or not-sent), \
+                'to' (topic, partition, offset) and 'because'.
+
                 The dead letter itself stays where it is until retention takes it. Sending it back twice makes two events: use --since or --letter.
 
                 Exit status: 0 when everything meant was sent (or would be), 1 when something was left out or Kafka did not take it, 64 \
@@ -111,6 +114,9 @@ struct DeadLettersCommand: ParsableCommand {
         @Flag(help: "Also send starts, and what would be refused again or has expired.")
         var force = false
 
+        @Option(help: "Lines for a person, or one JSON object for each letter.")
+        var format = List.Format.table
+
         func run() async throws {
             let command = self
             let isComplete = try await NamedThread.run("dead-letters") { Result { try command.republish() } }.get()
@@ -120,7 +126,9 @@ struct DeadLettersCommand: ParsableCommand {
         /// Blocks. - Returns: whether everything that was meant was sent, or would be.
         private func republish() throws -> Bool {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
-            var sender = self.execute ? try DeadLetterSender(self.selection.kafka) : nil
+            let isJSON = self.format == .json
+            let tell = { (line: RepublishLine) in StandardOutput.tell(isJSON ? line.json : line.text) }
+            var sender = self.execute ? try DeadLetterSender(self.selection.kafka, tell: tell) : nil
             var (sentCount, leftOutCount) = (0, 0)
             var failure: (any Error)?
             _ = try self.selection.forEach { letter in
@@ -128,15 +136,21 @@ struct DeadLettersCommand: ParsableCommand {
                 switch letter.verdict(check: &check) {
                 case .impossible(let reason):
                     leftOutCount += 1
-                    StandardOutput.tell("left out   \(letter.position): \(reason)")
+                    var line = RepublishLine(.leftOut, letter)
+                    line.because = reason
+                    tell(line)
                 case .doubtful(let reason) where !self.force:
                     leftOutCount += 1
-                    StandardOutput.tell("left out   \(letter.position): \(reason) (--force sends it)")
+                    var line = RepublishLine(.leftOut, letter)
+                    line.because = "\(reason) (--force sends it)"
+                    tell(line)
                 case .doubtful, .sendable:
                     guard let source = letter.source else { return }
                     guard self.execute else {
                         sentCount += 1
-                        return StandardOutput.tell("would send \(letter.position) to \(source.topic)")
+                        var line = RepublishLine(.wouldSend, letter)
+                        line.topic = source.topic
+                        return tell(line)
                     }
                     do { sentCount += try sender?.send(letter, to: source.topic) == true ? 1 : 0 } catch {
                         failure = error
