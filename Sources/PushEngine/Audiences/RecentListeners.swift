@@ -22,10 +22,11 @@ struct RecentListeners {
             self.memberSinceMillis = memberSinceMillis
         }
         /// As `state` and the table say it: to the second.
-        init(member: MemberID, joinedSeconds: UInt32, wasMember: Bool = false) {
+        /// - Parameter nowMillis: a publisher's clock may be ahead of it, and nobody has joined later.
+        init(member: MemberID, joinedSeconds: UInt32, wasMember: Bool, nowMillis: Int64) {
             self.member = member
-            self.joinedMillis = Int64(joinedSeconds) * 1_000 + 999
-            self.memberSinceMillis = wasMember ? 0 : Int64(joinedSeconds) * 1_000
+            self.joinedMillis = min(nowMillis, Int64(joinedSeconds) * 1_000 + 999)
+            self.memberSinceMillis = wasMember ? 0 : min(nowMillis, Int64(joinedSeconds) * 1_000)
         }
     }
     private var joins: Deque<Join> = []
@@ -58,7 +59,9 @@ extension ShardEngine {
     }
     /// Members of a pass that said that they listen when the broadcast of that version may have left already; each once, in an order that a seed
     /// repeats.
-    mutating func recentListeners(_ version: Version, crowd: CrowdID, pass: Int) -> [RecentListeners.Join] {
+    mutating func recentListeners(
+        _ version: Version, crowd: CrowdID, pass: Int, now: EngineTime
+    ) -> [RecentListeners.Join] {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let ring = self.audiences.crowds[crowd].passes[pass].ring
         // It left after its event lay in Kafka: some time after, which makes up for clocks that differ a little. Stamps say nothing of that: a
@@ -81,8 +84,10 @@ extension ShardEngine {
             from = members.table.fill(
                 ring, from: from, limit: RecentListeners.countMax, into: &self.audiences.scratchEntries)
             for entry in self.audiences.scratchEntries {
+                // Whether it was a member before is not in its row: rather one alert too many than one too few.
                 let join = RecentListeners.Join(
-                    member: entry.member, joinedSeconds: members.table.joinedSeconds(of: entry.member))
+                    member: entry.member, joinedSeconds: members.table.joinedSeconds(of: entry.member),
+                    wasMember: true, nowMillis: now.wallMillis)
                 if join.joinedMillis >= sinceMillis { listeners.append(join) }
             }
         }

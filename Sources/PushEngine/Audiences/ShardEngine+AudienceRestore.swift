@@ -49,7 +49,8 @@ extension ShardEngine {
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
         self.noteListener(
-            RecentListeners.Join(member: id, joinedSeconds: member.joinedSeconds, wasMember: member.isKnown),
+            RecentListeners.Join(
+                member: id, joinedSeconds: member.joinedSeconds, wasMember: member.isKnown, nowMillis: now.wallMillis),
             crowd: crowd, pass: pass)
         if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {
             self.audiences.crowds[crowd].restoredJoins.append(
@@ -84,7 +85,10 @@ extension ShardEngine {
     mutating func restoreCrowd(
         _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
-        guard let (_, app, id) = self.journal.texts.crowdKey(ofState: key) else { return .ignored }
+        guard let (_, app, id) = self.journal.texts.crowdKey(ofState: key) else {
+            self.memory.partitions[partition].hasCrowdsOfOtherApps = true
+            return .ignored
+        }
         let reference = CrowdTable.reference(
             bundleID: self.intake.bundleID(app: app).span, id: id.span)
         func crowd(_ engine: inout ShardEngine) -> CrowdID {
@@ -175,12 +179,17 @@ extension ShardEngine {
             if self.audiences.crowds[crowd].id.isEmpty, self.audiences.crowds[crowd].standing == .living {
                 // The record with its name was lost with the owner before, who then has not committed the joins: they come again, and name it.
                 self.forgetTargets(of: crowd)
+                self.audiences.crowds[crowd].restoredJoins = []
+                // Another worker serves their app, or this one will after a restart: they stay as they are.
+                guard !self.memory.partitions[partition].hasCrowdsOfOtherApps else { continue }
                 self.audiences.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
                 continue
             }
             switch self.audiences.crowds[crowd].standing {
             case .gone: continue
-            case .leaving: self.audiences.deadlines.set(now.steadyMillis, for: crowd)
+            case .leaving:
+                self.audiences.crowds[crowd].restoredJoins = []
+                self.audiences.deadlines.set(now.steadyMillis, for: crowd)
             case .living:
                 self.readPause(crowd)
                 self.settleRestored(crowd, now: now)

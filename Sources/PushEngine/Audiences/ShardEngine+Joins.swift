@@ -158,7 +158,7 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
-            let joinedMillis = self.intake.record.timestampMillis
+            let joinedMillis = min(now.wallMillis, self.intake.record.timestampMillis)
             self.noteListener(
                 RecentListeners.Join(member: member, joinedMillis: joinedMillis, memberSinceMillis: joinedMillis),
                 crowd: crowd, pass: pass)
@@ -192,7 +192,7 @@ extension ShardEngine {
         }
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
-        let joinedMillis = self.intake.record.timestampMillis
+        let joinedMillis = min(now.wallMillis, self.intake.record.timestampMillis)
         let memberSinceMillis =
             former == crowd ? Int64(members.table.joinedSeconds(of: found)) * 1_000 : joinedMillis
         members.table.setJoinedSeconds(joinedSeconds, of: found)

@@ -150,7 +150,7 @@ extension ShardEngine {
     ) -> Bool {
         let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
         if let channel, channel.serves {
-            let missing = self.recentListeners(version, crowd: crowd, pass: pass)
+            let missing = self.recentListeners(version, crowd: crowd, pass: pass, now: now)
             self.leaveToChannel(crowd, pass: pass, butFor: missing, now: now)
             let owedCount =
                 self.audiences.crowds[crowd].passes[pass].retries.owedCount
@@ -200,7 +200,7 @@ extension ShardEngine {
         if isServed {
             var missing: [RecentListeners.Join] = []
             if let newest = self.audiences.crowds[crowd].newest {
-                missing = self.recentListeners(newest, crowd: crowd, pass: pass).filter {
+                missing = self.recentListeners(newest, crowd: crowd, pass: pass, now: now).filter {
                     self.isOwed($0.member, by: crowd, pass: pass, members: members)
                 }
             }
@@ -244,7 +244,8 @@ extension ShardEngine {
             versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
         for (member, notBefore, owesAlert) in waiting
         where self.audiences.crowds[crowd].passes[pass].retries[member] == nil {
-            guard self.audiences.crowds[crowd].passes[pass].retries.isFull else {
+            let count = self.audiences.crowds[crowd].passes[pass].retries.count
+            guard count >= (owesAlert ? RetrySet.totalMax : RetrySet.countMax) else {
                 self.audiences.crowds[crowd].passes[pass].retries.set(
                     RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true, owesAlert: owesAlert), for: member)
                 continue

@@ -16,7 +16,9 @@ extension ShardEngine {
     /// flight stays as it is, and updates that wait are looked at again, some of them in each `advance`. A push that has left keeps the distance
     /// that held when it left.
     ///
-    /// - Parameter new: its first apps are those there are, in their order; more may follow.
+    /// - Parameters:
+    ///   - new: its first apps are those there are, in their order; more may follow.
+    ///   - now: from when on it holds.
     /// - Throws: what cannot be taken. Nothing has changed then.
     public mutating func reconfigure(
         _ new: EngineConfiguration, now: EngineTime

@@ -67,8 +67,10 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
 
 extension ShardEngine {
     /// What is known of an activity in the partitions that run here; `nil`: it is not in memory.
-    /// - Parameter app: index into `EngineConfiguration.apps`.
-    /// - Parameter id: as the record's key names it.
+    /// - Parameters:
+    ///   - app: index into `EngineConfiguration.apps`.
+    ///   - id: as the record's key names it.
+    ///   - now: what is left of its budget then, and how long it rests.
     public func activityReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> ActivityReport? {
         let key = SlotKey(app: app, id: id)
         for partition in self.memory.partitions.identifiers

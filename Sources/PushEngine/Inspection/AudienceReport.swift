@@ -135,8 +135,10 @@ public struct CrowdStatus: Sendable, Equatable, Encodable {
 
 extension ShardEngine {
     /// What the audience's owner knows, if that is here; `nil`: the audience is not in memory.
-    /// - Parameter app: index into `EngineConfiguration.apps`.
-    /// - Parameter id: as the record's key names it.
+    /// - Parameters:
+    ///   - app: index into `EngineConfiguration.apps`.
+    ///   - id: as the record's key names it.
+    ///   - now: what is left of its budgets then.
     public func audienceReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> AudienceReport? {
         let key = SlotKey(kind: .audience, app: app, id: id)
         for partition in self.memory.partitions.identifiers

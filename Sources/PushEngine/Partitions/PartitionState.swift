@@ -40,6 +40,8 @@ struct PartitionState {
     /// Keys under which the restore has met a record of an owner that was not the owner any more. Compaction would keep that one alone: what is
     /// known of them is written again.
     var outdatedKeys: [[UInt8]] = []
+    /// The restore has met audiences of an app that is not configured here: members whose audience nobody names may be theirs.
+    var hasCrowdsOfOtherApps = false
     /// More are not kept.
     static var outdatedKeysMax: Int { 100_000 }
     /// Stretches of `state` that others wrote, to be read by the loop.

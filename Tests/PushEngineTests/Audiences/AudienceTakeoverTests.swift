@@ -320,4 +320,45 @@ import Testing
         let pushes = h.deliverAll()
         #expect(pushes.map(\.n) == [1] && pushes.map(\.alert) == [nil])
     }
+
+    // MARK: Apps of others
+
+    /// A worker that does not know the members' app takes their partition over: it cannot name their audience, and leaves them where they are for one that
+    /// can.
+    @Test func membersOfAnAppThatIsNotConfiguredStay() {
+        let other = "com.example.other"
+        let h = EngineHarness {
+            var app = AppConfiguration(bundleID: other)
+            app.productionRoute = 0
+            $0.apps.append(app)
+        }
+        for member in 1...3 {
+            h.consume(
+                key: EngineHarness.memberToken(member),
+                value: #"{"event":"register","audience":"match","app":"\#(other)"}"#)
+            h.carryBus()
+        }
+        func update(_ n: Int) {
+            h.consume(
+                key: "match",
+                value: EngineHarness.content(
+                    "update", n, at: nil, priority: 10, alert: nil, padding: 0,
+                    more: [#""to":{"audience":"match"}"#, #""app":"\#(other)""#]))
+        }
+        update(1)
+        #expect(h.deliverAll().count == 3)
+        h.advance(2_000)
+        let (both, count) = (h.configuration, h.stateLog.count)
+        h.configuration.apps.removeLast()
+        h.crash(replays: false)
+        h.advance(3_600_000)
+        h.deliverAll()
+        #expect(h.stateLog[count...].allSatisfy { !$0.isNull }, "no member is removed")
+        h.configuration = both
+        h.crash(replays: false)
+        h.carryBus()
+        h.advance(2_000)
+        update(2)
+        #expect(h.deliverAll().count { $0.n == 2 } == 3)
+    }
 }

@@ -111,6 +111,37 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
+    /// Of very many that were members before nobody loses the alert.
+    @Test func veryManyThatWereMembersBeforeGetTheAlert() throws {
+        let count = RecentListeners.countMax + 200
+        let h = Self.harness()
+        for member in 0..<count { h.join(10 + member) }
+        h.deliverAll()
+        h.advance(20_000)
+        _ = try Self.broadcastUnread(2, alert: "goal", h)
+        h.advance(3_000)
+        for member in 0..<count { Self.joinUnread(10 + member, h) }
+        h.carryBus()
+        var alerts: Set<String> = []
+        for _ in 0..<40 {
+            h.advance(1_000)
+            alerts.formUnion(h.deliverAll().filter { $0.alert == "goal" }.map(\.token))
+        }
+        #expect((0..<count).allSatisfy { alerts.contains(EngineHarness.memberToken(10 + $0)) })
+    }
+    /// The clock of whoever writes joins is an hour ahead: that makes nobody late for the versions of that hour.
+    @Test func joinsFromTheFutureAreJoinsOfNow() throws {
+        let h = Self.harness()
+        h.consume(
+            key: EngineHarness.memberToken(3),
+            value: #"{"event":"register","audience":"match","channel":"\#(Self.channel)"}"#,
+            recordMillis: h.now.wallMillis + 3_600_000)
+        h.deliverAll()
+        h.advance(20_000)
+        _ = try Self.broadcastUnread(2, h)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+    }
+
     /// The publisher's timestamps lie minutes back: they say nothing of when the broadcast left.
     @Test func aTimestampOfThePastMakesNobodyLate() {
         let h = Self.harness()

@@ -23,7 +23,7 @@ final class EngineHarness {
     private(set) var committed: [UInt16: Int64] = [:]
     private var nextOffset: [UInt16: Int64] = [:]
     /// What an engine is made with, and goes by.
-    private(set) var configuration: EngineConfiguration
+    var configuration: EngineConfiguration
 
     /// Where the first record of each topic lies.
     static let firstOffset: Int64 = 100
