@@ -31,8 +31,9 @@ extension Script {
         self.addMoment("Football: goal, 1:0", at: 5_500, self.goal(1, 0, minute: 23, by: "Power Panda"))
         self.addMoment("Football: 45th minute, nobody is woken", at: 7_000, self.score(1, 0, minute: 45))
         let lateCount = max(1, fanCount / 20)
-        self.add(at: 8_000, .say("Football: \(lateCount) fans come late and are shown the score quietly"))
-        for number in 0..<lateCount { self.addFan(at: 8_000, listens: !number.isMultiple(of: 2)) }
+        // The 45th minute has gone out by then: one that begins to listen between an event and its broadcast gets both that and a push.
+        self.add(at: 8_700, .say("Football: \(lateCount) fans come late and are shown the score quietly"))
+        for number in 0..<lateCount { self.addFan(at: 8_700, listens: !number.isMultiple(of: 2)) }
         self.addMoment(
             "Football: goal, 1:1; APNs closes its connections in the middle (GOAWAY)", at: 9_500,
             self.goal(1, 1, minute: 67, by: "Egghead"))
