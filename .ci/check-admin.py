@@ -256,7 +256,7 @@ def check_drain(house, port):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mailboat", type=pathlib.Path, default=PROJECT / ".build/debug/mailboat")
+    parser.add_argument("--mailboat", type=pathlib.Path, default=PROJECT / ".build/release/mailboat")
     mailboat = parser.parse_args().mailboat.resolve()
     document = json.loads(DOCUMENT.read_text(encoding="utf-8"))
     check_document(document)
