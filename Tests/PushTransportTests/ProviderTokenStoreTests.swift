@@ -156,6 +156,42 @@ import Testing
         }
     }
 
+    /// One file, under a wrong id or a wrong team for a while.
+    @Test(arguments: [("WRONG12345", "TEAM123456"), ("ABCDE12345", "WRONGTEAM1")], [false, true])
+    func aWrongIDThatIsPutRightIsNotUsedAgain(wrong: (keyID: String, teamID: String), isRefused: Bool) throws {
+        func claims(_ store: ProviderTokenStore) throws -> String {
+            let token = String(decoding: store.current(key: 0).authorization, as: UTF8.self)
+            let parts = try #require(token.split(separator: " ").last).split(separator: ".").prefix(2)
+            return parts.map { part in
+                let padded = part + String(repeating: "=", count: (4 - part.utf8.count % 4) % 4)
+                let base64 = padded.replacing("-", with: "+").replacing("_", with: "/")
+                return String(decoding: Data(base64Encoded: String(base64)) ?? Data(), as: UTF8.self)
+            }.joined()
+        }
+        try self.withKeyFile { path, key in
+            let store = try self.store(path)
+            for (isProven, began) in [(false, 0), (true, 10)] as [(Bool, Int64)] {
+                if isProven { store.accept(key: 0, generation: store.current(key: 0).generation) }
+                store.use(
+                    try store.read([ProviderKey(keyID: wrong.keyID, teamID: wrong.teamID, path: path)]),
+                    now: self.time(minutes: began + 1))
+                var text = try claims(store)
+                #expect(text.contains(wrong.keyID) && text.contains(wrong.teamID))
+                if isRefused { self.refuse(store, minutes: began + 2) }
+                store.use(
+                    try store.read([ProviderKey(keyID: "ABCDE12345", teamID: "TEAM123456", path: path)]),
+                    now: self.time(minutes: began + 3))
+                for minute in began + 3...began + 5 as ClosedRange<Int64> {
+                    text = try claims(store)
+                    #expect(text.contains("ABCDE12345") && text.contains("TEAM123456"), "\(text)")
+                    #expect(try self.verifies(store.current(key: 0), key))
+                    store.tick(now: self.time(minutes: minute))
+                }
+                if isProven { #expect(store.complaints == [], "the wrong one is forgotten") }
+            }
+        }
+    }
+
     @Test func aKeyMoreIsAddedBehindTheOthers() throws {
         try self.withKeyFile { path, key in
             let store = try self.store(path)

@@ -132,21 +132,33 @@ struct ProviderCredential: Sendable {
             isDirectory && configuration.keyID != nil
                 ? signer.keyID == configuration.keyID : signer.path == found.first?.path
         }
-        // Of several with this id the last one read.
-        if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) }) {
+        // Of several with this id the last one read. One file may have had several ids, or teams.
+        if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) && self.isConfigured($0) }) {
             self.choice.wanted(wanted.number)
         }
+        // Nobody needs to be gone back to from a key that APNs has taken.
+        let isProven = self.choice.standing(self.choice.current) == .accepted
+        if isProven || self.choice.current != inUse { self.forgetReplaced(except: isProven ? nil : inUse) }
         guard self.choice.current != inUse else { return news }
-        self.forgetReplaced(except: inUse)
         try self.handOut(now: now)
         return news
+    }
+
+    /// The id under which a key of this file speaks.
+    private func keyID(path: String) -> String? {
+        let named = KeyFileName.keyID(path: path)
+        return self.isDirectory ? named : self.configuration.keyID ?? named
+    }
+
+    /// It speaks under the ids that are configured now.
+    private func isConfigured(_ signer: ProviderSigner) -> Bool {
+        signer.keyID == self.keyID(path: signer.path) && signer.teamID == self.configuration.teamID
     }
 
     /// The file holds a key that there is a signer of already, under the id that it would get.
     private mutating func recognizes(_ finding: Finding, path: String) -> Bool {
         guard case .read(let file) = finding else { return false }
-        let named = KeyFileName.keyID(path: path)
-        let keyID = self.isDirectory ? named : self.configuration.keyID ?? named
+        let keyID = self.keyID(path: path)
         let known = self.signers.lastIndex {
             $0.keyID == keyID && $0.teamID == self.configuration.teamID && $0.contentHash == file.bytes.hashValue
         }
@@ -177,12 +189,10 @@ struct ProviderCredential: Sendable {
                 self.files[path]?.fault = ""
                 return nil
             }
-            let named = KeyFileName.keyID(path: path)
-            let keyID = self.isDirectory ? named : self.configuration.keyID ?? named
             do {
                 let signer = try ProviderSigner(
-                    number: self.signerCount, keyID: keyID ?? "", teamID: self.configuration.teamID, path: path,
-                    file: file)
+                    number: self.signerCount, keyID: self.keyID(path: path) ?? "", teamID: self.configuration.teamID,
+                    path: path, file: file)
                 self.signerCount += 1
                 self.signers.append(signer)
                 self.files[path] = Watched(mark: file.mark, contentHash: signer.contentHash)
@@ -204,11 +214,15 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// Lets go of keys whose file holds another by now.
+    /// Lets go of keys whose file holds another by now; and, once APNs has taken the one in use, of those that spoke under ids that are not
+    /// configured any more.
     private mutating func forgetReplaced(except number: Int? = nil) {
-        for signer in self.signers
-        where signer.number != number && self.files[signer.path]?.contentHash != signer.contentHash {
-            self.forget(signer.number)
+        let isProven = self.choice.standing(self.choice.current) == .accepted
+        for signer in self.signers where signer.number != number {
+            guard self.isThere(signer), self.isConfigured(signer) || !isProven else {
+                self.forget(signer.number)
+                continue
+            }
         }
     }
 

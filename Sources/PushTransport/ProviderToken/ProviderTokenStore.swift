@@ -261,12 +261,16 @@ public final class ProviderTokenStore: Sendable {
     /// APNs took a push that carried the token of this generation.
     func reportAccepted(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
-            self.change(key) { credential in
-                guard generation >= credential.token.keyGeneration else { return [] }
-                return credential.accepted().map { [$0] } ?? []
-            }
-            self.tellComplaints()
+            self.accept(key: key, generation: generation)
         }
+    }
+
+    func accept(key: Int, generation: UInt32) {
+        self.change(key) { credential in
+            guard generation >= credential.token.keyGeneration else { return [] }
+            return credential.accepted().map { [$0] } ?? []
+        }
+        self.tellComplaints()
     }
 
     /// APNs refused our credentials while this token was in use, for this reason. A wrong time of issue is mended by
