@@ -7,17 +7,21 @@ public struct ReloadService: Service {
     static let lookInterval: Duration = .seconds(2)
 
     private let worker: WorkerService
+    private let loaded: [UInt8]?
     private let content: @Sendable () -> [UInt8]?
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
 
     /// - Parameters:
+    ///   - loaded: the file's bytes that the worker's configuration was made of: what differs from them is a change, also one of before `run`;
+    ///     `nil`: there is no file.
     ///   - content: the file's bytes now; `nil`: it cannot be read.
     ///   - load: what the file and the environment say now.
     public init(
-        _ worker: WorkerService, content: @escaping @Sendable () -> [UInt8]?,
+        _ worker: WorkerService, loaded: [UInt8]?, content: @escaping @Sendable () -> [UInt8]?,
         load: @escaping @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     ) {
         self.worker = worker
+        self.loaded = loaded
         self.content = content
         self.load = load
     }
@@ -39,14 +43,20 @@ public struct ReloadService: Service {
     }
 
     private func followFile() async {
-        var watch = FileWatch(self.content())
+        var watch = FileWatch(self.loaded)
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookInterval)
-            // What was changed while nobody watched is no change when somebody does.
-            let isDue = watch.looked(at: self.content())
-            guard isDue, self.worker.watchesFile else { continue }
-            _ = try? await self.worker.reload(self.load)
+            await self.look(&watch)
         }
+    }
+
+    /// One look at the file, and what follows from it.
+    func look(_ watch: inout FileWatch) async {
+        // A worker that starts could not take a change: it is seen when the worker runs.
+        guard let watchesFile = self.worker.watchesFile else { return }
+        // What was changed while nobody watched is no change when somebody does.
+        guard watch.looked(at: self.content()), watchesFile else { return }
+        _ = try? await self.worker.reload(self.load)
     }
 }
 

@@ -98,10 +98,10 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
-    /// `reload.watch` as it holds now.
-    var watchesFile: Bool {
+    /// `reload.watch` as it holds now; `nil`: the worker does not run.
+    var watchesFile: Bool? {
         self.phase.withLock { phase in
-            if case .running(let parts) = phase { parts.reconfigurer.configuration.watchesFile } else { false }
+            if case .running(let parts) = phase { parts.reconfigurer.configuration.watchesFile } else { nil }
         }
     }
 

@@ -55,7 +55,7 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.show(MetricsTable.markdown())
             return
         }
-        let loaded = try self.load()
+        let (loaded, bytes) = try self.load()
         if self.check {
             for note in loaded.notes { Self.complain("warning: \(note)") }
             let faults = loaded.configuration.fileFaults()
@@ -74,7 +74,7 @@ struct RunCommand: AsyncParsableCommand {
             configuration: ServiceGroupConfiguration(
                 services: [
                     .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: self.reloads(of: worker, logger: logger)),
+                    .init(service: self.reloads(of: worker, loaded: bytes, logger: logger)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         do {
@@ -86,23 +86,25 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Reads the settings again when somebody asks for it.
-    private func reloads(of worker: WorkerService, logger: Logger) -> ReloadService {
+    private func reloads(of worker: WorkerService, loaded: [UInt8]?, logger: Logger) -> ReloadService {
         let path = self.config
-        return ReloadService(worker) {
+        return ReloadService(worker, loaded: loaded) {
             path.flatMap { try? InputFile.read($0) }
         } load: { () throws(ConfigurationError) -> WorkerConfiguration in
-            let loaded = try Self.read(path)
+            let (loaded, _) = try Self.read(path)
             for note in loaded.notes { logger.warning("\(note)") }
             return loaded.configuration
         }
     }
 
-    private func load() throws -> ConfigurationLoader.Loaded {
+    private func load() throws -> (loaded: ConfigurationLoader.Loaded, bytes: [UInt8]?) {
         do throws(ConfigurationError) { return try Self.read(self.config) } catch { throw Self.refusal(error.faults) }
     }
 
-    /// What the file, if any, and the environment say.
-    private static func read(_ path: String?) throws(ConfigurationError) -> ConfigurationLoader.Loaded {
+    /// What the file, if any, and the environment say, and the bytes of the file.
+    private static func read(
+        _ path: String?
+    ) throws(ConfigurationError) -> (loaded: ConfigurationLoader.Loaded, bytes: [UInt8]?) {
         var bytes: [UInt8]?
         if let path {
             do throws(FileFailure) {
@@ -111,9 +113,10 @@ struct RunCommand: AsyncParsableCommand {
                 throw ConfigurationError(faults: [ConfigurationFault(setting: "--config", text: "\(error)")])
             }
         }
-        return try ConfigurationLoader.load(
+        let loaded = try ConfigurationLoader.load(
             bytes, fileName: path.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "",
             environment: ProcessInfo.processInfo.environment)
+        return (loaded, bytes)
     }
 
     /// Names each fault. - Returns: what to end with.

@@ -5,6 +5,7 @@ import KafkaLog
 import PushEngine
 import PushModel
 import PushTransport
+import Synchronization
 import TLSSession
 import Testing
 
@@ -189,6 +190,33 @@ struct ReloadTests {
             var effective = configuration
             effective.apps[0].engine.budgetPerHour = 40
             #expect(worker.snapshot().configuration.hash == effective.hash)
+            await worker.stop()
+        }
+    }
+
+    /// Between the load and the first look, and while Kafka cannot be reached.
+    @Test func whatChangesBeforeItRunsIsSeenWhenItRuns() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            configuration.watchesFile = true
+            let worker = try house.worker(configuration)
+            var other = configuration
+            other.apps[0].engine.budgetPerHour = 40
+            let taken = other
+            let loads = Atomic(0)
+            let service = ReloadService(worker, loaded: Array("before".utf8)) {
+                Array("after".utf8)
+            } load: {
+                loads.add(1, ordering: .relaxed)
+                return taken
+            }
+            var watch = FileWatch(Array("before".utf8))
+            for _ in 0..<3 { await service.look(&watch) }
+            #expect(loads.load(ordering: .relaxed) == 0)
+            try await worker.start()
+            for _ in 0..<4 { await service.look(&watch) }
+            #expect(loads.load(ordering: .relaxed) == 1)
+            #expect(worker.snapshot().configuration.hash == other.hash)
             await worker.stop()
         }
     }
