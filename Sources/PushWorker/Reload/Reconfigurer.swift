@@ -10,8 +10,6 @@ final class Reconfigurer: Sendable {
     private struct State {
         var configuration: WorkerConfiguration
         var plan: WorkerPlan
-        /// One at a time.
-        var isUnderWay = false
     }
 
     private let state: Mutex<State>
@@ -40,18 +38,11 @@ final class Reconfigurer: Sendable {
     /// What holds now.
     var configuration: WorkerConfiguration { self.state.withLock { $0.configuration } }
 
+    /// Never called while another call is under way.
     /// - Parameter new: without faults of its own.
     /// - Throws: what stands in the way. Nothing has changed then.
     func take(_ new: WorkerConfiguration) async throws(ConfigurationError) -> ReloadReport {
-        let current: (configuration: WorkerConfiguration, plan: WorkerPlan)? = self.state.withLock { state in
-            guard !state.isUnderWay else { return nil }
-            state.isUnderWay = true
-            return (state.configuration, state.plan)
-        }
-        guard let current else {
-            throw Self.error("worker", "takes another configuration just now: expected one at a time")
-        }
-        defer { self.state.withLock { $0.isUnderWay = false } }
+        let current = self.state.withLock { (configuration: $0.configuration, plan: $0.plan) }
         let change = ConfigurationChange(from: current.configuration, to: new)
         // What was put back may not go together with what was not.
         let faults = change.effective.faults

@@ -16,6 +16,7 @@ public final class WorkerService: Service, Sendable {
     private let metrics: PrometheusMetricsFactory?
     private let hub: SnapshotHub
     private let phase = Mutex(Phase.idle)
+    private let reloads = Turnstile()
     /// Gets an element when the worker cannot go on.
     private let failures: AsyncStream<WorkerError>
     private let failing: AsyncStream<WorkerError>.Continuation
@@ -78,12 +79,22 @@ public final class WorkerService: Service, Sendable {
     // MARK: Another configuration
 
     /// Goes on by the configuration that `load` gives, without a stop. It is looked through first; if anything is wrong with it the one before stays.
-    /// What became of it is logged and counted. Settings that need a restart keep the values they have.
-    /// - Throws: what is wrong with it, or that the worker does not run yet or any more.
+    /// What became of it is logged and counted. Settings that need a restart keep the values they have. While another call is under way this one
+    /// waits, and `load` is called afterwards: what holds in the end is what was loaded last.
+    /// - Throws: what is wrong with it, or that the worker does not run yet or any more, or that too many wait.
     @discardableResult
     public func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration
     ) async throws(ConfigurationError) -> ReloadReport {
+        guard await self.reloads.enter() else {
+            // Those that wait load what this one would.
+            throw ConfigurationError(faults: [
+                ConfigurationFault(
+                    setting: "worker",
+                    text: "has \(Turnstile.waitingMax) further reloads waiting: expected to be asked again later")
+            ])
+        }
+        defer { self.reloads.leave() }
         do throws(ConfigurationError) {
             let report = try await self.take(try load())
             self.tell(report)

@@ -221,6 +221,62 @@ struct ReloadTests {
         }
     }
 
+    /// Many at once: none is refused, and what was loaded last holds.
+    @Test func reloadsAreTakenOneAfterAnother() async throws {
+        try await WorkerHouse.with { house in
+            let configuration = house.configuration()
+            let worker = try await house.readyWorker(configuration)
+            let file = BudgetFile()
+            let count = 8
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<count {
+                    group.addTask {
+                        try await worker.reload {
+                            var other = configuration
+                            other.apps[0].engine.budgetPerHour = file.read()
+                            return other
+                        }
+                    }
+                }
+                for try await report in group { #expect(report.taken.count == 1) }
+            }
+            var last = configuration
+            last.apps[0].engine.budgetPerHour = BudgetFile.before + count
+            let standing = worker.snapshot().configuration
+            #expect(standing.isLastTaken && standing.hash == last.hash)
+            await worker.stop()
+        }
+    }
+
+    /// Says one more each time it is read.
+    private final class BudgetFile: Sendable {
+        static let before = 20
+        private let budget = Mutex(before)
+        func read() -> Int {
+            self.budget.withLock { budget in
+                budget += 1
+                return budget
+            }
+        }
+    }
+
+    @Test func whoeverFindsTooManyWaitingIsTurnedAway() async throws {
+        let turnstile = Turnstile()
+        #expect(await turnstile.enter())
+        await withTaskGroup { group in
+            for _ in 0..<Turnstile.waitingMax { group.addTask { await turnstile.enter() } }
+            while turnstile.waitingCount < Turnstile.waitingMax { await Task.yield() }
+            #expect(await !turnstile.enter())
+            for left in (0..<Turnstile.waitingMax).reversed() {
+                turnstile.leave()
+                #expect(await group.next() == true)
+                #expect(turnstile.waitingCount == left)
+            }
+        }
+        turnstile.leave()
+        #expect(await turnstile.enter())
+    }
+
     @Test func aWorkerThatDoesNotRunTakesNone() async throws {
         try await WorkerHouse.with { house in
             let worker = try house.worker()
