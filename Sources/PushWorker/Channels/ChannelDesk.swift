@@ -4,19 +4,31 @@ import PushEngine
 public import PushModel
 public import PushTransport
 import Synchronization
+import TLSSession
 
 /// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close it before letting it go.
 public final class ChannelDesk: Sendable {
     private struct State {
         var homes: [ChannelHome]
+        var ways: [Way]
         var client: ChannelClient
         /// Others have taken their places; what is under way with them is finished.
         var former: [ChannelClient] = []
         var isClosed = false
     }
 
+    /// How a home is reached: another asks for another client.
+    private struct Way: Equatable {
+        var host: String
+        var port: Int
+        var providerKey: Int
+        var trustRoots: TLSTrustRoots
+    }
+
     /// The apps and environments it can be asked about, in the configuration's order.
     public var homes: [ChannelHome] { self.state.withLock { $0.homes } }
+    /// Clients that are not closed yet although others have taken their places.
+    var formerCount: Int { self.state.withLock { $0.former.count } }
     private var client: ChannelClient { self.state.withLock { $0.client } }
     private let state: Mutex<State>
     private let limits: ChannelClientLimits
@@ -49,7 +61,7 @@ public final class ChannelDesk: Sendable {
         self.logger = logger
         self.state = Mutex(
             State(
-                homes: Self.homes(of: plan).map(\.home),
+                homes: Self.homes(of: plan).map(\.home), ways: Self.ways(of: plan),
                 client: try await Self.client(plan, providerTokens: providerTokens, limits: limits, logger: logger)))
     }
 
@@ -68,38 +80,56 @@ public final class ChannelDesk: Sendable {
     }
 
     /// Can be asked about the apps of another plan from here on. What is under way is finished first.
-    func follow(_ plan: WorkerPlan, providerTokens: ProviderTokenStore) async throws {
-        let homes = Self.homes(of: plan).map(\.home)
-        guard homes != self.homes else { return }
+    /// - Parameter pause: waits so long.
+    /// - Returns: closes the client that was used so far; `nil`: it is used further.
+    @discardableResult
+    func follow(
+        _ plan: WorkerPlan, providerTokens: ProviderTokenStore,
+        pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) async throws -> Task<Void, Never>? {
+        let (homes, ways) = (Self.homes(of: plan).map(\.home), Self.ways(of: plan))
+        // An app may have been given another key, or another host.
+        guard self.state.withLock({ $0.homes != homes || $0.ways != ways }) else { return nil }
         let client = try await Self.client(
             plan, providerTokens: providerTokens, limits: self.limits, logger: self.logger)
-        let isTaken = self.state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.former.append(state.client)
+        let former: ChannelClient? = self.state.withLock { state in
+            guard !state.isClosed else { return nil }
+            let former = state.client
+            state.former.append(former)
             state.client = client
             state.homes = homes
-            return true
+            state.ways = ways
+            return former
         }
-        guard isTaken else { return await client.close() }
+        guard let former else {
+            await client.close()
+            return nil
+        }
         // No question takes longer.
         let limit = Duration.milliseconds(self.limits.totalMillis)
-        Task.detached {
-            try? await Task.sleep(for: limit)
-            await self.closeFormer()
+        return Task.detached {
+            await pause(limit)
+            // Not those that followed it: they were asked later.
+            let isLeft = self.state.withLock { state in
+                guard let index = state.former.firstIndex(where: { $0 === former }) else { return false }
+                state.former.remove(at: index)
+                return true
+            }
+            if isLeft { await former.close() }
         }
-    }
-
-    private func closeFormer() async {
-        let former = self.state.withLock { state in
-            defer { state.former = [] }
-            return state.former
-        }
-        for client in former { await client.close() }
     }
 
     /// The apps and environments of a configuration, in its order.
     public static func homes(of configuration: WorkerConfiguration) -> [ChannelHome] {
         Self.homes(of: WorkerPlan(configuration)).map(\.home)
+    }
+
+    private static func ways(of plan: WorkerPlan) -> [Way] {
+        Self.homes(of: plan).map { home in
+            let route = plan.routes[home.route]
+            return Way(
+                host: route.host, port: route.port, providerKey: route.providerKey, trustRoots: route.trustRoots)
+        }
     }
 
     private static func homes(of plan: WorkerPlan) -> [(home: ChannelHome, route: Int)] {
@@ -114,12 +144,12 @@ public final class ChannelDesk: Sendable {
 
     /// Ends whatever is under way and closes the connections.
     public func close() async {
-        let client = self.state.withLock { state in
+        let clients = self.state.withLock { state in
             state.isClosed = true
-            return state.client
+            defer { state.former = [] }
+            return state.former + [state.client]
         }
-        await self.closeFormer()
-        await client.close()
+        for client in clients { await client.close() }
     }
 
     /// Makes a channel. - Returns: its id.

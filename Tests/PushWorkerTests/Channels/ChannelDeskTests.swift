@@ -91,6 +91,50 @@ struct ChannelDeskTests {
         }
     }
 
+    /// It shared the key of another app until then.
+    @Test func anAppsOwnKeyIsUsed() async throws {
+        try await Self.with { house in
+            var logger = Logger(label: "desk")
+            logger.logLevel = .critical
+            var configuration = house.configuration
+            var app = configuration.apps[0]
+            app.engine.bundleID = "com.example.game"
+            configuration.apps.append(app)
+            let shared = WorkerPlan(configuration, following: WorkerPlan(house.configuration))
+            let tokens = try ProviderTokenStore(keys: shared.keys, logger: logger)
+            let first = try #require(
+                try await house.desk.follow(shared, providerTokens: tokens, pause: { _ in await Self.never() }))
+            #expect(try await house.desk.follow(shared, providerTokens: tokens) == nil, "nothing has changed")
+
+            let key = try ES256PrivateKey.generate()
+            house.simulator.register(
+                RegisteredKey(keyID: "GAMEKEY123", teamID: "TESTTEAM12", publicKey: try key.publicKey()))
+            configuration.apps[1].keyID = "GAMEKEY123"
+            configuration.apps[1].keyFile = house.directory + "/AuthKey_GAMEKEY123.p8"
+            try Data(key.pem()).write(to: URL(fileURLWithPath: configuration.apps[1].keyFile))
+            let own = WorkerPlan(configuration, following: shared)
+            tokens.use(try tokens.read(own.keys))
+            let homes = house.desk.homes
+            let second = try #require(try await house.desk.follow(own, providerTokens: tokens, pause: { _ in }))
+            #expect(house.desk.homes == homes)
+            // What was asked for first may go on although what came later is through.
+            await second.value
+            #expect(house.desk.formerCount == 1)
+
+            house.simulator.revokeKey(id: "TESTKEY123")
+            let game = ChannelHome(bundleID: "com.example.game", environment: .production)
+            #expect(try await house.desk.list(in: game).isEmpty)
+            first.cancel()
+            await first.value
+            #expect(house.desk.formerCount == 0)
+        }
+    }
+
+    /// Until the task is cancelled.
+    private static func never() async {
+        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
+    }
+
     @Test func channelsComeAndGo() async throws {
         try await Self.with { house in
             var made: [String] = []
