@@ -2,7 +2,7 @@
 public struct ConfigurationStanding: Sendable, Equatable {
     /// See `WorkerConfiguration.hash`; empty: the worker has not started.
     public var hash = ""
-    /// The last configuration that was given was taken; so was the first.
+    /// The last configuration that was given was taken, by all shards; so was the first.
     public var isLastTaken = true
     /// When a configuration was last taken, seconds since 1970: at the start, or by a reload.
     public var takenAtSeconds: Int64 = 0
@@ -19,6 +19,8 @@ public struct ReloadReport: Sendable, Equatable {
     public var taken: [SettingChange]
     /// What was given and is not taken before a restart.
     public var held: [SettingChange]
+    /// Shards that go on by the configuration before although they were asked: none, if all is well.
+    public var refusingShards: [Int]
     /// Of what holds now.
     public var hash: String
 }

@@ -39,9 +39,13 @@ final class Reconfigurer: Sendable {
     var configuration: WorkerConfiguration { self.state.withLock { $0.configuration } }
 
     /// Never called while another call is under way.
-    /// - Parameter new: without faults of its own.
+    /// - Parameters:
+    ///   - new: without faults of its own.
+    ///   - whenAsked: called when nothing stands in the way and nothing has changed yet.
     /// - Throws: what stands in the way. Nothing has changed then.
-    func take(_ new: WorkerConfiguration) async throws(ConfigurationError) -> ReloadReport {
+    func take(
+        _ new: WorkerConfiguration, whenAsked: () -> Void = {}
+    ) async throws(ConfigurationError) -> ReloadReport {
         let current = self.state.withLock { (configuration: $0.configuration, plan: $0.plan) }
         let change = ConfigurationChange(from: current.configuration, to: new)
         // What was put back may not go together with what was not.
@@ -58,8 +62,9 @@ final class Reconfigurer: Sendable {
         try await self.lookAtFiles(change.effective, before: current.configuration)
         let keys = try await self.readKeys(plan.keys)
         try await self.askShards(plan)
+        whenAsked()
         self.tokens.use(keys)
-        await self.tellShards(plan)
+        let refusing = await self.tellShards(plan)
         do {
             try await self.channels?.follow(plan, providerTokens: self.tokens)
         } catch {
@@ -71,7 +76,8 @@ final class Reconfigurer: Sendable {
             state.configuration = change.effective
             state.plan = plan
         }
-        return ReloadReport(taken: change.taken, held: change.held, hash: change.effective.hash)
+        return ReloadReport(
+            taken: change.taken, held: change.held, refusingShards: refusing, hash: change.effective.hash)
     }
 
     private static func error(_ setting: String, _ text: String) -> ConfigurationError {
@@ -122,7 +128,9 @@ final class Reconfigurer: Sendable {
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
     }
 
-    private func tellShards(_ plan: WorkerPlan) async {
+    /// - Returns: the shards that go on by the old configuration. Told the next time again, they may take that.
+    private func tellShards(_ plan: WorkerPlan) async -> [Int] {
+        var refusing: [(shard: Int, text: String)] = []
         for shard in self.shards {
             do {
                 try await shard.reconfigure(
@@ -133,9 +141,12 @@ final class Reconfigurer: Sendable {
                 self.logger.error(
                     "a shard goes on by the old configuration; restart the worker",
                     metadata: ["shard": "\(shard.number)", "cause": "\(error)"])
-                let text = "shard \(shard.number) goes on by the old configuration until a restart: \(error)"
-                self.hub.updateGroup { $0.errors["configuration"] = text }
+                refusing.append(
+                    (shard.number, "shard \(shard.number) goes on by the old configuration until a restart: \(error)"))
             }
         }
+        let text = refusing.isEmpty ? nil : refusing.map(\.text).joined(separator: "; ")
+        self.hub.updateGroup { $0.errors["configuration"] = text }
+        return refusing.map(\.shard)
     }
 }

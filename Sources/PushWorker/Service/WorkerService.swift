@@ -86,6 +86,13 @@ public final class WorkerService: Service, Sendable {
     public func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration
     ) async throws(ConfigurationError) -> ReloadReport {
+        try await self.reload(load, whenAsked: {})
+    }
+
+    /// - Parameter whenAsked: see `Reconfigurer.take`.
+    func reload(
+        _ load: () throws(ConfigurationError) -> WorkerConfiguration, whenAsked: () -> Void
+    ) async throws(ConfigurationError) -> ReloadReport {
         guard await self.reloads.enter() else {
             // Those that wait load what this one would.
             throw ConfigurationError(faults: [
@@ -96,7 +103,7 @@ public final class WorkerService: Service, Sendable {
         }
         defer { self.reloads.leave() }
         do throws(ConfigurationError) {
-            let report = try await self.take(try load())
+            let report = try await self.take(try load(), whenAsked: whenAsked)
             self.tell(report)
             return report
         } catch {
@@ -116,7 +123,9 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
-    private func take(_ new: WorkerConfiguration) async throws(ConfigurationError) -> ReloadReport {
+    private func take(
+        _ new: WorkerConfiguration, whenAsked: () -> Void
+    ) async throws(ConfigurationError) -> ReloadReport {
         let faults = new.faults
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
         let parts: WorkerParts? = self.phase.withLock { phase in
@@ -128,13 +137,13 @@ public final class WorkerService: Service, Sendable {
                     setting: "worker", text: "is starting or stopping: expected to be asked again when it runs")
             ])
         }
-        return try await parts.reconfigurer.take(new)
+        return try await parts.reconfigurer.take(new, whenAsked: whenAsked)
     }
 
     private func tell(_ report: ReloadReport) {
         self.hub.updateConfiguration { standing in
             standing.hash = report.hash
-            standing.isLastTaken = true
+            standing.isLastTaken = report.refusingShards.isEmpty
             standing.takenAtSeconds = MachineClock.now().wallSeconds
             standing.awaitingRestart = report.held.map(\.setting)
         }
@@ -147,6 +156,8 @@ public final class WorkerService: Service, Sendable {
         for change in report.held {
             self.logger.warning("setting needs a restart and is not taken", metadata: Self.metadata(change))
         }
+        // Each of them was logged.
+        guard report.refusingShards.isEmpty else { return }
         self.logger.notice(
             "configuration reloaded",
             metadata: [

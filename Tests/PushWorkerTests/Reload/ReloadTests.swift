@@ -277,6 +277,36 @@ struct ReloadTests {
         #expect(await turnstile.enter())
     }
 
+    /// A file that is gone between the look at it and its use.
+    @Test func aShardThatRefusesIsNoSuccess() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            let worker = try await house.readyWorker(configuration)
+            var game = configuration.apps[0]
+            game.engine.bundleID = Self.game
+            let roots = house.directory + "/game-roots.pem"
+            game.production.caFile = roots
+            configuration.apps.append(game)
+            let new = configuration
+            let pem = try Data(contentsOf: URL(fileURLWithPath: house.credentials.authorityPath))
+            try pem.write(to: URL(fileURLWithPath: roots))
+
+            let half = try await worker.reload(
+                { new }, whenAsked: { try? FileManager.default.removeItem(atPath: roots) })
+            #expect(half.refusingShards == [0, 1])
+            #expect(!worker.snapshot().configuration.isLastTaken)
+            #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 0\n") == true)
+            #expect(worker.snapshot().errors.contains { $0.contains("shard 1 goes on by the old configuration") })
+
+            // Whoever repairs it is heard.
+            try pem.write(to: URL(fileURLWithPath: roots))
+            let whole = try await worker.reload { new }
+            #expect(whole.refusingShards.isEmpty && worker.snapshot().configuration.isLastTaken)
+            #expect(!worker.snapshot().errors.contains { $0.contains("goes on by the old configuration") })
+            await worker.stop()
+        }
+    }
+
     @Test func aWorkerThatDoesNotRunTakesNone() async throws {
         try await WorkerHouse.with { house in
             let worker = try house.worker()
