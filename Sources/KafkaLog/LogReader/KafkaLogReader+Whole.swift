@@ -17,9 +17,10 @@ extension KafkaLogReader {
     }
 
     /// As `readAll`, but hands over one record after the other and keeps none.
+    /// - Parameter isOver: asked again and again: the rest is not read.
     public func forEach(
         _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
-        within limit: Duration, _ body: (OwnedRecord) -> Void
+        within limit: Duration, isOver: () -> Bool = { false }, _ body: (OwnedRecord) -> Void
     ) throws(KafkaError) {
         let deadline = ContinuousClock.now + limit
         let end: Int64
@@ -30,7 +31,7 @@ extension KafkaLogReader {
         }
         let section = try self.open(partition, from: start, upTo: end)
         defer { section.close() }
-        try Self.drain(section, until: deadline, body)
+        try Self.drain(section, until: deadline, isOver: isOver, body)
     }
 
     /// Reads partitions from their beginning to where their logs end now. They are fetched together and handed over one after the other, in
@@ -64,9 +65,10 @@ extension KafkaLogReader {
     }
 
     private static func drain(
-        _ section: LogSection, until deadline: ContinuousClock.Instant, _ body: (OwnedRecord) -> Void
+        _ section: LogSection, until deadline: ContinuousClock.Instant, isOver: () -> Bool = { false },
+        _ body: (OwnedRecord) -> Void
     ) throws(KafkaError) {
-        while true {
+        while !isOver() {
             let result = section.read(max: 1_000, waiting: .milliseconds(10)) { body(OwnedRecord($0)) }
             switch result.failure {
             case .offsetOutOfRange(let position, let text):

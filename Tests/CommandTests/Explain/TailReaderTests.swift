@@ -79,5 +79,17 @@ struct TailReaderTests {
         #expect(all.0 == [6_000, 5_000, 4_000, 3_000, 2_000, 1_000, 0])
         #expect(all.1.isWhole && all.1.recordCount == count)
         #expect(try numbers(.max, max: 3_000) { $0 == 0 }.1.recordCount == 3_000)
+
+        // Somebody stops it within the second window, which has 5,000 records.
+        var seen = 0
+        let (_, reach) = try reader.pick(
+            TopicPartition(topic: "t", partition: 0), recordCountMax: .max, isEnough: { false },
+            isOver: { seen > 2_000 }
+        ) { _ -> Int? in
+            seen += 1
+            return nil
+        }
+        #expect(seen > 2_000 && seen <= 3_000)
+        #expect(reach.recordCount == seen)
     }
 }

@@ -122,6 +122,15 @@ struct TailTests {
         #expect(try count("--no-follow") == 0)
         #expect(try count("--no-follow", "--since", "2h", "--outcome", "expired") == 0)
 
+        // It ends while it looks for the start, too: of two partitions only the first is looked at.
+        var asked = 0
+        try Tail.parse(["--bootstrap", kafka.bootstrap, "--since", "2h"]).follow(
+            isOver: {
+                asked += 1
+                return asked >= 2
+            }, show: { _, _ in Issue.record("nothing is shown any more") })
+        #expect(asked <= 5, "\(asked)")
+
         // What comes while it follows; it ends when it is told to.
         var seen: [String] = []
         var isPublished = false

@@ -36,19 +36,21 @@ struct TailReader {
     /// - Parameters:
     ///   - recordCountMax: about as many records are read at most.
     ///   - isEnough: asked before each window: no further one is read.
+    ///   - isOver: asked again and again, within a window too: nothing more is read.
     func pick<Found>(
-        _ partition: TopicPartition, recordCountMax: Int, isEnough: () -> Bool, _ pick: (OwnedRecord) -> Found?
+        _ partition: TopicPartition, recordCountMax: Int, isEnough: () -> Bool,
+        isOver: () -> Bool = { false }, _ pick: (OwnedRecord) -> Found?
     ) throws(KafkaError) -> (found: [Found], reach: Reach) {
         let deadline = ContinuousClock.now + self.limit
         let positions = try self.reader.positions(of: [partition], within: self.limit)[0]
         var windows = TailWindows(
             lowOffset: positions.lowOffset, endOffset: positions.endOffset, recordCountMax: recordCountMax)
         var found: [Found] = []
-        while !isEnough(), let window = windows.next() {
+        while !isOver(), !isEnough(), let window = windows.next() {
             var (count, inWindow) = (0, [Found]())
             try self.reader.forEach(
                 partition, from: .offset(window.lowerBound), upTo: window.upperBound,
-                within: max(.milliseconds(1), deadline - .now)
+                within: max(.milliseconds(1), deadline - .now), isOver: isOver
             ) { record in
                 count += 1
                 if let one = pick(record) { inWindow.append(one) }

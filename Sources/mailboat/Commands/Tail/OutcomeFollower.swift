@@ -35,7 +35,9 @@ struct OutcomeFollower {
             let topicPartitions = self.partitions.map { TopicPartition(topic: self.topic, partition: $0) }
             let positions = try reader.positions(of: topicPartitions, within: self.kafka.limit)
             for (partition, place) in zip(topicPartitions, positions) {
-                let start = try sinceMillis.map { try self.start(partition, since: $0) } ?? place.endOffset
+                guard !isOver() else { return }
+                let start =
+                    try sinceMillis.map { try self.start(partition, since: $0, isOver: isOver) } ?? place.endOffset
                 guard follows || start < place.endOffset else { continue }
                 sections.append(
                     try reader.open(partition, from: .offset(start), upTo: follows ? .max : place.endOffset))
@@ -51,10 +53,10 @@ struct OutcomeFollower {
     }
 
     /// The first offset of the window in which the moment lies: a little too early, which the filter sees to.
-    private func start(_ partition: TopicPartition, since sinceMillis: Int64) throws -> Int64 {
+    private func start(_ partition: TopicPartition, since sinceMillis: Int64, isOver: () -> Bool) throws -> Int64 {
         var isReached = false
         let (_, reach) = try TailReader(self.kafka).pick(
-            partition, recordCountMax: .max, isEnough: { isReached }
+            partition, recordCountMax: .max, isEnough: { isReached }, isOver: isOver
         ) { record -> Bool? in
             if record.timestampMillis < sinceMillis { isReached = true }
             return nil
