@@ -192,6 +192,27 @@ import Testing
         }
     }
 
+    /// A look at the files that began before another file was configured says nothing of that.
+    @Test func aLookThatWasOvertakenChangesNothing() throws {
+        try self.withKeyFile { path, _ in
+            let store = try self.store(path)
+            let next = try ES256PrivateKey.generate()
+            let other = path + "-next"
+            defer { try? FileManager.default.removeItem(atPath: other) }
+            try self.write(next, to: other)
+            let change = try store.read([ProviderKey(keyID: "NEXTK12345", teamID: "TEAM123456", path: other)])
+            // What it finds in the file of before would be a new key under the new id.
+            try self.write(try ES256PrivateKey.generate(), to: path + ".new")
+            #expect(rename(path + ".new", path) == 0)
+            store.lookAtFiles(0, now: self.time(minutes: 1)) { store.use(change, now: self.time(minutes: 1)) }
+            #expect(store.currentKeyID(key: 0) == "NEXTK12345")
+            #expect(try self.verifies(store.current(key: 0), next))
+            store.tick(now: self.time(minutes: 2))
+            #expect(try self.verifies(store.current(key: 0), next))
+            #expect(store.complaints == [])
+        }
+    }
+
     @Test func aKeyMoreIsAddedBehindTheOthers() throws {
         try self.withKeyFile { path, key in
             let store = try self.store(path)

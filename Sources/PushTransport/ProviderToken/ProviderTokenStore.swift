@@ -229,14 +229,20 @@ public final class ProviderTokenStore: Sendable {
         self.tellComplaints()
     }
 
-    private func lookAtFiles(_ key: Int, now: EngineTime) {
+    /// - Parameter whenLooked: called between the look and what follows from it.
+    func lookAtFiles(_ key: Int, now: EngineTime, whenLooked: () -> Void = {}) {
         let (configuration, isDirectory, files) = self.state.withLock { state in
             let credential = state.credentials[key]
             return (credential.configuration, credential.isDirectory, credential.files)
         }
         let paths = isDirectory ? KeyFileName.list(directory: configuration.path) ?? [] : [configuration.path]
         let found = paths.map { ($0, Self.examine($0, known: files[$0]?.mark)) }
-        self.change(key) { credential throws(TLSError) in try credential.look(found, now: now) }
+        whenLooked()
+        self.change(key) { credential throws(TLSError) in
+            // Another was configured meanwhile: the files looked at are not those that count.
+            guard credential.configuration == configuration else { return [] }
+            return try credential.look(found, now: now)
+        }
     }
 
     // MARK: What APNs said
