@@ -56,6 +56,31 @@ struct HangUpTests {
         }
     }
 
+    /// It comes while the settings are read for the first time.
+    @Test func itEndsNothingThatBegins() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hang-up-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // Read until we close it.
+        let settings = folder + "/settings.yaml"
+        #expect(mkfifo(settings, 0o600) == 0)
+        let worker = try ChildProcess(
+            name: "the worker", executable: BuiltExecutable.besideThisOne("mailboat"),
+            arguments: ["run", "--config", settings, "--check"], logPath: folder + "/log")
+        var pipe: Int32 = -1
+        try await until("the settings are read") {
+            pipe = open(settings, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            return pipe >= 0
+        }
+        worker.hangUp()
+        let handle = FileHandle(fileDescriptor: pipe)
+        try handle.write(contentsOf: Data("kafka.bootstrap: localhost:1\n".utf8))
+        try handle.close()
+        try await until("it has ended") { !worker.isRunning }
+        #expect(worker.status == 1)
+        #expect(try String(contentsOfFile: worker.logPath, encoding: .utf8).contains("apps: is missing"))
+    }
+
     /// Nobody says anything to it.
     @Test func aFileThatIsWatchedIsReadAgain() async throws {
         try await TestHouse.with { house in

@@ -43,6 +43,8 @@ struct RunCommand: AsyncParsableCommand {
     var printOpenAPI = false
 
     func run() async throws {
+        // Until somebody listens to it: it means other settings, and is no reason to end.
+        signal(SIGHUP, SIG_IGN)
         if self.printOpenAPI {
             StandardOutput.show(OpenAPIDocument.text)
             return
