@@ -48,10 +48,13 @@ extension ShardEngine {
             members.table.setFlags(flags, of: id)
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
-        self.noteListener(
-            RecentListeners.Join(
-                member: id, joinedSeconds: member.joinedSeconds, wasMember: member.isKnown, nowMillis: now.wallMillis),
-            crowd: crowd, pass: pass)
+        if member.channelNumber != nil {
+            self.noteListener(
+                RecentListeners.Join(
+                    member: id, joinedSeconds: member.joinedSeconds, wasMember: member.isKnown,
+                    nowMillis: now.wallMillis),
+                crowd: crowd, pass: pass)
+        }
         if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {
             self.audiences.crowds[crowd].restoredJoins.append(
                 RestoredJoin(

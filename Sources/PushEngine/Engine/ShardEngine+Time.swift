@@ -4,10 +4,10 @@ public import PushModel
 extension ShardEngine {
     /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
     public var nextDeadlineMillis: Int64? {
-        let earliest = min(
-            self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max,
-            self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis, self.keeperDeadlineMillis,
-            self.review?.dueMillis ?? .max)
+        // Two at a time: a list of more is an array.
+        var earliest = min(self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max)
+        earliest = min(earliest, min(self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis))
+        earliest = min(earliest, min(self.keeperDeadlineMillis, self.review?.dueMillis ?? .max))
         return earliest == .max ? nil : earliest
     }
 

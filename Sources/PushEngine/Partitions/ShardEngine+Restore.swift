@@ -54,7 +54,7 @@ extension ShardEngine {
             let result = try self.restoreRecord(
                 of: partition, key: key, value: value, reader: &reader, headerNumber: headerNumber, offset: offset,
                 now: now)
-            if result == .ignored { self.notePassedOver(key) }
+            if case .ignored = result { self.notePassedOver(key) }
             return result ?? self.outdated(key, of: partition)
         } catch {
             switch error {
