@@ -44,7 +44,7 @@ final class Reconfigurer: Sendable {
     ///   - whenAsked: called when nothing stands in the way and nothing has changed yet.
     /// - Throws: what stands in the way. Nothing has changed then.
     func take(
-        _ new: WorkerConfiguration, whenAsked: () -> Void = {}
+        _ new: WorkerConfiguration, whenAsked: () async -> Void = {}
     ) async throws(ConfigurationError) -> ReloadReport {
         let current = self.state.withLock { (configuration: $0.configuration, plan: $0.plan) }
         let change = ConfigurationChange(from: current.configuration, to: new)
@@ -62,7 +62,7 @@ final class Reconfigurer: Sendable {
         try await self.lookAtFiles(change.effective, before: current.configuration)
         let keys = try await self.readKeys(plan.keys)
         try await self.askShards(plan)
-        whenAsked()
+        await whenAsked()
         self.tokens.use(keys)
         let refusing = await self.tellShards(plan)
         do {

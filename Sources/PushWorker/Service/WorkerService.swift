@@ -91,7 +91,7 @@ public final class WorkerService: Service, Sendable {
 
     /// - Parameter whenAsked: see `Reconfigurer.take`.
     func reload(
-        _ load: () throws(ConfigurationError) -> WorkerConfiguration, whenAsked: () -> Void
+        _ load: () throws(ConfigurationError) -> WorkerConfiguration, whenAsked: () async -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
         guard await self.reloads.enter() else {
             // Those that wait load what this one would.
@@ -116,6 +116,9 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
+    /// Reloads that wait for another to end.
+    var waitingReloadCount: Int { self.reloads.waitingCount }
+
     /// `reload.watch` as it holds now; `nil`: the worker does not run.
     var watchesFile: Bool? {
         self.phase.withLock { phase in
@@ -124,7 +127,7 @@ public final class WorkerService: Service, Sendable {
     }
 
     private func take(
-        _ new: WorkerConfiguration, whenAsked: () -> Void
+        _ new: WorkerConfiguration, whenAsked: () async -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
         let faults = new.faults
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }

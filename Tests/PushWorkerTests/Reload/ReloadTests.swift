@@ -248,6 +248,40 @@ struct ReloadTests {
         }
     }
 
+    /// One that comes while another is half taken.
+    @Test func whatIsLoadedLastHolds() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            var first = house.configuration()
+            first.apps[0].engine.budgetPerHour = 21
+            var second = first
+            second.apps[0].engine.budgetPerHour = 22
+            let (one, other) = (first, second)
+            var later: Task<ReloadReport, any Error>?
+            let isThrough = Flag()
+            let earlier = try await worker.reload({ one }) {
+                let task = Task {
+                    defer { isThrough.set() }
+                    return try await worker.reload { other }
+                }
+                later = task
+                while worker.waitingReloadCount == 0, !isThrough.isSet { await Task.yield() }
+            }
+            let report = try await later?.value
+            #expect(earlier.taken.map(\.after) == ["21"])
+            #expect(report?.taken.map(\.after) == ["22"])
+            let standing = worker.snapshot().configuration
+            #expect(standing.isLastTaken && standing.hash == other.hash)
+            await worker.stop()
+        }
+    }
+
+    private final class Flag: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { self.value.load(ordering: .acquiring) }
+        func set() { self.value.store(true, ordering: .releasing) }
+    }
+
     /// Says one more each time it is read.
     private final class BudgetFile: Sendable {
         static let before = 20
@@ -260,7 +294,7 @@ struct ReloadTests {
         }
     }
 
-    @Test func whoeverFindsTooManyWaitingIsTurnedAway() async throws {
+    @Test(.timeLimit(.minutes(1))) func whoeverFindsTooManyWaitingIsTurnedAway() async throws {
         let turnstile = Turnstile()
         #expect(await turnstile.enter())
         await withTaskGroup { group in
