@@ -3,11 +3,11 @@ import PushModel
 /// Of a restore: a member that was read, and where its record lies.
 struct RestoredJoin {
     var member: MemberID
+    /// It had been served when it joined. Here, as there may be a million of these, where it takes no room.
+    var isKnown = false
     var offset: Int64
     /// Of the version whose alert the record says the member is owed; 0: none.
     var owedAlertStampSeconds: Int64 = 0
-    /// It had been served when it joined.
-    var isKnown = false
 }
 
 /// Who is owed an alert after a takeover.

@@ -58,8 +58,8 @@ extension ShardEngine {
         if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {
             self.audiences.crowds[crowd].restoredJoins.append(
                 RestoredJoin(
-                    member: id, offset: offset, owedAlertStampSeconds: member.owedAlertStampSeconds,
-                    isKnown: member.isKnown))
+                    member: id, isKnown: member.isKnown, offset: offset,
+                    owedAlertStampSeconds: member.owedAlertStampSeconds))
         }
         return .restored
     }

@@ -51,11 +51,13 @@ extension ShardEngine {
         }
         var reader = StateReader(value)
         do throws(StateError) {
-            let result = try self.restoreRecord(
-                of: partition, key: key, value: value, reader: &reader, headerNumber: headerNumber, offset: offset,
-                now: now)
+            guard
+                let result = try self.restoreRecord(
+                    of: partition, key: key, value: value, reader: &reader, headerNumber: headerNumber, offset: offset,
+                    now: now)
+            else { return self.outdated(key, of: partition) }
             if case .ignored = result { self.notePassedOver(key) }
-            return result ?? self.outdated(key, of: partition)
+            return result
         } catch {
             switch error {
             case .unknownVersion(let version): return .unknownVersion(version)
