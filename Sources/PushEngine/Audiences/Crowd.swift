@@ -125,7 +125,7 @@ struct Crowd {
             $0.hasAlert && $0.stampSeconds < alert.stampSeconds && !$0.isExpired(nowSeconds: nowSeconds)
         }
     }
-    /// Alerts of versions that are kept are for nobody any more, but for what came after those that the version withdraws: it has that alert itself.
+    /// Drops the alerts of versions that are kept. An alert that is not older than the version's own stays: it came after those that are withdrawn.
     mutating func withdrawAlerts(by version: Version) {
         for index in self.versions.indices
         where !version.hasAlert || self.versions[index].layer.alertSeconds < version.layer.alertSeconds {

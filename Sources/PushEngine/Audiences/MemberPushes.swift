@@ -21,7 +21,7 @@ struct MemberPush {
     /// Of the version whose alert it brings; 0: none.
     var alertStampSeconds: Int64 = 0
     var hasAlert: Bool { self.alertStampSeconds != 0 }
-    /// What the member waited with before, of alerts older than that (`RetrySet.Entry`).
+    /// What the member's entry said while it waited: `RetrySet.Entry.alertsMissedSinceSeconds`.
     var alertsMissedSinceSeconds: Int64 = .max
     /// The alert's own version, beside which the newest content does not fit.
     var isAlone = false

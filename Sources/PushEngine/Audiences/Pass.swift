@@ -38,7 +38,7 @@ struct Pass {
     private(set) var isServedByChannel = false
     /// Those of them that have been served.
     private(set) var servedLate: Set<MemberID> = []
-    /// Those of them that joined lately.
+    /// Members that said lately that they listen on the channel.
     var recentListeners = RecentListeners()
     /// Where its pushes leave by; none: a restore has not met the audience's name yet.
     var lane: LaneIndex
@@ -290,6 +290,7 @@ struct Pass {
     var lateListeners: [MemberID] {
         (Array(self.servedLate) + self.lateNumbers.keys).sorted { $0.rawValue < $1.rawValue }
     }
+    /// How many.
     var lateListenerCount: Int { self.servedLate.count + self.lateNumbers.count }
     /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
     mutating func noteServedLate(_ member: MemberID) {

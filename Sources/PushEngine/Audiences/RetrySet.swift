@@ -14,9 +14,9 @@ struct RetrySet {
         var owesAlert = false
         /// The push may have the version's own priority.
         var mayBeHigh = false
-        /// Of the oldest version whose alert it was met with, or was waiting for, and has not got either; `max`: it has had those before.
+        /// Stamp of the oldest version whose alert the member has missed; `max`: it has missed none that is older than the newest.
         var alertsMissedSinceSeconds: Int64 = .max
-        /// `state` does not say which alerts it has had: rather one twice than none.
+        /// After a restore: `state` does not say which alerts it has had, and one that sounds twice is better than none.
         static let mayHaveMissedAll: Int64 = 0
     }
     /// A pass stands still while so many wait that it has gone by.

@@ -3,7 +3,7 @@ import PushModel
 /// Of a restore: a member that was read, and where its record lies.
 struct RestoredJoin {
     var member: MemberID
-    /// It had been served when it joined. Here, as there may be a million of these, where it takes no room.
+    /// It had been served when it joined. Declared here it fits into the padding: there may be a million of these.
     var isKnown = false
     var offset: Int64
     /// Of the version whose alert the record says the member is owed; 0: none.

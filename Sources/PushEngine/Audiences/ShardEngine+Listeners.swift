@@ -106,7 +106,7 @@ extension ShardEngine {
         // Whoever came later, or has been served since, is owed nothing.
         self.isAlertLeft(crowd, toChannelOf: pass) && !members.table.flags(of: member).contains(.isLate)
             && !self.audiences.crowds[crowd].passes[pass].servedLate.contains(member)
-            // Or waits for the version alone.
+            // Nor is whoever waits for the version without its alert.
             && self.audiences.crowds[crowd].passes[pass].retries[member] == nil
     }
     func isAlertLeft(_ crowd: CrowdID, toChannelOf pass: Int) -> Bool {

@@ -132,7 +132,9 @@ struct ChannelDeskTests {
 
     /// Until the task is cancelled.
     private static func never() async {
-        while !Task.isCancelled { try? await Task.sleep(for: .seconds(3_600)) }
+        let (nothing, continuation) = AsyncStream.makeStream(of: Void.self)
+        for await _ in nothing {}
+        continuation.finish()
     }
 
     @Test func channelsComeAndGo() async throws {
