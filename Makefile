@@ -49,9 +49,9 @@ chaos: build ## Kill workers, APNs and brokers while events flow, then check eve
 PURE_TESTS := ^(APNSPool|APNSProtocol|ChannelKeeping|DeviceModel|Fuzz|PushEngine|PushInspection|PushModel|ShardLoop|Simulation)Tests\.
 
 test: deps lint ## Check the format, then run every test
-	swift test --filter '$(PURE_TESTS)'
+	@.ci/say-what-failed swift test --filter '$(PURE_TESTS)'
 	@# One after the other: tests over sockets have real timeouts, and two busy cores stretch them.
-	swift test --no-parallel --skip '$(PURE_TESTS)'
+	@.ci/say-what-failed swift test --no-parallel --skip '$(PURE_TESTS)'
 
 drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (needs prometheus, kcat, faketime)
 	@.ci/alert-drill.py --mailboat "$$(swift build --configuration release --show-bin-path)/mailboat" $(ARGS)
