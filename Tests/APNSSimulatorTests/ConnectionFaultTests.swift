@@ -106,6 +106,24 @@ import Testing
         }
     }
 
+    @Test func aGoAwayIsNotBelowWhatWasJudged() async throws {
+        try await Bench.run {
+            $0.initialWindowByteCount = 200
+        } _: { bench in
+            let client = try await bench.connectAndWarmUp()
+            bench.simulator.add(Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .current)), tokenPrefix: "01"))
+            // Whoever is told that its request was not processed sends it again: so its answer must not be there yet.
+            bench.simulator.setLatency(Latency(fixedMillis: 20))
+            // The first one waits for the window; the second is whole before it, and judged.
+            let long = Bodies.update(stamp: Bench.startSeconds, byteCount: 1_000)
+            let answers = try await client.send([bench.push(token: "01", body: long), bench.push(token: "02")])
+            #expect(answers.map(\.failure) == [nil, nil])
+            #expect(bench.simulator.device(token: "01")?.accepted == 1)
+            #expect(bench.simulator.device(token: "02")?.accepted == 1)
+            try await client.closed()
+        }
+    }
+
     // Connections
 
     @Test func waitingIsWokenByARefusedConnection() async throws {

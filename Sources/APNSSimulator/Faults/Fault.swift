@@ -64,7 +64,8 @@ public struct GoAway: Sendable, Equatable {
     public enum LastStream: Sendable, Equatable {
         /// The highest the client opened.
         case highest
-        /// The request that the fault fires for: what the client sent after it is not judged, as the GOAWAY says. In an action: as `highest`.
+        /// The request that the fault fires for, or a higher one if that was whole, and judged, before: what the client sent after it is not judged, as the GOAWAY
+        /// says. In an action: as `highest`.
         case current
         /// This many streams the client opened last are above it. Those that were judged before stay so: a lie, unless nothing was.
         case below(highestBy: Int)

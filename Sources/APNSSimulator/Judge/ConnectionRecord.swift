@@ -21,6 +21,8 @@ struct ConnectionRecord {
     var tokenChangedMillis: Int64?
     /// The last stream of the GOAWAYs so far: requests above it are not processed.
     var lastStreamIDMax = Int32.max
+    /// The highest stream whose request was judged; 0: none was. Requests are judged when they are whole, and a higher stream may be whole before a lower one.
+    var judgedStreamIDMax: Int32 = 0
     /// Rejected lately: one stream until the next success.
     var isCollapsed = false
     /// The topic of the last request and its index, so that the next one is compared with it first.

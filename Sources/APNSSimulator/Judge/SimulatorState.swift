@@ -73,6 +73,7 @@ struct SimulatorState {
     ) {
         self.counters.requests += 1
         connection.statistics.requests += 1
+        connection.judgedStreamIDMax = max(connection.judgedStreamIDMax, request.streamID)
         let bytes = events.bytes.span
         let fields = RequestFields(events.fields[request.fields], bytes: bytes)
         let path = RequestPath(bytes.extracting(fields.path ?? 0..<0))
@@ -122,8 +123,9 @@ struct SimulatorState {
                 return
             case .goAway(var goAway):
                 if goAway.lastStream == .current {
-                    goAway.lastStream = .id(request.streamID)
-                    connection.lastStreamIDMax = min(connection.lastStreamIDMax, request.streamID)
+                    // The client sends again what lies above: nothing that was judged may.
+                    goAway.lastStream = .id(connection.judgedStreamIDMax)
+                    connection.lastStreamIDMax = min(connection.lastStreamIDMax, connection.judgedStreamIDMax)
                 }
                 rulings.effects.append(.goAway(goAway))
             case .then(let action):

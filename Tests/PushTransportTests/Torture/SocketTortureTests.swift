@@ -18,6 +18,9 @@ struct SocketTortureTests {
         return Array(first...last)
     }()
 
+    /// So many times service may be other than normal after the faults: harmed connections are found out, and on a machine that stands still for longer than a request
+    /// may take, no answer is known. What does not recover is no better the tenth time.
+    private static let recoveryRoundsMax = 10
     /// Pushes that are there from the beginning, and that come with each step.
     private static let pushesFirst = 200
     private static let pushesPerStep = 60
@@ -120,11 +123,15 @@ struct SocketTortureTests {
         simulator.perform(.cut)
         try await sender.add(200)
         try await sender.settled()
-        try await sender.add(300)
-        try await sender.settled()
-        let clean = try await sender.histories().suffix(300)
-        #expect(clean.allSatisfy { $0.final == .accepted })
-        #expect(clean.allSatisfy { $0.unknown == 0 && $0.refused == 0 }, "service is not back to normal")
+        var isNormal = false
+        for _ in 0..<Self.recoveryRoundsMax where !isNormal {
+            try await sender.add(300)
+            try await sender.settled()
+            isNormal = try await sender.histories().suffix(300).allSatisfy {
+                $0.final == .accepted && $0.unknown == 0 && $0.refused == 0
+            }
+        }
+        #expect(isNormal, "service is not back to normal")
         #expect(before > 0)
         let counters = try await sender.counters()
         #expect(counters.streamsInFlight == 0)
