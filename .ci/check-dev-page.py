@@ -282,6 +282,85 @@ def use(browser, address, snippets):
     browser.run("document.getElementById('snippets').open = true")
 
 
+def use_audiences(browser, address):
+    """A few hundred members join by a click, a few more by curl; some go away, and an event reaches the others."""
+    browser.run("document.getElementById('new-members-count').value = '300'; document.getElementById('new-members').requestSubmit()")
+    browser.until("document.getElementById('new-members-answer').innerText.includes('300 phones joined match-7')", "the members to join")
+    shell(f"curl -fsS {address}/api/members -d '{{\"audience\": \"match-7\", \"count\": 20}}'")
+    browser.until("document.querySelector('.audience canvas')?.ariaLabel.startsWith('320 members of match-7. 320: nothing shown yet')", "the members who joined by curl")
+    button = "[...document.querySelectorAll('.audience button')].find((one) => one.innerText === %s)"
+    browser.run((button % "'Take a tenth away'") + ".click()")
+    browser.until("document.querySelector('.audience canvas').ariaLabel.includes('32 of them are away')", "some members to be away")
+    browser.run((button % "'Write an event for it'") + ".click(); document.getElementById('publish').requestSubmit()")
+    browser.until("[...document.querySelectorAll('.audience td')].some((one) => one.innerText === '288')", "what the members show")
+    answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=1&members=288&timeout=10'")
+    if '"members":288' not in answer:
+        sys.exit(f"check-dev-page: waited in vain for the members: {answer}")
+    answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=1&timeout=0'")
+    if "32 are away" not in answer:
+        sys.exit(f"check-dev-page: nobody says that members are away: {answer}")
+    # What the picture shows: the colour of each pixel is that of the age, or the field's own where a phone is away.
+    drawn = browser.run(
+        "(() => { const canvas = document.querySelector('.audience canvas'); const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; "
+        "const colors = new Set(); for (let at = 0; at < data.length; at += 4) colors.add(`${data[at]},${data[at + 1]},${data[at + 2]}`); return [...colors]; })()")
+    if "11,12,16" not in drawn or len(drawn) < 3:
+        sys.exit(f"check-dev-page: the field shows {drawn}")
+    browser.run((button % "'Bring all back'") + ".click()")
+    browser.until("[...document.querySelectorAll('.audience td')].some((one) => one.innerText === '320')", "what reached the members when they came back")
+    browser.until("document.querySelector('.audience table + table, .audience .wide:nth-of-type(2) table, .audience')?.innerText.includes('Rounds of pushes')", "the rounds")
+
+
+def use_channels(browser):
+    """A channel, a phone that listens, and a broadcast that it shows."""
+    browser.run("document.getElementById('new-channel').requestSubmit()")
+    browser.until("document.getElementById('new-channel-answer').innerText.includes('a phone listens')", "the channel")
+    button = "[...document.querySelectorAll('#channel-list button, #phone button')].find((one) => one.innerText === %s && !one.hidden)"
+    browser.until(button % "'Write an event for it'", "the channel in the list")
+    browser.run((button % "'Write an event for it'") + ".click(); document.getElementById('publish').requestSubmit()")
+    browser.until("document.getElementById('channel-list').innerText.includes('1 broadcast,')", "the broadcast")
+    browser.until("document.querySelector('#entries')?.innerText.includes('APNs sent it to the phone that listens')", "what became of the broadcast")
+    browser.run("[...document.querySelectorAll('#phone-list button')].at(-1).click()")
+    browser.until("document.querySelector('.lock-card .score')?.innerText.includes('1 : 0')", "the card that the broadcast brought")
+    browser.run((button % "'Stop listening'") + ".click()")
+    browser.until(button % "'Listen to the newest channel'", "the phone to listen no more")
+    browser.until("document.getElementById('channel-list').innerText.includes('0 phones listen')", "nobody to listen")
+
+
+def use_faults(browser):
+    """One request is answered 503 and tried again; answers become slow; all clear."""
+    browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('match-1')).click(); document.getElementById('fault-count').value = '1'")
+    button = "[...document.querySelectorAll('#fault-buttons button')].find((one) => one.innerText === %s)"
+    browser.run((button % "'503, unavailable'") + ".click()")
+    browser.until("document.getElementById('fault-list').innerText.includes('APNs answers 503 ServiceUnavailable, 1 more times.')", "the fault in words")
+    browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', priority: 10, 'content-state': {homeTeam: 'Lions', awayTeam: 'Bears', homeScore: 3, awayScore: 0, minute: 80}}); "
+                "document.getElementById('publish').requestSubmit()")
+    browser.until("document.getElementById('entries').innerText.includes('Refused by APNs: 503 ServiceUnavailable')", "the refusal")
+    browser.until("document.querySelector('.lock-card .score')?.innerText.includes('3 : 0')", "the push that was tried again")
+    browser.run((button % "'Answers take 2 s'") + ".click()")
+    browser.until("document.getElementById('fault-list').innerText.includes('Answers take 2000 ms.')", "slow answers in words")
+    browser.run((button % "'All clear'") + ".click()")
+    browser.until("document.getElementById('fault-list').innerText === 'Nothing goes wrong on purpose.'", "APNs to be well again")
+
+
+def use_templates(browser):
+    """A template of the developer's own; first one that is wrong."""
+    browser.run("document.getElementById('templates').open = true; document.getElementById('template-text').value = '{\"headline\": \"clock\"}'; document.getElementById('template-form').requestSubmit()")
+    browser.until("document.getElementById('template-answer').innerText.includes('“headline” is no field of it')", "what is wrong with the template")
+    browser.run("document.getElementById('template-text').value = JSON.stringify({templates: [{when: {activity: 'match-*', keys: ['minute']}, title: 'homeTeam', lines: [{label: 'Goals', key: 'homeScore'}], progress: 'minute'}]}); "
+                "document.getElementById('template-form').requestSubmit()")
+    browser.until("document.querySelector('.lock-card .headline')?.innerText === 'Lions' && document.querySelector('.lock-card dt')?.innerText === 'Goals' && document.querySelector('.lock-card progress')", "the card by the template")
+
+
+def follow_a_link(browser):
+    """The address of a push leads to its event, opened."""
+    number = browser.run("[...document.querySelectorAll('#entries > li')].find((one) => one.innerText.includes('Refused by APNs: 503')).id.replace('entry-', '')")
+    push = browser.run(f"fetch('/api/entries/{number}').then((answer) => answer.json()).then((entry) => fetch(`/api/entries/${{entry.related[0]}}`)).then((answer) => answer.json()).then((entry) => entry.apnsID)")
+    browser.run(f"location.hash = '#search=push:{push}'")
+    browser.until(f"document.querySelector('#entry-{number} details').open && document.getElementById('search-answer').innerText.endsWith('found')", "what the link leads to")
+    browser.run("document.getElementById('search-text').value = ''; document.getElementById('search-text').dispatchEvent(new Event('input')); history.replaceState(null, '', '/')")
+    browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
+
+
 def audit(browser, faults, where):
     found = browser.run(AUDIT)
     if found["count"] < 50:
@@ -293,6 +372,24 @@ def audit(browser, faults, where):
             continue
         if not node.get("name", {}).get("value", "").strip():
             faults.append(f"{where}: a {role} has no name")
+
+
+def keep_pictures(browser, directory, name):
+    """The whole page, and each of its sections: the whole is taller than anybody looks at."""
+    os.makedirs(directory, exist_ok=True)
+
+    def keep(suffix, **options):
+        picture = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, **options)["data"]
+        with open(os.path.join(directory, f"{name}{suffix}.png"), "wb") as file:
+            file.write(base64.b64decode(picture))
+
+    keep("")
+    for section in browser.run("[...document.querySelectorAll('section')].map((one) => one.getAttribute('aria-labelledby'))"):
+        # What sticks to the window stands where it belongs when the page is scrolled to its top.
+        box = browser.run(
+            f"(() => {{ scrollTo(0, 0); const box = document.querySelector('[aria-labelledby={section}]').getBoundingClientRect(); "
+            "return { x: box.x, y: box.y + scrollY, width: box.width, height: Math.min(box.height, 2200) }; })()")
+        keep("-" + section.replace("-title", ""), clip={**box, "scale": 1})
 
 
 def tab_through(browser, faults):
@@ -323,16 +420,18 @@ def main():
         browser = Browser(options.chromium, os.path.join(scratch, "profile"))
         try:
             use(browser, address, snippets)
+            use_audiences(browser, address)
+            use_channels(browser)
+            use_faults(browser)
+            use_templates(browser)
+            follow_a_link(browser)
             for device, width, height in (("desktop", 1280, 900), ("phone", 360, 740)):
                 browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=device == "phone")
                 for scheme in ("light", "dark"):
                     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
                     audit(browser, faults, f"{device}, {scheme}")
                     if options.screenshots:
-                        os.makedirs(options.screenshots, exist_ok=True)
-                        picture = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
-                        with open(os.path.join(options.screenshots, f"{device}-{scheme}.png"), "wb") as file:
-                            file.write(base64.b64decode(picture))
+                        keep_pictures(browser, options.screenshots, f"{device}-{scheme}")
             browser.call("Emulation.clearDeviceMetricsOverride")
             tab_through(browser, faults)
             # The page was told of three mistakes on purpose, each by a status that a browser writes down.

@@ -9,7 +9,8 @@ import Synchronization
 
 /// The page of `mailboat dev`: a web server beside a worker, a simulated APNs and an embedded Kafka that somebody else has set up.
 ///
-/// The simulator has to be made with `onPush` of the store that is given here.
+/// The simulator has to be made with `onPush` and `onBroadcast` of the store that is given here; its answers can name the page of a push with
+/// the store's `page(ofPush:)`.
 public final class DevPageService: Service, Sendable {
     private let settings: DevPageSettings
     private let house: DevHouse
@@ -52,6 +53,7 @@ public final class DevPageService: Service, Sendable {
                 availableConnectionsDelegate: MaximumAvailableConnections(DevPageLimits.connectionsMax)),
             onServerRunning: { channel in
                 self.port.withLock { $0 = channel.localAddress?.port ?? $0 }
+                self.house.store.origin.withLock { $0 = self.address.origin }
                 self.onListening(self.address)
             },
             logger: quiet)

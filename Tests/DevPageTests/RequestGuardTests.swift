@@ -80,7 +80,7 @@ struct FollowersTests {
 
 struct PageFileTests {
     @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(PageFile.all.count == 8)
+        #expect(PageFile.all.count == 13)
         for file in PageFile.all {
             #expect(file.text.utf8.count > 500, "\(file.path)")
             #expect(

@@ -121,18 +121,15 @@ public struct ControlServer: Service {
         }
         router.post("/faults") { request, _ in
             try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
-                switch try FaultDocument.read(body) {
-                case .fault(let fault): return Self.json(Array("{\"id\":\(simulator.add(fault).rawValue)}\n".utf8))
-                case .latency(let latency): simulator.setLatency(latency)
-                case .listLag(let millis): simulator.setListLag(millis: millis)
-                case .refuse(let on): simulator.setRefusesConnections(on)
-                case .mute(let on): simulator.setMute(on)
-                case .streams(let streams): simulator.setConcurrentStreamsMax(streams)
-                case .action(let action, let connection):
-                    let count = await simulator.performAndWait(action, connection: connection)
-                    return Self.json(Array("{\"connections\":\(count)}\n".utf8))
+                do throws(APNSSimulator.FaultRefusal) {
+                    switch try await simulator.takeFault(body) {
+                    case .added(let id): return Self.json(Array("{\"id\":\(id.rawValue)}\n".utf8))
+                    case .done(let count): return Self.json(Array("{\"connections\":\(count)}\n".utf8))
+                    case .set: return Self.json(Array("{\"ok\":true}\n".utf8))
+                    }
+                } catch {
+                    throw FlatDocument.Refusal(text: error.text)
                 }
-                return Self.json(Array("{\"ok\":true}\n".utf8))
             }
         }
         router.delete("/faults") { _, _ in

@@ -39,6 +39,7 @@ final class PreparedAnswer: Sendable {
     let name: String
     private let template: HTTP2HeaderTemplate
     private let channelsTemplate: HTTP2HeaderTemplate
+    private let pageTemplate: HTTP2HeaderTemplate
     let body: [UInt8]
     /// The template has an id, whose value varies.
     let sendsMessageID: Bool
@@ -48,19 +49,23 @@ final class PreparedAnswer: Sendable {
         self.name = name
         self.body = body
         self.sendsMessageID = sendsMessageID
-        func template(_ idName: String) -> HTTP2HeaderTemplate {
+        func template(_ idName: String, hasPage: Bool = false) -> HTTP2HeaderTemplate {
             var fields: [HTTP2Field] = [.fixed(":status", String(status))]
             if sendsMessageID { fields.append(.variable(idName)) }
+            if hasPage { fields.append(.variable(AnswerForms.pageName)) }
             if !body.isEmpty { fields.append(.fixed("content-type", "application/json")) }
             if let retryAfterSeconds { fields.append(.fixed("retry-after", String(retryAfterSeconds))) }
             return HTTP2HeaderTemplate(fields)
         }
         self.template = template("apns-id")
         self.channelsTemplate = template("apns-request-id")
+        self.pageTemplate = template("apns-id", hasPage: true)
     }
 
-    func template(isAboutChannels: Bool) -> HTTP2HeaderTemplate {
-        isAboutChannels ? self.channelsTemplate : self.template
+    /// - Parameter hasPage: the address of a page follows the id; not about channels.
+    func template(isAboutChannels: Bool, hasPage: Bool) -> HTTP2HeaderTemplate {
+        if isAboutChannels { return self.channelsTemplate }
+        return hasPage ? self.pageTemplate : self.template
     }
 }
 
@@ -70,7 +75,13 @@ enum AnswerForms {
     static let fieldsTooLarge = PreparedAnswer(
         status: 431, name: "RequestHeaderFieldsTooLarge", body: [], retryAfterSeconds: nil)
 
+    /// Where a person can look at the push.
+    static let pageName = "mailboat-page"
+
     static let accepted = HTTP2HeaderTemplate([.fixed(":status", "200"), .variable("apns-id")])
+    static let acceptedWithPage = HTTP2HeaderTemplate([
+        .fixed(":status", "200"), .variable("apns-id"), .variable(Self.pageName),
+    ])
 
     static let broadcast = HTTP2HeaderTemplate([
         .fixed(":status", "200"), .variable("apns-request-id"), .variable("apns-unique-id"),
@@ -86,24 +97,26 @@ enum AnswerForms {
     private typealias Refusal = (template: HTTP2HeaderTemplate, body: [UInt8])
 
     private static let refusals = Self.makeRefusals(idName: "apns-id")
+    private static let refusalsWithPage = Self.makeRefusals(idName: "apns-id", hasPage: true)
     private static let channelsRefusals = Self.makeRefusals(idName: "apns-request-id")
 
-    private static func makeRefusals(idName: String) -> [Reason: Refusal] {
+    private static func makeRefusals(idName: String, hasPage: Bool = false) -> [Reason: Refusal] {
         Dictionary(
             uniqueKeysWithValues: Reason.allCases.map { reason in
-                let template = HTTP2HeaderTemplate([
-                    .fixed(":status", String(reason.status)), .variable(idName),
-                    .fixed("content-type", "application/json"),
-                ])
-                return (reason, (template, Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)))
+                var fields: [HTTP2Field] = [.fixed(":status", String(reason.status)), .variable(idName)]
+                if hasPage { fields.append(.variable(Self.pageName)) }
+                fields.append(.fixed("content-type", "application/json"))
+                return (reason, (HTTP2HeaderTemplate(fields), Array("{\"reason\":\"\(reason.rawValue)\"}".utf8)))
             })
     }
 
     static func refusal(
-        _ reason: Reason, isAboutChannels: Bool, timestampMillis: Int64
+        _ reason: Reason, isAboutChannels: Bool, hasPage: Bool, timestampMillis: Int64
     ) -> (template: HTTP2HeaderTemplate, body: [UInt8]) {
         // Each reason is in the table: it was built from all of them.
-        let form = (isAboutChannels ? Self.channelsRefusals : Self.refusals)[reason] ?? (Self.accepted, [])
+        let forms =
+            isAboutChannels ? Self.channelsRefusals : hasPage ? Self.refusalsWithPage : Self.refusals
+        let form = forms[reason] ?? (Self.accepted, [])
         guard reason.status == 410 else { return form }
         return (form.template, Array("{\"reason\":\"\(reason.rawValue)\",\"timestamp\":\(timestampMillis)}".utf8))
     }

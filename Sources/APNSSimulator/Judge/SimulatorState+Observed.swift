@@ -9,7 +9,7 @@ extension SimulatorState {
         var stampBeforeSeconds: Int64?
     }
 
-    /// Judges one whole request, as `judge`, and tells the watcher if it was a push to a phone.
+    /// Judges one whole request, as `judge`, and tells the watcher if it was a push to a phone or a broadcast.
     mutating func judgeWatched(
         _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
         nowMillis: Int64, rulings: inout Rulings, onPush: (ObservedPush) -> Void
@@ -21,19 +21,42 @@ extension SimulatorState {
         let fields = RequestFields(events.fields[request.fields], bytes: bytes)
         let pathBytes = bytes.extracting(fields.path ?? 0..<0)
         let path = RequestPath(pathBytes)
-        guard connection.door == .pushes, path.resource == .device else { return }
+        guard connection.door == .pushes, [.device, .broadcast].contains(path.resource) else { return }
         let answer = rulings.answers.count > answerCount ? rulings.answers.last?.answer : nil
         let asked = fields.messageID.flatMap { MessageID.parse(bytes.extracting($0)) }
+        let messageID = (answer?.messageID ?? asked).map { MessageID.text($0) } ?? ""
+        let name = String(decoding: pathBytes.extracting(path.name).array, as: UTF8.self)
+        let priority = fields.priority.flatMap { Self.number(bytes.extracting($0)) } ?? 10
+        let status = answer.map { $0.prepared?.status ?? $0.reason?.status ?? 200 }
+        let reason = answer.flatMap { $0.prepared?.name ?? $0.reason?.rawValue } ?? ""
+        guard path.resource == .device else {
+            let channel = fields.channelID.map { bytes.extracting($0).array } ?? []
+            self.tellOfBroadcast(
+                ObservedBroadcast(
+                    atMillis: nowMillis, messageID: messageID, channel: String(decoding: channel, as: UTF8.self),
+                    app: name, priority: priority, body: bytes.extracting(request.body).array, status: status,
+                    reason: reason, listenerCount: 0, awayCount: 0))
+            return
+        }
         onPush(
             ObservedPush(
-                atMillis: nowMillis, messageID: (answer?.messageID ?? asked).map { MessageID.text($0) } ?? "",
-                token: String(decoding: pathBytes.extracting(path.name).array, as: UTF8.self).lowercased(),
+                atMillis: nowMillis, messageID: messageID, token: name.lowercased(),
                 topic: fields.topic.map { String(decoding: bytes.extracting($0).array, as: UTF8.self) } ?? "",
-                priority: fields.priority.map { bytes.extracting($0).equals("5") } == true ? 5 : 10,
-                body: bytes.extracting(request.body).array,
-                status: answer.map { $0.prepared?.status ?? $0.reason?.status ?? 200 },
-                reason: answer.flatMap { $0.prepared?.name ?? $0.reason?.rawValue } ?? "", phone: self.sight.phone,
-                hadWaited: false, stampBeforeSeconds: self.sight.stampBeforeSeconds))
+                priority: priority == 5 ? 5 : 10, body: bytes.extracting(request.body).array, status: status,
+                reason: reason, phone: self.sight.phone, hadWaited: false,
+                stampBeforeSeconds: self.sight.stampBeforeSeconds))
+    }
+
+    private static func number(_ text: Span<UInt8>) -> Int? { Int(String(decoding: text.array, as: UTF8.self)) }
+
+    private func tellOfBroadcast(_ broadcast: ObservedBroadcast) {
+        guard let onBroadcast = self.configuration.onBroadcast else { return }
+        var broadcast = broadcast
+        let number = self.store.channels.number(id: Array(broadcast.channel.utf8))
+        let listeners = number.flatMap { self.store.channels[$0]?.listeners } ?? []
+        broadcast.listenerCount = listeners.count
+        broadcast.awayCount = listeners.count { !self.store.isOnline(Int($0)) }
+        onBroadcast(broadcast)
     }
 
     /// Tells the watcher of a push that had waited for its phone, which has just got it.

@@ -212,24 +212,36 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func respond(_ answer: Answer) {
         self.values.removeAll()
         if answer.prepared?.sendsMessageID ?? true { self.values.append(uuid: answer.messageID) }
+        let hasPage = self.appendPage(answer)
         if let prepared = answer.prepared {
             let body = prepared.body
-            let template = prepared.template(isAboutChannels: answer.isAboutChannels)
+            let template = prepared.template(isAboutChannels: answer.isAboutChannels, hasPage: hasPage)
             self.http.respond(streamID: answer.streamID, template, values: self.values, body: body.span)
         } else if let reason = answer.reason {
             let form = AnswerForms.refusal(
-                reason, isAboutChannels: answer.isAboutChannels, timestampMillis: answer.timestampMillis)
+                reason, isAboutChannels: answer.isAboutChannels, hasPage: hasPage,
+                timestampMillis: answer.timestampMillis)
             self.http.respond(streamID: answer.streamID, form.template, values: self.values, body: form.body.span)
         } else {
-            self.succeed(answer.streamID, answer.success)
+            self.succeed(answer.streamID, answer.success, hasPage: hasPage)
         }
     }
 
-    /// `values` holds the id already.
-    private func succeed(_ streamID: Int32, _ success: Success) {
+    /// Puts the address at which a person can look at the push behind its id. - Returns: whether there is one.
+    private func appendPage(_ answer: Answer) -> Bool {
+        guard let pageOfPush = self.shared.configuration.pageOfPush, !answer.isAboutChannels,
+            let page = pageOfPush(MessageID.text(answer.messageID))
+        else { return false }
+        self.values.append(Array(page.utf8))
+        return true
+    }
+
+    /// `values` holds the id already, and behind it the page where there is one.
+    private func succeed(_ streamID: Int32, _ success: Success, hasPage: Bool) {
         switch success {
         case .push:
-            self.http.respond(streamID: streamID, AnswerForms.accepted, values: self.values, body: Span())
+            let template = hasPage ? AnswerForms.acceptedWithPage : AnswerForms.accepted
+            self.http.respond(streamID: streamID, template, values: self.values, body: Span())
         case .broadcast(let uniqueID):
             self.values.append(uuid: uniqueID)
             self.http.respond(streamID: streamID, AnswerForms.broadcast, values: self.values, body: Span())

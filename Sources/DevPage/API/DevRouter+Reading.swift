@@ -10,6 +10,8 @@ extension DevRouter {
     func state(since revision: Int) -> JSONTree {
         guard case .object(var members) = self.house.store.read({ $0.changes(since: revision) }) else { return .null }
         let snapshot = self.house.worker.snapshot()
+        members.append(.init("channels", self.house.channels))
+        members.append(.init("faults", self.faults()))
         members.append(.init("run", .string(self.run)))
         members.append(.init("ready", .bool(snapshot.isReady)))
         members.append(
@@ -21,14 +23,15 @@ extension DevRouter {
     func about() -> JSONTree {
         let settings = self.house.settings
         return [
-            "run": .string(self.run), "app": .string(settings.app), "bootstrap": .string(settings.bootstrapShown),
+            "run": .string(self.run), "app": .string(settings.app.isEmpty ? settings.appNamed : settings.app),
+            "bootstrap": .string(settings.bootstrapShown),
             "eventsTopic": .string(settings.eventsTopic), "origin": .string(self.origin()),
             "makesPhones": .bool(settings.makesPhones), "schema": .string(settings.schemaName),
             "snippets": .array(
                 DevSnippets(settings: settings, origin: self.origin()).all.map {
                     ["name": .string($0.name), "text": .string($0.text)]
                 }),
-            "samples": .array(DevSnippets.samples.map { ["name": .string($0.name), "text": .string($0.text)] }),
+            "samples": .array(DevSnippets(settings: settings, origin: self.origin()).samples.map { ["name": .string($0.name), "text": .string($0.text)] }),
         ]
     }
 
@@ -63,6 +66,8 @@ extension DevRouter {
                     wasReady = isReady
                     try await writer.write(
                         ByteBuffer(string: "id: \(self.run):\(revision)\ndata: \(state.text)\n\n"))
+                    // A flood of pushes is followed by looking now and then. Cancelled: the next write says so.
+                    try? await Task.sleep(for: .milliseconds(DevPageLimits.followDistanceMillis))
                 }
                 try await writer.finish(nil)
             })
@@ -89,13 +94,23 @@ extension DevRouter {
         defer { alarm.cancel() }
         // The stream has one element at the beginning, and ends when the time is over.
         for await _ in follower.wakes {
-            guard case .met(let id) = self.house.store.read({ condition.answer($0) }) else { continue }
-            return DevAnswer.json(self.house.store.read { $0.phones[id]?.json ?? .null })
+            if case .success(let answer) = self.answer(condition) { return answer }
         }
-        switch self.house.store.read({ condition.answer($0) }) {
-        case .met(let id): return DevAnswer.json(self.house.store.read { $0.phones[id]?.json ?? .null })
-        case .unmet(let reason):
-            return DevAnswer.refusal(.gatewayTimeout, "after \(condition.timeoutSeconds) s: \(reason)")
+        switch self.answer(condition) {
+        case .success(let answer): return answer
+        case .failure(let unmet):
+            return DevAnswer.refusal(.gatewayTimeout, "after \(condition.timeoutSeconds) s: \(unmet.text)")
+        }
+    }
+
+    private func answer(_ condition: WaitCondition) -> Result<Response, DevRefusal> {
+        self.house.store.read { timeline in
+            switch condition.answer(timeline) {
+            case .met(let phone): .success(DevAnswer.json(timeline.phones[phone]?.json ?? .null))
+            case .metByMembers(let audience, let members):
+                .success(DevAnswer.json(["audience": .integer(audience), "members": .integer(members)]))
+            case .unmet(let reason): .failure(DevRefusal(.gatewayTimeout, reason))
+            }
         }
     }
 
@@ -129,6 +144,11 @@ extension DevRouter {
             return [
                 "swift": push.contentState.map { .string(SwiftCode.contentState($0)) },
                 "json": push.contentState.map { .string($0.prettyText) },
+            ]
+        case .broadcast(let broadcast):
+            return [
+                "swift": broadcast.contentState.map { .string(SwiftCode.contentState($0)) },
+                "json": broadcast.contentState.map { .string($0.prettyText) },
             ]
         case .note: return [:]
         }

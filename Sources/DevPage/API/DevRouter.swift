@@ -15,7 +15,9 @@ struct DevRouter: Sendable {
 
     func router() -> Router<BasicRequestContext> {
         let router = Router()
-        router.add(middleware: DevGate(guarding: RequestGuard(host: self.house.settings.host)))
+        router.add(middleware: DevGate(
+                guarding: RequestGuard(host: self.house.settings.host),
+                refusalOfChanges: self.house.settings.refusalOfChanges))
         for file in PageFile.all {
             router.get(RouterPath(file.path)) { _, _ in
                 var answer = DevAnswer.text(file.text, type: file.type)
@@ -52,8 +54,12 @@ struct DevRouter: Sendable {
         router.get("/api/phones") { _, _ in
             DevAnswer.json(.array(self.house.store.read { $0.phonesInOrder.map(\.json) }))
         }
-        router.post("/api/phones/:id/:action") { _, context in try await self.perform(context) }
+        router.post("/api/phones/:id/:action") { request, context in try await self.perform(request, context) }
         router.post("/api/activities") { request, _ in try await self.makeActivity(request) }
+        self.addAudiences(to: router)
+        self.addChannels(to: router)
+        self.addFaults(to: router)
+        self.addTemplates(to: router)
     }
 
     // MARK: Publishing
@@ -106,11 +112,11 @@ struct DevRouter: Sendable {
                 .badRequest,
                 "“activity” has \(activity.utf8.count) bytes: expected 1 to \(DevPageLimits.activityByteCountMax)")
         }
-        let phone = try await self.house.makePhone(activity: activity, app: "")
+        let phone = try await self.house.makePhone(activity: activity, app: self.house.settings.appNamed)
         return DevAnswer.json(["phone": .integer(phone), "activity": .string(activity)], status: .created)
     }
 
-    private func perform(_ context: BasicRequestContext) async throws -> Response {
+    private func perform(_ request: Request, _ context: BasicRequestContext) async throws -> Response {
         let name = context.parameters.get("action") ?? ""
         guard let action = DevHouse.PhoneAction(rawValue: name) else {
             let known = DevHouse.PhoneAction.allCases.map(\.rawValue).joined(separator: ", ")
@@ -119,7 +125,8 @@ struct DevRouter: Sendable {
         guard let id = context.parameters.get("id").flatMap({ Int($0) }),
             let phone = self.house.store.read({ $0.phones[id] })
         else { throw DevRefusal(.notFound, "there is no such phone") }
-        if let reason = try await self.house.perform(action, on: phone) { throw DevRefusal(.conflict, reason) }
+        let channel = request.uri.queryParameters["channel"].map(String.init)
+        if let reason = try await self.house.perform(action, on: phone, channel: channel) { throw DevRefusal(.conflict, reason) }
         return DevAnswer.json(["phone": .integer(id), "done": .string(action.rawValue)])
     }
 
@@ -132,7 +139,7 @@ struct DevRouter: Sendable {
         return entry
     }
 
-    private static func body(of request: Request) async throws -> [UInt8] {
+    static func body(of request: Request) async throws -> [UInt8] {
         do {
             return Array(try await request.body.collect(upTo: DevPageLimits.bodyByteCountMax).readableBytesView)
         } catch is NIOTooManyBytesError {
@@ -145,18 +152,24 @@ struct DevRouter: Sendable {
 /// Lets in who may ask, and writes down every refusal as JSON.
 private struct DevGate: RouterMiddleware {
     let guarding: RequestGuard
+    let refusalOfChanges: (@Sendable () -> String?)?
 
-    init(guarding: RequestGuard) { self.guarding = guarding }
+    init(guarding: RequestGuard, refusalOfChanges: (@Sendable () -> String?)?) {
+        self.guarding = guarding
+        self.refusalOfChanges = refusalOfChanges
+    }
 
     @concurrent func handle(
         _ request: Request, context: BasicRequestContext,
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
+        let isRead = [.get, .head].contains(request.method)
         let refusal = self.guarding.refusal(
             authority: request.head.authority, origin: request.headers[.origin],
             fetchSite: HTTPField.Name("sec-fetch-site").flatMap { request.headers[$0] },
-            isRead: [.get, .head].contains(request.method))
+            isRead: isRead)
         if let refusal { return DevAnswer.refusal(.forbidden, refusal) }
+        if !isRead, let reason = self.refusalOfChanges?() { return DevAnswer.refusal(.conflict, reason) }
         do {
             return try await next(request, context)
         } catch let refusal as DevRefusal {

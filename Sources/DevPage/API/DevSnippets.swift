@@ -29,11 +29,19 @@ struct DevSnippets {
     ]
 
     /// Events for the page's editor.
-    static var samples: [(name: String, text: String)] { Self.samplesByName }
+    var samples: [(name: String, text: String)] {
+        Self.samplesByName.map { ($0.name, self.naming($0.text)) }
+    }
+
+    /// Where there are several apps, an event has to name one.
+    private func naming(_ event: String) -> String {
+        let app = self.settings.appNamed
+        return app.isEmpty ? event : #"{"app": \#(JSONTree.string(app).text), "# + event.dropFirst()
+    }
 
     /// One for each way to publish.
     var all: [(name: String, text: String)] {
-        let event = Self.samplesByName[0].text
+        let event = self.naming(Self.samplesByName[0].text)
         let kcat = Snippets.kcat(
             bootstrap: self.settings.bootstrapShown, topic: self.settings.eventsTopic, key: Self.activity, event: event)
         return [

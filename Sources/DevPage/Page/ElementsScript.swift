@@ -24,7 +24,7 @@ enum ElementsScript {
 
         // How each word of a verdict or an outcome is coloured. The word itself is always there, too.
         const tones = {
-          shown: "good", delivered: "good", applied: "good", "fanned-out": "good",
+          shown: "good", sent: "good", delivered: "good", applied: "good", "fanned-out": "good",
           ignored: "warn", waiting: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
           undecodable: "bad", budget: "bad", refused: "bad", unanswered: "bad", rejected: "bad", unregistered: "bad", "dead-lettered": "bad",
         };

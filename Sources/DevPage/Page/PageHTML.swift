@@ -11,6 +11,7 @@ enum PageHTML {
         <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Cpath d='M4 20h24l-4 7H8zM15 4v14H6zM17 8l8 10h-8z' fill='%230b57c2'/%3E%3C/svg%3E">
         <link rel="stylesheet" href="/page.css">
         <link rel="stylesheet" href="/phones.css">
+        <link rel="stylesheet" href="/audiences.css">
         <script type="module" src="/page.js"></script>
         </head>
         <body>
@@ -30,6 +31,15 @@ enum PageHTML {
             </form>
             <p id="new-activity-answer" class="answer" role="status"></p>
             <div id="phone"></div>
+            <details id="templates"><summary>Draw the cards your way</summary>
+              <form id="template-form">
+                <label for="template-text">Templates: which keys of the content stand where</label>
+                <textarea id="template-text" rows="12" spellcheck="false" autocapitalize="off" aria-describedby="template-hint template-answer" required></textarea>
+                <p id="template-hint" class="hint">The first that fits draws a card. “when” may name activity, attributes-type and keys; “timer” is a Date, seconds since 2001.</p>
+                <div class="row"><button type="submit" class="small">Use these</button> <button type="button" class="small" id="template-none">Use none</button></div>
+                <p id="template-answer" class="answer" role="status"></p>
+              </form>
+            </details>
           </section>
           <div class="work">
             <section class="panel" aria-labelledby="publish-title">
@@ -51,6 +61,31 @@ enum PageHTML {
               </form>
               <details id="snippets"><summary>From a terminal or a test</summary><div id="snippet-list"></div></details>
             </section>
+            <section class="panel" aria-labelledby="audiences-title">
+              <h2 id="audiences-title">Audiences</h2>
+              <form id="new-members">
+                <p><label for="new-members-audience">Audience</label>
+                  <input id="new-members-audience" autocomplete="off" maxlength="256" value="match-7" required></p>
+                <p><label for="new-members-count">Phones</label>
+                  <input id="new-members-count" type="number" min="1" max="5000" value="500" required></p>
+                <p><label for="new-members-kind">Join with</label>
+                  <select id="new-members-kind"><option value="update">update tokens</option><option value="start">push-to-start tokens</option></select></p>
+                <button type="submit">Let them join</button>
+              </form>
+              <p id="new-members-answer" class="answer" role="status"></p>
+              <ul id="audience-list" class="chips"></ul>
+              <div id="audience"></div>
+            </section>
+            <section class="panel" aria-labelledby="channels-title">
+              <h2 id="channels-title">Broadcast channels</h2>
+              <form id="new-channel" class="row">
+                <label for="new-channel-storage">For phones that are away it keeps</label>
+                <select id="new-channel-storage"><option value="none">nothing</option><option value="most-recent">the newest message</option></select>
+                <button type="submit">Make a channel</button>
+              </form>
+              <p id="new-channel-answer" class="answer wrap" role="status"></p>
+              <ul id="channel-list" class="channels"></ul>
+            </section>
             <section class="panel" id="timeline" tabindex="-1" aria-labelledby="timeline-title">
               <h2 id="timeline-title">Timeline</h2>
               <form id="search" role="search" class="inline">
@@ -58,9 +93,18 @@ enum PageHTML {
                 <input id="search-text" type="search" autocomplete="off" maxlength="512" placeholder="is:ignored status:410 Anne" aria-describedby="search-hint search-answer">
                 <label class="check"><input id="search-only" type="checkbox"> only this phone’s activity</label>
               </form>
-              <p id="search-hint" class="hint">app: activity: event: is: status: phone: or words; a minus in front means not</p>
+              <p id="search-hint" class="hint">app: activity: event: is: status: phone: push: entry: or words; a minus in front means not</p>
               <p id="search-answer" class="answer" role="status"></p>
+              <p id="unlisted" class="hint"></p>
               <ol id="entries" class="entries"></ol>
+            </section>
+            <section class="panel" aria-labelledby="faults-title">
+              <h2 id="faults-title">Faults of APNs</h2>
+              <p class="row"><label for="fault-count">Requests that it happens to</label>
+                <input id="fault-count" type="number" min="1" max="10000" value="5"></p>
+              <div id="fault-buttons" class="row" role="group" aria-label="Let something go wrong"></div>
+              <p id="fault-answer" class="answer" role="status"></p>
+              <ul id="fault-list" class="plain"></ul>
             </section>
             <section class="panel" aria-labelledby="numbers-title">
               <h2 id="numbers-title">The worker’s numbers</h2>

@@ -4,7 +4,11 @@ enum PageScript {
         import { el, byID, ask, say } from "/elements.js";
         import { PhonePanel, drawPhoneList } from "/phones.js";
         import { Timeline } from "/timeline.js";
-        import { preparePublishing, drawAbout } from "/publish.js";
+        import { AudiencesPanel } from "/audiences.js";
+        import { ChannelsPanel } from "/channels.js";
+        import { FaultsPanel } from "/faults.js";
+        import { prepareTemplates } from "/templates.js";
+        import { preparePublishing, drawAbout, writeForAudience, writeForChannel } from "/publish.js";
 
         const state = { run: "", phones: new Map(), entries: new Map(), ready: false, trouble: [], chosen: 0, choseByHand: false, found: null };
         const panel = new PhonePanel(byID("phone"));
@@ -15,12 +19,17 @@ enum PageScript {
           } catch (error) { say(byID("search-answer"), error.message, true); }
         });
 
+        const audiences = new AudiencesPanel(writeForAudience);
+        const channels = new ChannelsPanel(writeForChannel);
+        const faults = new FaultsPanel(() => state.chosen);
+
         function apply(change) {
           if (change.run !== state.run) {
             // Another process answers: what is shown here is not its.
             Object.assign(state, { run: change.run, chosen: 0, choseByHand: false, found: null });
             state.phones.clear();
             state.entries.clear();
+            audiences.clear();
             ask("/api/about").then(drawAbout).catch((error) => status(error.message, "bad"));
           }
           const known = new Set(change.phoneIDs);
@@ -33,6 +42,13 @@ enum PageScript {
           for (const entry of change.entries) state.entries.set(entry.id, entry);
           Object.assign(state, { ready: change.ready, trouble: change.trouble });
           draw();
+          audiences.take(change.audiences);
+          channels.draw(change.channels);
+          faults.draw(change.faults);
+          panel.canListen = change.channels.length > 0;
+          const { events, pushes } = change.unlisted;
+          byID("unlisted").textContent = events + pushes === 0 ? ""
+            : `${events.toLocaleString("en")} events and ${pushes.toLocaleString("en")} pushes came too fast to be listed here.`;
           if (byID("search-text").value.trim()) searchSoon();
         }
 
@@ -105,6 +121,22 @@ enum PageScript {
           } catch { /* the status line says that nobody answers */ }
         }
 
+        // Links lead to a search or a phone: #search=push:ID, #phone=3. What is behind the entry found is opened.
+        async function goToLink() {
+          const link = new URLSearchParams(location.hash.slice(1));
+          const phone = Number(link.get("phone"));
+          if (phone) choose(phone);
+          const text = link.get("search");
+          if (text === null) return;
+          byID("search-text").value = text;
+          byID("search-only").checked = false;
+          await search();
+          byID("timeline").scrollIntoView();
+          // A push that belongs to an event is behind that.
+          const target = state.found?.find((entry) => entry.type === "event") ?? state.found?.[0];
+          if (target) timeline.jump(target.id);
+        }
+
         function follow() {
           const source = new EventSource("/api/stream");
           source.onmessage = (event) => apply(JSON.parse(event.data));
@@ -119,7 +151,10 @@ enum PageScript {
         byID("search-text").addEventListener("input", searchSoon);
         byID("search-only").addEventListener("change", drawEntries);
         preparePublishing();
+        prepareTemplates();
         panel.clear();
+        window.addEventListener("hashchange", goToLink);
+        goToLink();
         follow();
         numbers();
         setInterval(numbers, 3000);

@@ -38,6 +38,7 @@ enum PhonesCSS {
         .face progress::-webkit-progress-bar { background: #4a4d5c; }
         .face progress::-webkit-progress-value { background: #62c98f; }
         .face progress::-moz-progress-bar { background: #62c98f; }
+        .face .timer { font-size: 1.5rem; font-weight: 600; line-height: 1.2; font-variant-numeric: tabular-nums; color: #62c98f; }
         .face dl { display: grid; grid-template-columns: minmax(0, 1fr) fit-content(60%); gap: .125rem .75rem; font-size: .9375rem; }
         .face .headline + dl, .face progress + dl, .face .sides + dl { margin-top: .375rem; }
         .face dt { color: #c9cbd6; overflow-wrap: anywhere; }

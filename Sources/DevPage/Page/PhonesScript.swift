@@ -5,6 +5,19 @@ enum PhonesScript {
 
         const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
 
+        // As SwiftUI draws a timer: down to the moment, and up from it.
+        function timerText(seconds) {
+          const left = Math.abs(Math.round(seconds - Date.now() / 1000));
+          const two = (number) => String(number).padStart(2, "0");
+          const [days, hours] = [Math.floor(left / 86400), Math.floor(left / 3600)];
+          if (days > 99) return new Date(seconds * 1000).toLocaleDateString();
+          return `${hours ? `${hours}:` : ""}${hours ? two(Math.floor(left / 60) % 60) : Math.floor(left / 60)}:${two(left % 60)}`;
+        }
+
+        setInterval(() => {
+          for (const timer of document.querySelectorAll("[data-timer]")) timer.textContent = timerText(Number(timer.dataset.timer));
+        }, 1000);
+
         function face(face) {
           if (!face) return el("div", { class: "face" });
           const parts = [];
@@ -15,6 +28,7 @@ enum PhonesScript {
           }
           if (face.headline) parts.push(el("p", { class: "headline" }, face.headline));
           if (face.progress !== null) parts.push(el("progress", { max: 1, value: face.progress, "aria-label": "progress" }));
+          if (face.timer !== null) parts.push(el("p", { class: "timer", "data-timer": String(face.timer) }, timerText(face.timer)));
           if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, row.name), el("dd", {}, row.value)])));
           return el("div", { class: "face" }, parts);
         }
@@ -65,8 +79,9 @@ enum PhonesScript {
             this.swipe = this.button("Swipe the card away", () => "swipe");
             this.change = this.button("Change the token", () => "change-token");
             this.register = this.button("Register the new token", () => "register-token");
+            this.listen = this.button("", () => this.phone.channel ? "unlisten" : "listen");
             this.actions = el("div", { class: "phone-says" },
-              el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.swipe, this.change, this.register), this.answer);
+              el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.swipe, this.change, this.register, this.listen), this.answer);
           }
 
           button(label, action) {
@@ -91,6 +106,8 @@ enum PhonesScript {
               this.root.replaceChildren(this.device, this.says, this.actions, this.islands);
               say(this.answer, "");
             }
+            this.listen.hidden = phone.swiped || !(phone.channel || this.canListen);
+            this.listen.textContent = phone.channel ? "Stop listening" : "Listen to the newest channel";
             // The clock ticks on; what did not change is not drawn again.
             const text = JSON.stringify(phone);
             if (text === this.drawn) return;
@@ -110,6 +127,7 @@ enum PhonesScript {
               ...dateNotes(phone.dates),
               el("p", { class: "phone-facts" },
                 `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
+                (phone.channel ? `, listens to ${phone.channel}` : "") +
                 (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +
                 (phone.staleDate === null ? "" : `, stale from ${new Date(phone.staleDate * 1000).toLocaleTimeString()}`)),
             ].filter(Boolean));
@@ -126,9 +144,13 @@ enum PhonesScript {
         export function drawPhoneList(phones, chosen, choose) {
           const list = byID("phone-list");
           const focused = document.activeElement?.dataset?.phone;
+          const counts = new Map();
+          for (const phone of phones) counts.set(phone.activity, (counts.get(phone.activity) ?? 0) + 1);
+          // Members of an audience have its name all alike.
+          const nameOf = (phone) => !phone.activity ? `phone ${phone.id}` : phone.activity + (counts.get(phone.activity) > 1 ? `, phone ${phone.id}` : "");
           list.replaceChildren(...phones.map((phone) => el("li", {},
             el("button", { type: "button", "data-phone": String(phone.id), "aria-pressed": String(phone.id === chosen), onclick: () => choose(phone.id) },
-              phone.activity || `phone ${phone.id}`, dot(phone)))));
+              nameOf(phone), dot(phone)))));
           if (focused) list.querySelector(`[data-phone="${CSS.escape(focused)}"]`)?.focus();
         }
         """#

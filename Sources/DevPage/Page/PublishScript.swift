@@ -36,6 +36,32 @@ enum PublishScript {
           });
         }
 
+        // An event for all members, to be published as it is or edited first.
+        function write(key, event) {
+          byID("publish-activity").value = key;
+          const text = byID("publish-event");
+          text.value = JSON.stringify(event, null, 2);
+          text.focus();
+          text.scrollIntoView({ block: "center" });
+        }
+
+        // One for all phones that listen.
+        export function writeForChannel(channel) {
+          const shown = channel.contentState ?? { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 };
+          write(channel.id, { event: "update", to: { channel: channel.id }, priority: 10,
+            "content-state": typeof shown.homeScore === "number" ? { ...shown, homeScore: shown.homeScore + 1 } : shown });
+        }
+
+        export function writeForAudience(audience) {
+          const shown = audience.shown[0]?.contentState ?? { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 };
+          const isStart = audience.members > 0 && audience.counts.untouched === audience.members && audience.startMembers > 0;
+          const event = { event: isStart ? "start" : "update", to: { audience: audience.name }, priority: 10 };
+          if (isStart) Object.assign(event, { "attributes-type": "MatchAttributes", attributes: { home: "Lions", away: "Bears" } });
+          event["content-state"] = typeof shown.homeScore === "number" && !isStart ? { ...shown, homeScore: shown.homeScore + 1 } : shown;
+          event.alert = isStart ? { title: "Kick-off", body: "The match begins." } : { title: "Goal!", body: "Lions score." };
+          write(audience.name, event);
+        }
+
         // order-1 becomes order-2.
         function nextName(name) {
           const parts = /^(.*?)(\d+)$/.exec(name);

@@ -8,7 +8,9 @@ enum TimelineScript {
         // A push is mostly seen before its event's outcome, and moves into the event then: for so long it has no line of its own.
         const unlinkedMillis = 1500;
 
-        const verdicts = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => other?.type === "push").sort((a, b) => a.id - b.id);
+        const isPush = (entry) => entry?.type === "push" || entry?.type === "broadcast";
+
+        const verdicts = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => isPush(other)).sort((a, b) => a.id - b.id);
 
         function head(entry, entries) {
           const parts = [];
@@ -18,8 +20,8 @@ enum TimelineScript {
             parts.push(badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"));
             if (entry.outcome?.isDowngraded) parts.push(badge("downgraded"));
             for (const push of verdicts(entry, entries)) parts.push(badge(push.verdict.word));
-          } else if (entry.type === "push") {
-            parts.push(el("b", {}, `push${entry.event ? `, ${entry.event}` : ""}`));
+          } else if (isPush(entry)) {
+            parts.push(el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`));
             if (entry.activity) parts.push(el("span", { class: "mono" }, entry.activity));
             parts.push(badge(entry.verdict.word));
           } else {
@@ -30,17 +32,17 @@ enum TimelineScript {
         }
 
         function says(entry, entries) {
-          if (entry.type === "push") return entry.verdict.text;
+          if (isPush(entry)) return entry.verdict.text;
           if (entry.type === "note") return entry.text;
           const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
-          return own + [entry.text, ...verdicts(entry, entries).filter((push) => push.verdict.word !== "shown").map((push) => push.verdict.text)].join(" ");
+          return own + [entry.text, ...verdicts(entry, entries).filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => push.verdict.text)].join(" ");
         }
 
         function pushParts(push) {
           const parts = [el("ol", { class: "chain" },
-            el("li", {}, el("b", {}, "Push"), el("span", {}, `${push.event || "unreadable"} at priority ${push.priority}, timestamp ${push.stamp ?? "none"}`)),
+            el("li", {}, el("b", {}, push.type === "push" ? "Push" : "Broadcast"), el("span", {}, `${push.event || "unreadable"} at priority ${push.priority}, timestamp ${push.stamp ?? "none"}`)),
             el("li", {}, el("b", {}, "APNs"), el("span", {}, push.status === null ? "no answer now" : `${push.status} ${push.reason}`)),
-            el("li", {}, el("b", {}, `Phone ${push.phone}`), el("span", {}, push.verdict.text)))];
+            el("li", {}, el("b", {}, push.type === "push" ? `Phone ${push.phone}` : "Phones"), el("span", {}, push.verdict.text)))];
           if (push.changes.length) {
             parts.push(el("table", {}, el("caption", {}, "Against the push before"),
               el("thead", {}, el("tr", {}, ["key", "before", "after"].map((name) => el("th", { scope: "col" }, name)))),
@@ -62,8 +64,8 @@ enum TimelineScript {
           draw(shown, entries) {
             clearTimeout(this.later);
             const now = Date.now();
-            const isHidden = (entry) => entry.type === "push" && (entry.related.some((id) => entries.has(id)) || now - entry.atMillis < unlinkedMillis);
-            if (shown.some((entry) => entry.type === "push" && now - entry.atMillis < unlinkedMillis)) {
+            const isHidden = (entry) => isPush(entry) && (entry.related.some((id) => entries.has(id)) || now - entry.atMillis < unlinkedMillis);
+            if (shown.some((entry) => isPush(entry) && now - entry.atMillis < unlinkedMillis)) {
               this.later = setTimeout(() => this.draw(shown, entries), unlinkedMillis);
             }
             const wanted = shown.filter((entry) => !isHidden(entry)).slice(0, drawnMax);
@@ -114,7 +116,7 @@ enum TimelineScript {
                 entry.outcome?.queuedMillis != null ? el("li", {}, el("b", {}, "Took"), el("span", {}, `${entry.outcome.queuedMillis} ms in the worker` +
                   (entry.outcome.apnsMillis != null ? `, ${entry.outcome.apnsMillis} ms at APNs` : ""))) : null));
               for (const push of verdicts(entry, entries)) parts.push(...pushParts(push));
-            } else if (entry.type === "push") {
+            } else if (isPush(entry)) {
               parts.push(...pushParts(entry));
             }
             const row = el("div", { class: "row" });
@@ -127,6 +129,7 @@ enum TimelineScript {
               if (entry.type === "event" && !entry.rejection) {
                 buttons.push(el("button", { type: "button", class: "small", onclick: () => this.publishAgain(entry.id) }, "Publish again"));
               }
+              buttons.push(copyButton("Copy a link", `${location.origin}/#search=entry:${entry.id}`));
               row.replaceChildren(...buttons);
               // As it was spelt: the browser's own numbers would lose a digit or a zero.
               if (copies.json) row.before(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, copies.json));

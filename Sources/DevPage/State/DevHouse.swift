@@ -16,14 +16,18 @@ final class DevHouse: Sendable {
     let worker: WorkerService
     private let publisher: EventPublisher
     private let follower: TopicFollower
-    private let logger: Logger
+    let logger: Logger
     /// Update tokens of started cards that were taken from the simulator.
     private let updateTokensTaken = Mutex(0)
+    /// How the members of each audience are named to the simulator, by the audience's id.
+    let memberReferences = Mutex<[Int: [APNSSimulator.TokenReference?]]>([:])
 
     /// How often phones are looked at without a reason: cards turn stale by the clock.
     private static let lookSpacing = Duration.seconds(1)
     /// How often followers are woken without a reason, so that one that has gone is noticed.
     private static let lookCountBetweenHeartbeats = 15
+    /// How far apart looks are that have a reason: under a flood of pushes the phones are looked at now and then.
+    private static let lookDistance = Duration.milliseconds(40)
     private static let tokenByteCount = 32
 
     init(
@@ -126,7 +130,7 @@ final class DevHouse: Sendable {
         self.store.change { $0.noteOwnRecord(at: position) }
     }
 
-    private static func newToken() -> String {
+    static func newToken() -> String {
         let token = (0..<Self.tokenByteCount).map { _ in UInt8.random(in: 0...255) }
         var digits: [UInt8] = []
         Hex.append(token.span, to: &digits)
@@ -140,10 +144,15 @@ final class DevHouse: Sendable {
         case offline, online, swipe
         case changeToken = "change-token"
         case registerToken = "register-token"
+        /// The card listens to a channel, or to none any more.
+        case listen, unlisten
     }
 
+    /// - Parameter channel: to listen to; `nil`: the newest.
     /// - Returns: why it cannot be done; `nil`: it is done.
-    func perform(_ action: PhoneAction, on phone: SimulatedPhone) async throws -> String? {
+    func perform(_ action: PhoneAction, on phone: SimulatedPhone, channel: String?) async throws -> String? {
+        // Who asks next is answered by what is so now.
+        defer { self.lookAtPhones() }
         if action == .registerToken {
             guard let token = phone.untoldToken else { return "the newest token is registered already" }
             guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
@@ -151,12 +160,15 @@ final class DevHouse: Sendable {
             self.note("The app told its server the new token, and the server registered it.", on: phone)
             return nil
         }
+        if action == .listen || action == .unlisten {
+            return self.setListening(phone, to: channel, isOn: action == .listen)
+        }
         return self.performAtOnce(action, on: phone)
     }
 
     private func performAtOnce(_ action: PhoneAction, on phone: SimulatedPhone) -> String? {
         switch action {
-        case .registerToken: break
+        case .registerToken, .listen, .unlisten: break
         case .offline:
             guard phone.isOnline else { return "the phone is away already" }
             _ = self.simulator.setOnline(token: phone.token, false)
@@ -182,7 +194,12 @@ final class DevHouse: Sendable {
         return nil
     }
 
-    private func note(_ text: String, on phone: SimulatedPhone) {
+    func note(_ text: String) {
+        let nowMillis = self.nowMillis
+        self.store.change { $0.note(text, phone: 0, nowMillis: nowMillis) }
+    }
+
+    func note(_ text: String, on phone: SimulatedPhone) {
         let nowMillis = self.nowMillis
         self.store.change { $0.note(text, phone: phone.id, nowMillis: nowMillis) }
     }
@@ -193,6 +210,9 @@ final class DevHouse: Sendable {
         for await _ in keeper.wakes {
             await self.takeUpdateTokens()
             self.lookAtPhones()
+            self.lookAtMembers()
+            // Cancelled: the stream ends.
+            try? await Task.sleep(for: Self.lookDistance)
         }
     }
 
@@ -203,6 +223,7 @@ final class DevHouse: Sendable {
             try? await Task.sleep(for: Self.lookSpacing)
             await self.takeUpdateTokens()
             self.lookAtPhones()
+            self.lookAtMembers()
             lookCount += 1
             if lookCount % Self.lookCountBetweenHeartbeats == 0 { self.store.followers.wakeAll() }
         }
@@ -216,35 +237,50 @@ final class DevHouse: Sendable {
             return tokens
         }
         for token in returned {
-            let phone = self.store.change { timeline -> SimulatedPhone? in
+            let (phone, audiences) = self.store.change { timeline -> (SimulatedPhone?, [String]) in
+                let audiences = timeline.audienceNames(ofMember: token.startToken)
+                timeline.addUpdateToken(token.updateToken, ofStartToken: token.startToken)
                 guard timeline.phone(token: token.updateToken) == nil,
                     let phone = timeline.phone(token: token.startToken)
-                else { return nil }
+                else { return (nil, audiences) }
                 timeline.addToken(token.updateToken, to: phone.id, isTold: false)
-                return timeline.phones[phone.id]
+                return (timeline.phones[phone.id], audiences)
             }
-            guard let phone else { continue }
-            self.note("The push put up a card, and the app was given its update token.", on: phone)
-            guard self.settings.makesPhones, !phone.activity.isEmpty else { continue }
-            do {
-                try await self.register(token.updateToken, activity: phone.activity, app: phone.app)
-            } catch {
-                self.logger.warning("an update token was not registered", metadata: ["cause": "\(error)"])
+            if let phone { self.note("The push put up a card, and the app was given its update token.", on: phone) }
+            guard self.settings.makesPhones else { continue }
+            if !audiences.isEmpty {
+                await self.join(audiences, updateToken: token.updateToken)
+            } else if let phone, !phone.activity.isEmpty {
+                await self.tell(token.updateToken, of: phone)
             }
         }
     }
 
-    private func lookAtPhones() {
+    private func tell(_ updateToken: String, of phone: SimulatedPhone) async {
+        do {
+            try await self.register(updateToken, activity: phone.activity, app: phone.app)
+        } catch {
+            self.logger.warning("an update token was not registered", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    func lookAtPhones() {
         let phones = self.store.read { $0.phonesInOrder.map { (id: $0.id, token: $0.token) } }
         let nowSeconds = self.nowMillis / 1_000
-        let seen = phones.compactMap { phone -> (id: Int, shown: Shown, isOnline: Bool)? in
+        let seen = phones.compactMap { phone -> (id: Int, shown: Shown, isOnline: Bool, channel: String?, type: String)? in
             guard let device = self.simulator.device(token: phone.token) else { return nil }
             // Of a push-to-start token, the newest card; it is the device itself otherwise.
             let shown = device.device.shown(atSeconds: nowSeconds, rules: .phone)
-            return (phone.id, shown, device.isOnline)
+            // The JSON string, quotes included.
+            let type = (try? JSONTree.parse(device.device.attributesType))?.plainText ?? ""
+            return (phone.id, shown, device.isOnline, device.channel, type)
         }
         self.store.change { timeline in
-            for phone in seen { timeline.setShown(phone.shown, isOnline: phone.isOnline, of: phone.id) }
+            for phone in seen {
+                timeline.setShown(
+                    phone.shown, isOnline: phone.isOnline, channel: phone.channel, attributesType: phone.type,
+                    of: phone.id)
+            }
         }
     }
 }

@@ -12,4 +12,14 @@ enum DevPageLimits {
     static let unwrittenRecordsMax = 1_000
     /// An activity's id as the page makes it, bytes: as a key.
     static let activityByteCountMax = 256
+    /// Members that one request lets join an audience.
+    static let membersPerJoinMax = 5_000
+    /// Joins that wait for Kafka at once: fewer than `unwrittenRecordsMax`, so that others can publish meanwhile.
+    static let joinsAtOnce = 500
+    /// How long a follower that has just been told something waits before the next, milliseconds.
+    static let followDistanceMillis = 100
+    /// Broadcast channels that the page makes and shows.
+    static let channelsMax = 16
+    /// Faults of the simulated APNs that are shown.
+    static let faultsShownMax = 32
 }

@@ -8,6 +8,8 @@ public struct DevPageSettings: Sendable {
     public var port = 0
     /// The bundle id of events that name none.
     public var app: String
+    /// An app that the page's own events name, where there are several; empty: they name none.
+    public var appNamed = ""
     /// Where events are published and read.
     public var eventsTopic: String
     /// Where what became of them is read.
@@ -20,6 +22,8 @@ public struct DevPageSettings: Sendable {
     public var bootstrapShown: String
     /// An activity that nobody has registered a phone for gets one by itself.
     public var makesPhones = true
+    /// Why nothing may be changed now, such as that a story is being played; `nil`: it may be.
+    public var refusalOfChanges: (@Sendable () -> String?)?
     /// What is shown beside the verdicts, such as the name of the file with the content schema; empty: there is none.
     public var schemaName = ""
 

@@ -10,6 +10,8 @@ public struct CardFace: Equatable, Sendable {
         case delivery
         /// Names and values.
         case generic
+        /// One that a developer gave.
+        case own
     }
 
     /// One side of a match.
@@ -40,6 +42,8 @@ public struct CardFace: Equatable, Sendable {
     public var minimal: String
     /// 0...1; `nil`: it has none.
     public var progress: Double?
+    /// When a timer runs out, or since when it runs, seconds since 1970; `nil`: it has none.
+    public var timerSeconds: Int64?
     /// Of a match, home and away; otherwise none.
     public var sides: [Side]
     /// What the template has no place for.
@@ -47,9 +51,9 @@ public struct CardFace: Equatable, Sendable {
 
     /// Rows of a card; a phone has no room for more.
     public static let rowsMax = 6
-    private static let valueCharactersMax = 60
-    private static let islandCharactersMax = 10
-    private static let minimalCharactersMax = 4
+    static let valueCharactersMax = 60
+    static let islandCharactersMax = 10
+    static let minimalCharactersMax = 4
 
     /// The face of an object; one without keys of a value that is none.
     public init(_ content: JSONTree) {
@@ -64,7 +68,7 @@ public struct CardFace: Equatable, Sendable {
         }
     }
 
-    private init(template: Template) {
+    init(template: Template) {
         self.template = template
         (self.headline, self.leading, self.trailing, self.minimal) = ("", "", "", "")
         (self.sides, self.rows) = ([], [])
@@ -99,7 +103,7 @@ public struct CardFace: Equatable, Sendable {
         let progress = Self.find(["progress", "fraction"], in: members).flatMap { $0.value.double == nil ? nil : $0 }
         guard status != nil || progress != nil else { return nil }
         var face = CardFace(template: .delivery)
-        face.progress = progress?.value.double.map { min(1, max(0, $0 > 1 ? $0 / 100 : $0)) }
+        face.progress = progress?.value.double.map(Self.fraction)
         let percent = face.progress.map { "\(Int(($0 * 100).rounded())) %" }
         face.headline = Self.text(status?.value) ?? percent ?? ""
         face.rows = Self.rows(members, without: [status, progress])
@@ -137,7 +141,10 @@ public struct CardFace: Equatable, Sendable {
         }
     }
 
-    private static func cut(_ text: String, _ charactersMax: Int) -> String {
+    /// Of a number from 0 to 1, or from 1 to 100.
+    static func fraction(_ number: Double) -> Double { min(1, max(0, number > 1 ? number / 100 : number)) }
+
+    static func cut(_ text: String, _ charactersMax: Int) -> String {
         text.count <= charactersMax ? text : String(text.prefix(charactersMax - 1)) + "…"
     }
 }
@@ -149,6 +156,7 @@ extension CardFace {
             "template": .string(self.template.rawValue), "headline": .string(self.headline),
             "leading": .string(self.leading), "trailing": .string(self.trailing), "minimal": .string(self.minimal),
             "progress": self.progress.map { .number("\($0)") } ?? .null,
+            "timer": self.timerSeconds.map { .integer($0) } ?? .null,
             "sides": .array(self.sides.map { ["name": .string($0.name), "score": .string($0.score)] }),
             "rows": .array(self.rows.map { ["name": .string($0.name), "value": .string($0.value)] }),
         ]

@@ -23,6 +23,10 @@ public struct EventReading: Equatable, Sendable {
         public var eventID: String
         /// The token it brings, in lower-case hex; empty: none. A secret.
         public var token: String
+        /// Id of the audience that it goes to or that a member joins or leaves, or of the channel that it goes to; empty: none.
+        public var group: String
+        /// The member that joins has a push-to-start token.
+        public var isStartMember: Bool
         /// The content, where it has some.
         public var contentState: JSONTree?
         /// It has an alert.
@@ -67,6 +71,8 @@ extension EventReading.Event {
         self.app = text(decoded.appInText)
         self.eventID = text(decoded.eventIDInText)
         self.token = String(decoding: token, as: UTF8.self)
+        self.group = text(decoded.audienceInText)
+        self.isStartMember = decoded.isStartMember
         self.contentState =
             decoded.contentStateInValue.isEmpty
             ? nil : try? JSONTree.parse(Array(value[decoded.contentStateInValue.range]))

@@ -17,6 +17,9 @@ public struct EntryQuery: Equatable, Sendable {
         ]
         + ["dead-lettered"] + PushVerdict.Word.allCases.map(\.rawValue)
 
+    /// What stands before a colon: `push` is the id that APNs knows a push by, `entry` the number of a line.
+    public static let names = ["app", "activity", "event", "is", "status", "phone", "push", "entry"]
+
     private enum Filter: Equatable {
         case app(String)
         case activity(String)
@@ -24,6 +27,8 @@ public struct EntryQuery: Equatable, Sendable {
         case word(String)
         case status(Int)
         case phone(Int)
+        case entry(Int)
+        case messageID(String)
         case text(String)
     }
 
@@ -50,15 +55,16 @@ public struct EntryQuery: Equatable, Sendable {
         guard let colon = text.firstIndex(of: ":") else { return .text(text.lowercased()) }
         let name = text[..<colon]
         let value = String(text[text.index(after: colon)...])
-        guard ["app", "activity", "event", "is", "status", "phone"].contains(name) else {
+        guard Self.names.contains(String(name)) else {
             throw Fault(
                 description:
-                    "“\(name):” is nothing to search by: expected app:, activity:, event:, is:, status: or phone:")
+                    "“\(name):” is nothing to search by: expected \(Self.names.map { $0 + ":" }.joined(separator: ", "))")
         }
         guard !value.isEmpty else { throw Fault(description: "“\(name):” has no value") }
         switch name {
         case "app": return .app(value.lowercased())
         case "activity": return .activity(value.lowercased())
+        case "push": return .messageID(value.lowercased())
         case "event": return .kind(value.lowercased())
         case "is":
             guard Self.words.contains(value.lowercased()) else {
@@ -69,7 +75,7 @@ public struct EntryQuery: Equatable, Sendable {
             return .word(value.lowercased())
         default:
             guard let number = Int(value) else { throw Fault(description: "“\(text)” has no number") }
-            return name == "status" ? .status(number) : .phone(number)
+            return name == "status" ? .status(number) : name == "phone" ? .phone(number) : .entry(number)
         }
     }
 
@@ -85,6 +91,8 @@ public struct EntryQuery: Equatable, Sendable {
         case .word(let word): facts.words.contains(word)
         case .status(let status): facts.statuses.contains(status)
         case .phone(let phone): facts.phones.contains(phone)
+        case .entry(let id): facts.id == id
+        case .messageID(let id): facts.messageIDs.contains { $0.lowercased() == id }
         case .text(let text): facts.text.lowercased().contains(text)
         }
     }

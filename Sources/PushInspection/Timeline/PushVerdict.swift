@@ -18,6 +18,8 @@ public struct PushVerdict: Equatable, Sendable {
         case refused
         /// APNs gave no answer.
         case unanswered
+        /// APNs hands it to every phone that listens on the channel.
+        case sent
     }
 
     /// What kind it is.
@@ -45,6 +47,41 @@ public struct PushVerdict: Equatable, Sendable {
             self.text = "The phone cannot decode it and shows what it showed before: \(fault)."
         case .took(let reaction):
             (self.word, self.text) = Self.verdict(reaction, push, stampSeconds: stampSeconds)
+        }
+    }
+
+    /// What became of a broadcast.
+    public init(_ broadcast: ObservedBroadcast) {
+        guard let status = broadcast.status else {
+            (self.word, self.text) = (.unanswered, "APNs gave no answer.")
+            return
+        }
+        guard status == 200 else {
+            self.word = .refused
+            self.text = "Refused by APNs: \(status) \(broadcast.reason)."
+            return
+        }
+        self.word = .sent
+        switch (broadcast.listenerCount, broadcast.awayCount) {
+        case (0, _): self.text = "APNs took it, and no phone listens on the channel."
+        case (let count, 0): self.text = "APNs sent it to \(count == 1 ? "the phone that listens" : "\(count) phones that listen")."
+        case (let count, let away):
+            self.text = "APNs sent it to \(count - away) of \(count) phones that listen; the others are away."
+        }
+    }
+
+    /// The kind alone, which takes no reading of the payload.
+    static func word(of push: ObservedPush) -> Word {
+        if let status = push.status, status != 200 { return .refused }
+        return switch push.phone {
+        case .notReached: .unanswered
+        case .isAway: .waiting
+        case .couldNotDecode: .undecodable
+        case .took(.shown), .took(.shownAsSecondCard): .shown
+        case .took(.throttled): .budget
+        case .took(.ignoredRepeat), .took(.ignoredSameStamp), .took(.ignoredOlder), .took(.ignoredAfterEnd),
+            .took(.ignoredFuture):
+            .ignored
         }
     }
 

@@ -16,8 +16,14 @@ public struct SimulatedPhone: Sendable {
     public var shown: Shown?
     /// `content-state` as it is shown; `nil`: nothing is.
     public var content: JSONTree?
+    /// How the content is laid out; `nil`: nothing is shown.
+    var face: CardFace?
+    /// `attributes-type` of the start that put up the card; empty: none did, or it says none.
+    public var attributesType = ""
     /// `false`: it is away.
     public var isOnline = true
+    /// Id of the broadcast channel that it listens to; `nil`: to none.
+    public var channel: String?
     /// Its card was swiped away: the activity is gone.
     public var isSwiped = false
     /// The newest push to it, an entry's id; 0: none.
@@ -42,6 +48,12 @@ public struct SimulatedPhone: Sendable {
     /// Tokens kept of one phone; of older ones nothing is known any more.
     static let tokensMax = 8
 
+    mutating func layOut(by templates: [CardTemplate]) {
+        self.face = self.content.map {
+            CardFace($0, templates: templates, activity: self.activity, attributesType: self.attributesType)
+        }
+    }
+
     /// How the card stands, in one word. A card that was swiped away is dismissed, whatever comes.
     public var card: String { self.isSwiped ? Shown.Card.dismissed.rawValue : self.shown?.card.rawValue ?? "untouched" }
 }
@@ -49,10 +61,8 @@ public struct SimulatedPhone: Sendable {
 extension SimulatedPhone {
     /// For the page and the API: without its tokens.
     public var json: JSONTree {
-        var face: JSONTree = .null
         var dates: [JSONTree] = []
         if let content {
-            face = CardFace(content).json
             dates = DateLens.findings(in: content).map(\.json)
         }
         let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
@@ -60,7 +70,8 @@ extension SimulatedPhone {
             "id": .integer(self.id), "activity": .string(self.activity), "app": .string(self.app),
             "token": .string(TokenHiding.shortened(self.token)), "online": .bool(self.isOnline),
             "swiped": .bool(self.isSwiped), "hasUntoldToken": .bool(self.untoldToken != nil),
-            "card": .string(self.card), "contentState": self.content ?? .null, "face": face,
+            "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card), "contentState": self.content ?? .null,
+            "face": self.face?.json ?? .null,
             "dates": .array(dates), "alert": alert ?? .null, "isAlertNew": .bool(self.isAlertNew),
             "alertCount": .integer(self.shown?.alertCount ?? 0),
             "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,

@@ -15,6 +15,8 @@ extension Timeline {
             "entries": .array(entries.map(self.json)),
             "firstEntry": .integer(self.entries.first?.id ?? 1),
             "forgotten": .integer(self.forgottenCount),
+            "audiences": .array(self.audiences.audiences.filter { $0.revision > revision }.map(\.json)),
+            "unlisted": ["events": .integer(self.unlisted.events), "pushes": .integer(self.unlisted.pushes)],
         ]
     }
 
@@ -30,7 +32,7 @@ extension Timeline {
 
     /// What a search can ask about an entry: its own words, and those of what belongs to it.
     func facts(of entry: TimelineEntry) -> EntryFacts {
-        var facts = EntryFacts(activity: entry.activity)
+        var facts = EntryFacts(id: entry.id, activity: entry.activity)
         self.add(entry, to: &facts)
         let own = facts.words
         for id in entry.related { if let other = self.entry(id) { self.add(other, to: &facts) } }
@@ -63,10 +65,18 @@ extension Timeline {
             facts.words.formUnion(["push", push.verdict.word.rawValue])
             facts.kinds.insert(push.event)
             facts.phones.insert(push.phone)
+            facts.messageIDs.insert(push.messageID)
             if push.alert != nil { facts.words.insert("alert") }
             if let status = push.status { facts.statuses.insert(status) }
             if let app = self.phones[push.phone]?.app { facts.apps.insert(app) }
             facts.text += " " + push.reason + " " + (push.contentState?.text ?? "")
+        case .broadcast(let broadcast):
+            facts.words.formUnion(["push", broadcast.verdict.word.rawValue])
+            facts.kinds.insert(broadcast.event)
+            if broadcast.alert != nil { facts.words.insert("alert") }
+            if let status = broadcast.status { facts.statuses.insert(status) }
+            facts.messageIDs.insert(broadcast.messageID)
+            facts.text += " " + broadcast.reason + " " + (broadcast.contentState?.text ?? "")
         case .note(let phone, let text):
             facts.words.insert("note")
             facts.phones.insert(phone)
@@ -77,11 +87,13 @@ extension Timeline {
 
 /// What a search can ask about an entry.
 struct EntryFacts: Equatable {
+    var id = 0
     var activity: String
     var apps: Set<String> = []
     var kinds: Set<String> = []
     var words: Set<String> = []
     var statuses: Set<Int> = []
     var phones: Set<Int> = []
+    var messageIDs: Set<String> = []
     var text = ""
 }

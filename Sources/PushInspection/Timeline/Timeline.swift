@@ -16,6 +16,10 @@ public struct Timeline: Sendable {
         public var activitiesMax = 10_000
         /// Outcomes that came before their events, and places of events of the page's own; the oldest go.
         public var earlyOutcomesMax = 1_000
+        /// Entries that one second may bring, of events and of pushes each; further ones are counted.
+        public var entriesPerSecondMax = 500
+        /// Audiences and members.
+        public var audiences = AudienceBook.Limits()
 
         /// The defaults.
         public init() {}
@@ -35,6 +39,10 @@ public struct Timeline: Sendable {
     public private(set) var entries: [TimelineEntry] = []
     /// By id.
     public private(set) var phones: [Int: SimulatedPhone] = [:]
+    /// How the developer wants cards to be drawn; those that none fits are drawn by their keys.
+    public private(set) var templates: [CardTemplate] = []
+    /// The audiences that somebody has joined.
+    public internal(set) var audiences: AudienceBook
     /// Grows with each change.
     public private(set) var revision = 0
     /// Entries that were forgotten.
@@ -51,14 +59,26 @@ public struct Timeline: Sendable {
     private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
     private var earlyOrder: [EventPosition] = []
     private var ownPositions: Set<EventPosition> = []
+    /// What the newest broadcast of each channel brought.
+    private var lastBroadcasts: [String: JSONTree] = [:]
+    private var eventAllowance: SecondlyAllowance
+    private var pushAllowance: SecondlyAllowance
 
     /// Nothing has happened.
     public init(app: String, limits: Limits = Limits()) {
         self.app = app
         self.limits = limits
+        self.audiences = AudienceBook(limits: limits.audiences)
+        self.eventAllowance = SecondlyAllowance(countMax: limits.entriesPerSecondMax)
+        self.pushAllowance = SecondlyAllowance(countMax: limits.entriesPerSecondMax)
     }
 
     // MARK: Looking
+
+    /// Events and pushes that came too fast to be written down.
+    public var unlisted: (events: Int, pushes: Int) {
+        (self.eventAllowance.skippedCount, self.pushAllowance.skippedCount)
+    }
 
     /// `nil`: it was forgotten, or never was.
     public func entry(_ id: Int) -> TimelineEntry? {
@@ -100,10 +120,16 @@ public struct Timeline: Sendable {
     public mutating func takeEvent(
         at position: EventPosition, key: [UInt8]?, value: [UInt8]?, nowMillis: Int64
     ) -> Need? {
+        guard self.mayBeMembership(key: key) || self.eventAllowance.take(nowMillis: nowMillis) else { return nil }
         let reading = EventReading(key: key, value: value, nowSeconds: nowMillis / 1_000)
         let plainKey = key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let isMembership = reading.event.map { $0.target == .audience && [.register, .unregister].contains($0.kind) }
         let shownKey = isMembership == true ? TokenHiding.shortened(plainKey) : TokenText.shortened(plainKey)
+        if isMembership == true, let event = reading.event,
+            !self.heedMembership(event, token: plainKey.lowercased())
+        {
+            return nil
+        }
         let kept = value.map { Array($0.prefix(EventDecoder.valueByteCountMax)) }
         let id = self.append(
             .event(
@@ -129,6 +155,8 @@ public struct Timeline: Sendable {
         case (.update, .activity), (.end, .activity):
             guard !self.knownActivities.contains(activity) else { break }
             self.know(activity)
+            // Who has a phone was told in an event that may have come too fast to be read.
+            guard self.unlisted.events == 0 else { break }
             return .phone(activity: activity, app: event.app)
         default: break
         }
@@ -197,9 +225,18 @@ public struct Timeline: Sendable {
 
     // MARK: Pushes
 
-    /// A push reached APNs. - Returns: the phone it was for.
+    /// A push reached APNs. - Returns: the phone it was for; 0: it has none.
     @discardableResult
     public mutating func takePush(_ push: ObservedPush) -> Int {
+        let isKnown = self.phonesByToken[push.token] != nil
+        if self.audiences.takePush(push, revision: self.revision + 1) {
+            self.revision += 1
+            if !isKnown { return 0 }
+        } else if !isKnown, self.audiences.unfollowedCount > 0 {
+            // A member of an audience beyond what is followed.
+            return 0
+        }
+        guard self.pushAllowance.take(nowMillis: push.atMillis) else { return self.phonesByToken[push.token] ?? 0 }
         let suffix = ".push-type.liveactivity"
         let app = push.topic.hasSuffix(suffix) ? String(push.topic.dropLast(suffix.count)) : push.topic
         let phone = self.meet(
@@ -228,13 +265,38 @@ public struct Timeline: Sendable {
             if verdict.word == .shown { phone.isAlertNew = hasAlert }
             if let content { phone.lastPushed = content }
         }
-        guard !push.messageID.isEmpty else { return phone }
-        self.pushesByMessageID[push.messageID, default: []].append(id)
+        self.relate(push: id, messageID: push.messageID)
+        return phone
+    }
+
+    /// A broadcast reached APNs.
+    public mutating func takeBroadcast(_ broadcast: ObservedBroadcast) {
+        guard self.pushAllowance.take(nowMillis: broadcast.atMillis) else { return }
+        let aps = (try? JSONTree.parse(broadcast.body))?["aps"]
+        let content = aps?["content-state"]
+        let before = self.lastBroadcasts[broadcast.channel] ?? .object([])
+        let id = self.append(
+            .broadcast(
+                TimelineEntry.Broadcast(
+                    channel: broadcast.channel, messageID: broadcast.messageID,
+                    event: aps?["event"]?.plainText ?? "", priority: broadcast.priority, status: broadcast.status,
+                    reason: broadcast.reason, stampSeconds: aps?["timestamp"].flatMap { Int64($0.plainText) },
+                    verdict: PushVerdict(broadcast), contentState: content, alert: aps?["alert"],
+                    changes: content == nil ? [] : ContentDifference.changes(from: before, to: content),
+                    dates: content.map(DateLens.findings) ?? [])),
+            activity: broadcast.channel, atMillis: broadcast.atMillis)
+        if self.lastBroadcasts.count >= self.limits.phonesMax { self.lastBroadcasts.removeAll() }
+        self.lastBroadcasts[broadcast.channel] = content
+        self.relate(push: id, messageID: broadcast.messageID)
+    }
+
+    private mutating func relate(push id: Int, messageID: String) {
+        guard !messageID.isEmpty else { return }
+        self.pushesByMessageID[messageID, default: []].append(id)
         for entry in self.entries.reversed() {
-            guard case .event(let event) = entry.body, event.outcome?.messageID == push.messageID else { continue }
+            guard case .event(let event) = entry.body, event.outcome?.messageID == messageID else { continue }
             self.relate(event: entry.id, push: id)
         }
-        return phone
     }
 
     // MARK: Phones
@@ -271,15 +333,31 @@ public struct Timeline: Sendable {
     }
 
     /// What the phone shows now. - Returns: whether that is something else than before.
+    /// - Parameter channel: the one that it listens to; `nil`: none.
     @discardableResult
-    public mutating func setShown(_ shown: Shown, isOnline: Bool, of id: Int) -> Bool {
-        guard let phone = self.phones[id], phone.shown != shown || phone.isOnline != isOnline else { return false }
+    public mutating func setShown(
+        _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int
+    ) -> Bool {
+        guard let phone = self.phones[id],
+            phone.shown != shown || phone.isOnline != isOnline || phone.channel != channel
+                || phone.attributesType != attributesType
+        else { return false }
+        let templates = self.templates
         self.changePhone(id) { phone in
             phone.shown = shown
+            phone.attributesType = attributesType
             phone.isOnline = isOnline
+            phone.channel = channel
             phone.content = shown.contentState.isEmpty ? nil : try? JSONTree.parse(shown.contentState)
+            phone.layOut(by: templates)
         }
         return true
+    }
+
+    /// Cards are drawn by these from now on.
+    public mutating func setTemplates(_ templates: [CardTemplate]) {
+        self.templates = templates
+        for id in self.phones.keys { self.changePhone(id) { $0.layOut(by: templates) } }
     }
 
     /// The app got a new token, and has told of it or not.
@@ -302,12 +380,30 @@ public struct Timeline: Sendable {
     public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
 
     /// Something happened to a phone that a person should read.
-    public mutating func note(_ text: String, phone: Int, nowMillis: Int64) {
+    /// - Parameters:
+    ///   - phone: 0: none.
+    ///   - activity: `nil`: the phone's.
+    public mutating func note(_ text: String, phone: Int, nowMillis: Int64, activity: String? = nil) {
         _ = self.append(
-            .note(phone: phone, text: text), activity: self.phones[phone]?.activity ?? "", atMillis: nowMillis)
+            .note(phone: phone, text: text), activity: activity ?? self.phones[phone]?.activity ?? "",
+            atMillis: nowMillis)
     }
 
     // MARK: Pieces
+
+    mutating func nextRevision() -> Int {
+        self.revision += 1
+        return self.revision
+    }
+
+    /// Nothing has changed after all.
+    mutating func takeRevisionBack() { self.revision -= 1 }
+
+    /// The key of a join is a token.
+    private func mayBeMembership(key: [UInt8]?) -> Bool {
+        guard let key, key.count >= 64 else { return false }
+        return key.allSatisfy { Hex.value(of: $0) < 16 }
+    }
 
     private mutating func append(_ body: TimelineEntry.Body, activity: String, atMillis: Int64) -> Int {
         if self.entries.count >= self.limits.entriesMax { self.forgetEntries() }
@@ -326,6 +422,7 @@ public struct Timeline: Sendable {
             switch entry.body {
             case .event(let event): self.entriesByPosition[event.position] = nil
             case .push(let push): self.pushesByMessageID[push.messageID] = nil
+            case .broadcast(let broadcast): self.pushesByMessageID[broadcast.messageID] = nil
             case .note: break
             }
         }

@@ -15,6 +15,9 @@ extension Timeline {
         case .push(let push):
             members.append(.init("type", "push"))
             members += Self.members(push)
+        case .broadcast(let broadcast):
+            members.append(.init("type", "broadcast"))
+            members += Self.members(broadcast)
         case .note(let phone, let text):
             members += [.init("type", "note"), .init("phone", .integer(phone)), .init("text", .string(text))]
         }
@@ -65,6 +68,19 @@ extension Timeline {
         ]
     }
 
+    private static func members(_ broadcast: TimelineEntry.Broadcast) -> [JSONTree.Member] {
+        [
+            .init("channel", .string(broadcast.channel)), .init("apnsID", .string(broadcast.messageID)),
+            .init("event", .string(broadcast.event)), .init("priority", .integer(broadcast.priority)),
+            .init("status", broadcast.status.map { .integer($0) } ?? .null),
+            .init("reason", .string(broadcast.reason)),
+            .init("stamp", broadcast.stampSeconds.map { .integer($0) } ?? .null),
+            .init("verdict", broadcast.verdict.json), .init("contentState", broadcast.contentState ?? .null),
+            .init("alert", broadcast.alert ?? .null), .init("changes", .array(broadcast.changes.map(\.json))),
+            .init("dates", .array(broadcast.dates.map(\.json))),
+        ]
+    }
+
     /// It asked for priority 10 and was sent with less, as the hourly budget was spent.
     static func isDowngraded(_ outcome: EventOutcome, asked: EventReading.Event?) -> Bool {
         guard let asked, let sent = outcome.priority else { return false }
@@ -78,6 +94,7 @@ extension Timeline {
         switch entry.body {
         case .note(_, let text): return text
         case .push(let push): return push.verdict.text
+        case .broadcast(let broadcast): return broadcast.verdict.text
         case .event(let event):
             if let rejection = event.reading.rejection { return "“\(rejection.field)” \(rejection.reason)" }
             guard let outcome = event.outcome else { return "Waits in the worker." }
@@ -99,6 +116,8 @@ extension Timeline {
         case "superseded":
             let kept = outcome.kept.isEmpty ? "" : " Its \(outcome.kept.joined(separator: " and ")) lives on there."
             return "Superseded by \(into.map { "event \($0)" } ?? "a newer event") before it was sent\(because).\(kept)"
+        case "fanned-out":
+            return "Fanned out: each member of the audience gets it, or something newer\(because). Its round stands with the audience."
         case "unregistered": return "Unregistered: nobody has registered a token for this activity in time."
         default: return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
         }

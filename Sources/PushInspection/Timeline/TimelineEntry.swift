@@ -44,12 +44,42 @@ public struct TimelineEntry: Sendable {
         public var dates: [DateLens.Finding]
     }
 
+    /// A broadcast that reached APNs.
+    public struct Broadcast: Sendable {
+        /// The channel's id.
+        public var channel: String
+        /// `apns-request-id`.
+        public var messageID: String
+        /// `aps.event`; empty: it cannot be read.
+        public var event: String
+        /// `apns-priority`.
+        public var priority: Int
+        /// HTTP status; `nil`: no answer.
+        public var status: Int?
+        /// APNs' reason of a refusal.
+        public var reason: String
+        /// `aps.timestamp`, seconds since 1970.
+        public var stampSeconds: Int64?
+        /// What became of it.
+        public var verdict: PushVerdict
+        /// The content it brought.
+        public var contentState: JSONTree?
+        /// The alert it brought.
+        public var alert: JSONTree?
+        /// Against the broadcast before it to the same channel.
+        public var changes: [ContentDifference.Change]
+        /// Numbers in the content that look like dates.
+        public var dates: [DateLens.Finding]
+    }
+
     /// What a line tells of.
     public enum Body: Sendable {
         /// An event that lies in Kafka.
         case event(Event)
         /// A push that reached APNs.
         case push(Push)
+        /// A broadcast that reached APNs.
+        case broadcast(Broadcast)
         /// Something that happened to a phone.
         case note(phone: Int, text: String)
     }

@@ -12,12 +12,18 @@ public struct WaitCondition: Equatable, Sendable {
     public enum Answer: Equatable, Sendable {
         /// A phone shows it.
         case met(phone: Int)
+        /// So many members of an audience show it.
+        case metByMembers(audience: Int, members: Int)
         /// None does; says why not.
         case unmet(String)
     }
 
-    /// The activity.
+    /// The activity; empty: it is about an audience.
     public let activity: String
+    /// The audience; empty: it is about an activity.
+    public let audience: String
+    /// How many members have to show it; `nil`: all that have not left and whose card is up.
+    public let memberCount: Int?
     /// Path of the key in the `content-state`; `nil`: any content.
     public let key: String?
     /// What stands there, as text: a string without quotes, anything else as JSON. `nil`: anything.
@@ -30,23 +36,33 @@ public struct WaitCondition: Equatable, Sendable {
     /// Seconds that a wait may take, and takes unless told otherwise.
     public static let timeoutSecondsMax = 600.0
     private static let timeoutSecondsUnlessSaid = 30.0
+    private static let names = ["activity", "audience", "key", "value", "card", "members", "timeout"]
     private static let cards = ["active", "stale", "ended", "dismissed"]
 
     /// Reads the parameters of a query.
     public init(_ parameters: [(name: String, value: String)]) throws(Fault) {
         var values: [String: String] = [:]
         for parameter in parameters {
-            guard ["activity", "key", "value", "card", "timeout"].contains(parameter.name) else {
+            guard Self.names.contains(parameter.name) else {
                 throw Fault(
-                    description: "“\(parameter.name)” is no parameter: expected activity, key, value, card or timeout")
+                    description:
+                        "“\(parameter.name)” is no parameter: expected \(Self.names.joined(separator: ", "))")
             }
             guard values.updateValue(parameter.value, forKey: parameter.name) == nil else {
                 throw Fault(description: "“\(parameter.name)” is given twice")
             }
         }
-        guard let activity = values["activity"], !activity.isEmpty else {
-            throw Fault(description: "“activity” is missing: expected the activity's id")
+        let (activity, audience) = (values["activity"] ?? "", values["audience"] ?? "")
+        guard activity.isEmpty != audience.isEmpty else {
+            throw Fault(
+                description: activity.isEmpty
+                    ? "“activity” is missing: expected the activity's id, or “audience”"
+                    : "“activity” and “audience” stand together: expected one of them")
         }
+        if !audience.isEmpty, values["key"] == nil || values["card"] != nil {
+            throw Fault(description: "with “audience” stands “key”, perhaps “value”, and no “card”")
+        }
+        self.memberCount = try Self.memberCount(values["members"], hasAudience: !audience.isEmpty)
         if values["value"] != nil, values["key"] == nil { throw Fault(description: "“value” stands without “key”") }
         if let card = values["card"], !Self.cards.contains(card) {
             throw Fault(description: "“card” is “\(card)”: expected \(Self.cards.joined(separator: ", "))")
@@ -60,12 +76,23 @@ public struct WaitCondition: Equatable, Sendable {
             }
             seconds = given
         }
-        (self.activity, self.key, self.value, self.card) = (activity, values["key"], values["value"], values["card"])
+        (self.activity, self.audience) = (activity, audience)
+        (self.key, self.value, self.card) = (values["key"], values["value"], values["card"])
         self.timeoutSeconds = seconds
+    }
+
+    private static func memberCount(_ text: String?, hasAudience: Bool) throws(Fault) -> Int? {
+        guard let text else { return nil }
+        guard hasAudience else { throw Fault(description: "“members” stands without “audience”") }
+        guard let count = Int(text), count >= 1 else {
+            throw Fault(description: "“members” is “\(text)”: expected a number from 1 on")
+        }
+        return count
     }
 
     /// Looks at the phones.
     public func answer(_ timeline: Timeline) -> Answer {
+        guard self.audience.isEmpty else { return self.answerForMembers(timeline) }
         guard let phone = timeline.phone(activity: self.activity) else {
             return .unmet("no phone has the activity “\(self.activity)”.\(self.lastEvent(timeline))")
         }
@@ -85,11 +112,33 @@ public struct WaitCondition: Equatable, Sendable {
             return .unmet("“\(key)” is not in what the phone shows\(self.lastNews(phone, timeline))")
         }
         guard let value = self.value else { return .met(phone: phone.id) }
-        let isSame = found.plainText == value || (found.double != nil && found.double == Double(value))
-        guard isSame else {
+        guard Self.isSame(found, value) else {
             return .unmet("“\(key)” is \(found.text), not \(value)\(self.lastNews(phone, timeline))")
         }
         return .met(phone: phone.id)
+    }
+
+    private static func isSame(_ found: JSONTree, _ value: String) -> Bool {
+        found.plainText == value || (found.double != nil && found.double == Double(value))
+    }
+
+    private func answerForMembers(_ timeline: Timeline) -> Answer {
+        guard let audience = timeline.audiences.audience(named: self.audience) else {
+            return .unmet("nobody has joined the audience “\(self.audience)”")
+        }
+        let showing = audience.groups.filter { group in
+            guard let key = self.key, let found = group.content?.value(at: key) else { return false }
+            return self.value.map { Self.isSame(found, $0) } ?? true
+        }.reduce(0) { $0 + $1.count }
+        let counts = audience.counts
+        let wanted = self.memberCount ?? audience.members.count - counts.gone - counts.dismissed
+        if wanted > 0, showing >= wanted { return .metByMembers(audience: audience.id, members: showing) }
+        var reasons = ["\(showing) of \(wanted) members show it"]
+        if counts.away > 0 { reasons.append("\(counts.away) are away") }
+        if counts.gone > 0 { reasons.append("\(counts.gone) have left, or APNs refuses their tokens") }
+        if counts.untouched > 0 { reasons.append("\(counts.untouched) show nothing yet") }
+        if let most = audience.groups.first?.content { reasons.append("most show \(most.text)") }
+        return .unmet(reasons.joined(separator: "; ") + "." + self.lastEvent(timeline))
     }
 
     private func lastNews(_ phone: SimulatedPhone, _ timeline: Timeline) -> String {
@@ -99,7 +148,7 @@ public struct WaitCondition: Equatable, Sendable {
 
     private func lastEvent(_ timeline: Timeline) -> String {
         let newest = timeline.entries.last { entry in
-            guard entry.activity == self.activity, case .event(let event) = entry.body else { return false }
+            guard entry.activity == (self.activity.isEmpty ? self.audience : self.activity), case .event(let event) = entry.body else { return false }
             return event.reading.event.map { ![.register, .unregister].contains($0.kind) } ?? true
         }
         guard let newest else { return " No event with content was published for it." }

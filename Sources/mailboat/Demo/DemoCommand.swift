@@ -1,7 +1,9 @@
 import ArgumentParser
 import CommandSupport
+import DevPage
 import Foundation
 import Logging
+import NIOCore
 import PushWorker
 
 /// `mailboat demo`: the whole path in one process, with a story to watch and a judge who looks at every phone afterwards.
@@ -14,7 +16,7 @@ struct DemoCommand: AsyncParsableCommand {
             party are played, with rotated and dead tokens, broken records and a GOAWAY in the middle. The fans of the match are one audience: a goal \
             is one record. Half of them listen to the match's channel and get it by one broadcast, the others by a push each; one goal is taken \
             back before everybody has heard of it. After the end, which is broadcast again, the channel is deleted, in seconds instead of hours. \
-            It ends by itself within 30 seconds.
+            It ends by itself within 30 seconds, unless --stay is given: then a page shows the phones meanwhile and afterwards, until Ctrl-C.
 
             At the end every phone is compared with one that got every event on its own and in order. The exit status is 0 only if all show the \
             same, every event has its outcome, every fan is accounted for, nothing is pending and no budget was exceeded.
@@ -34,6 +36,12 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "Seed of the story's randomness: device tokens and small delays.")
     var seed: UInt64 = 1
 
+    @Flag(help: "Serve the page of 'mailboat dev' on loopback, and stay until Ctrl-C. Once the story is over, it takes events.")
+    var stay = false
+
+    @Option(help: "Port of the page; 0 takes a free one. Only with --stay.")
+    var port = 8484
+
     @Flag(help: "Write the worker's log to standard error.")
     var verbose = false
 
@@ -44,6 +52,9 @@ struct DemoCommand: AsyncParsableCommand {
         guard (1...5_000).contains(self.fans) else {
             throw ValidationError("--fans is \(self.fans), expected 1 to 5000")
         }
+        guard (0...65_535).contains(self.port) else {
+            throw ValidationError("--port is \(self.port), expected 0 to 65535")
+        }
     }
 
     func run() async throws {
@@ -53,29 +64,55 @@ struct DemoCommand: AsyncParsableCommand {
         logger.logLevel = self.verbose ? .info : .critical
         Scoreboard.writeToStandardOutput("Starting an embedded Kafka, a simulated APNs and a worker …\n")
         try StandardOutput.check()
-        let stage = try await DemoStage(logger: logger)
-        let result: Result<DemoVerdict, any Error>
+        let store = self.stay ? TimelineStore(app: "") : nil
+        let stage = try await DemoStage(logger: logger, store: store)
+        let result: Result<DemoVerdict?, any Error>
         do {
-            var performance = try DemoPerformance(
-                stage: stage, durationMillis: self.duration * 1_000, fanCount: self.fans, seed: self.seed, began: began)
-            try await performance.play()
-            result = .success(try await performance.judge())
+            if let store {
+                result = .success(try await self.stay(on: stage, store: store, began: began, logger: logger))
+            } else {
+                result = .success(try await Self.perform(self.part, on: stage, began: began))
+            }
+        } catch let error as IOError {
+            result = .failure(
+                CommandFailure("cannot listen on 127.0.0.1:\(self.port): \(error). '--port 0' takes a free port"))
         } catch {
             result = .failure(error)
         }
         let report = await stage.strike()
-        var verdict = try result.get()
+        guard var verdict = try result.get() else {
+            throw CommandFailure("the story was cut short: nothing was judged")
+        }
         if !report.isClean { verdict.faults.append("the worker did not stop cleanly: \(report.detail)") }
-        try self.show(verdict, seconds: Double((ContinuousClock.now - began).wholeMillis) / 1_000)
+        // With --stay it was said when it was found.
+        if !self.stay || !report.isClean { Scoreboard.writeToStandardOutput(Self.text(verdict, began: began)) }
+        if let path = self.summary { try verdict.summary.write(to: path) }
+        guard verdict.faults.isEmpty else { throw ExitCode.failure }
     }
 
-    private func show(_ verdict: DemoVerdict, seconds: Double) throws {
+    /// What the options say of the story.
+    struct Part: Sendable {
+        var durationMillis: Int
+        var fanCount: Int
+        var seed: UInt64
+    }
+
+    var part: Part { Part(durationMillis: self.duration * 1_000, fanCount: self.fans, seed: self.seed) }
+
+    static func perform(
+        _ part: Part, on stage: DemoStage, began: ContinuousClock.Instant
+    ) async throws -> DemoVerdict {
+        var performance = try DemoPerformance(
+            stage: stage, durationMillis: part.durationMillis, fanCount: part.fanCount, seed: part.seed, began: began)
+        try await performance.play()
+        return try await performance.judge()
+    }
+
+    static func text(_ verdict: DemoVerdict, began: ContinuousClock.Instant) -> String {
+        let seconds = Double((ContinuousClock.now - began).wholeMillis) / 1_000
         var text = "\n" + verdict.summary.lines(seconds: seconds).joined(separator: "\n") + "\n"
         for fault in verdict.faults.prefix(20) { text += "FAULT  \(fault)\n" }
         if verdict.faults.count > 20 { text += "FAULT  … and \(verdict.faults.count - 20) more\n" }
-        text += verdict.faults.isEmpty ? "Every phone shows what it should. Nothing was lost.\n" : ""
-        Scoreboard.writeToStandardOutput(text)
-        if let path = self.summary { try verdict.summary.write(to: path) }
-        guard verdict.faults.isEmpty else { throw ExitCode.failure }
+        return text + (verdict.faults.isEmpty ? "Every phone shows what it should. Nothing was lost.\n" : "")
     }
 }

@@ -178,7 +178,7 @@ struct DemoPerformance {
 }
 
 /// How a performance was.
-struct DemoVerdict {
+struct DemoVerdict: Sendable {
     var summary: DemoSummary
     /// Empty: a success.
     var faults: [String]

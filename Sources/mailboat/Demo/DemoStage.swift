@@ -1,5 +1,6 @@
 import APNSPool
 import APNSSimulator
+import DevPage
 import Foundation
 import KafkaLog
 import Logging
@@ -35,7 +36,8 @@ final class DemoStage: Sendable {
     private let directory: String
 
     /// Builds it up and starts the worker, which then joins its group; wait for `ready`.
-    init(logger: Logger) async throws {
+    /// - Parameter store: is told of each push, for a page to look at; `nil`: nobody looks.
+    init(logger: Logger, store: TimelineStore? = nil) async throws {
         self.directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-demo-\(UUID().uuidString)").path
         let credentials = try CredentialDirectory(
@@ -57,6 +59,11 @@ final class DemoStage: Sendable {
             // A match takes 15 s here.
             apns.channelPushesPerMinuteMax = nil
             apns.apps = [Script.pizza, Script.football, Script.adventure]
+            if let store {
+                apns.onPush = { store.takePush($0) }
+                apns.onBroadcast = { store.takeBroadcast($0) }
+                apns.pageOfPush = { store.page(ofPush: $0) }
+            }
             let key = RegisteredKey(
                 keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
             self.simulator = try await APNSSimulator.start(
@@ -100,6 +107,18 @@ final class DemoStage: Sendable {
         }
         if bundleID == Script.adventure { app.engine.budgetPerHour = Self.adventureBudgetPerHour }
         return app
+    }
+
+    /// What a page is told of the stage.
+    var pageSettings: DevPageSettings {
+        let topics = self.configuration.topics
+        var settings = DevPageSettings(
+            app: "", eventsTopic: topics.events[0], outcomesTopic: topics.outcomes,
+            partitionCount: Int(Self.partitionCount), kafka: self.kafka.settings, bootstrapShown: self.kafka.bootstrap)
+        settings.appNamed = Script.pizza
+        // The story has phones of its own, and some that nobody registers in time.
+        settings.makesPhones = false
+        return settings
     }
 
     /// High-priority pushes a phone of this activity may get in an hour.

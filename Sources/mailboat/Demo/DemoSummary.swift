@@ -4,7 +4,7 @@ import PushEngine
 import PushModel
 
 /// The numbers of one demo, as `--summary FILE` writes them.
-struct DemoSummary: Codable, Equatable {
+struct DemoSummary: Codable, Equatable, Sendable {
     struct Percentiles: Codable, Equatable {
         var p50: Double
         var p99: Double

@@ -64,6 +64,12 @@ struct DevCommand: AsyncParsableCommand {
     var contentSchema: String?
 
     @Option(
+        help: ArgumentHelp(
+            "How cards are drawn: which keys of a content-state are title, lines, progress and timer, as JSON.",
+            valueName: "file"))
+    var template: String?
+
+    @Option(
         help: "Pushes at priority 10 that a phone shows in an hour; it drops more in silence. Not given: it shows all.")
     var phoneBudget: Int?
 
@@ -92,6 +98,7 @@ struct DevCommand: AsyncParsableCommand {
 
     func run() async throws {
         let schema = try self.contentSchema.map(Self.schema)
+        let templates = try self.template.map(Self.templates) ?? []
         var logger = Logger(label: "mailboat.dev", factory: { LogLines.handler(label: $0) })
         // What is wrong with the worker stands on the page.
         logger.logLevel = self.verbose ? .info : .critical
@@ -99,6 +106,7 @@ struct DevCommand: AsyncParsableCommand {
             DevStage.Options(
                 apps: self.apps.isEmpty ? ["com.example.app"] : self.apps, kafkaPort: self.kafkaPort,
                 phoneBudgetPerHour: self.phoneBudget, schema: schema), logger: logger)
+        stage.store.setTemplates(templates)
         do {
             try await self.serve(stage, logger: logger)
         } catch {
@@ -150,14 +158,24 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     private static func schema(_ path: String) throws -> ContentSchema {
-        let bytes: [UInt8]
-        do { bytes = try InputFile.read(path) } catch { throw CommandFailure("--content-schema: \(error)") }
-        let tree: JSONTree
-        do { tree = try JSONTree.parse(bytes) } catch {
-            throw CommandFailure("--content-schema \(path): no JSON: at byte \(error.index), \(error.expectation)")
-        }
+        let tree = try Self.document(path, of: "--content-schema")
         do { return try ContentSchema(tree) } catch {
             throw CommandFailure("--content-schema \(path): \(error.description)")
+        }
+    }
+
+    private static func templates(_ path: String) throws -> [CardTemplate] {
+        let tree = try Self.document(path, of: "--template")
+        do { return try CardTemplate.read(tree) } catch {
+            throw CommandFailure("--template \(path): \(error.description)")
+        }
+    }
+
+    private static func document(_ path: String, of option: String) throws -> JSONTree {
+        let bytes: [UInt8]
+        do { bytes = try InputFile.read(path) } catch { throw CommandFailure("\(option): \(error)") }
+        do { return try JSONTree.parse(bytes) } catch {
+            throw CommandFailure("\(option) \(path): no JSON: at byte \(error.index), \(error.expectation)")
         }
     }
 }

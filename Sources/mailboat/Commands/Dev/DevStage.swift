@@ -93,6 +93,8 @@ final class DevStage: Sendable {
         apns.apps = options.apps
         apns.deviceRules.budgetPerHour = options.phoneBudgetPerHour
         apns.onPush = { store.takePush($0) }
+        apns.onBroadcast = { store.takeBroadcast($0) }
+        apns.pageOfPush = { store.page(ofPush: $0) }
         if let schema = options.schema {
             apns.contentFault = { content in (try? JSONTree.parse(content)).flatMap { schema.fault(in: $0) } }
         }
@@ -114,11 +116,13 @@ final class DevStage: Sendable {
 
     /// What the page is told of the stage.
     var pageSettings: DevPageSettings {
-        DevPageSettings(
+        var settings = DevPageSettings(
             app: self.configuration.apps.count == 1 ? self.configuration.apps[0].bundleID : "",
             eventsTopic: self.configuration.topics.events[0], outcomesTopic: self.configuration.topics.outcomes,
             partitionCount: Self.partitionCount, kafka: self.kafka.settings,
             bootstrapShown: "127.0.0.1:\(self.forwarder.port)")
+        if settings.app.isEmpty { settings.appNamed = self.configuration.apps[0].bundleID }
+        return settings
     }
 
     /// Takes it all down again.

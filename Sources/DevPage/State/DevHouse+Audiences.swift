@@ -1,0 +1,129 @@
+import APNSSimulator
+import DeviceModel
+import Logging
+import PushInspection
+import PushModel
+import Synchronization
+
+/// Members of audiences that the page makes up, and what members show.
+extension DevHouse {
+    /// The app of members that the page makes up.
+    private var app: String { self.settings.app.isEmpty ? self.settings.appNamed : self.settings.app }
+
+    /// What can be done to the members of an audience.
+    enum AudienceAction: String, CaseIterable {
+        /// A tenth of those that are there goes away.
+        case offline
+        /// All who are away come back.
+        case online
+        /// One more member gets a phone with a card.
+        case watch
+    }
+
+    /// Simulated phones join an audience, as their apps and a server would do it.
+    /// - Parameter isStart: with push-to-start tokens; otherwise with update tokens.
+    func joinMembers(_ count: Int, audience: String, isStart: Bool) async throws {
+        let tokens = (0..<count).map { _ in Self.newToken() }
+        for token in tokens {
+            self.simulator.setToken(token, .alive)
+            if isStart { self.simulator.setTokenKind(token, .start) }
+        }
+        let nowMillis = self.nowMillis
+        self.store.change { timeline in
+            for token in tokens {
+                timeline.joinMember(token: token, audience: audience, isStartMember: isStart, app: self.app)
+            }
+            let what = isStart ? "push-to-start tokens" : "update tokens"
+            timeline.note(
+                "\(count) simulated phones joined the audience “\(audience)” with \(what).", phone: 0,
+                nowMillis: nowMillis, activity: audience)
+        }
+        var join: [JSONTree.Member] = [.init("event", "register"), .init("audience", .string(audience))]
+        if !self.app.isEmpty { join.append(.init("app", .string(self.app))) }
+        if isStart { join += [.init("token-type", "start"), .init("channel-capable", .bool(true))] }
+        let value = JSONTree.object(join).bytes
+        for start in stride(from: 0, to: count, by: DevPageLimits.joinsAtOnce) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for token in tokens[start..<min(count, start + DevPageLimits.joinsAtOnce)] {
+                    group.addTask { _ = try await self.publish(key: Array(token.utf8), value: value) }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    /// A started card's app tells its server the update token, which joins the audiences of the phone with it.
+    func join(_ audiences: [String], updateToken: String) async {
+        // An update token is in one audience: the newest wins.
+        guard let audience = audiences.last else { return }
+        let join: JSONTree = [
+            "event": "register", "audience": .string(audience),
+            "app": self.app.isEmpty ? nil : .string(self.app),
+        ]
+        do {
+            _ = try await self.publish(key: Array(updateToken.utf8), value: join.bytes)
+        } catch {
+            self.logger.warning("an update token did not join", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    /// - Returns: why it cannot be done; `nil`: it is done.
+    func perform(_ action: AudienceAction, on id: Int, member: Int?) -> String? {
+        let tokens = self.store.read { timeline in
+            timeline.audiences.audiences.first { $0.id == id }.map { audience in
+                audience.members.filter { !$0.hasLeft && ($0.glance?.isOnline ?? true) == (action == .offline) }
+                    .map(\.token)
+            }
+        }
+        guard let tokens else { return "there is no such audience" }
+        switch action {
+        case .offline:
+            guard !tokens.isEmpty else { return "no member is there" }
+            // At least one.
+            for token in tokens.shuffled().prefix(max(1, tokens.count / 10)) {
+                self.simulator.setOnline(token: token, false)
+            }
+        case .online:
+            guard !tokens.isEmpty else { return "no member is away" }
+            for token in tokens { self.simulator.setOnline(token: token, true) }
+        case .watch:
+            guard let member else { return "“member” is missing: expected its number, counted from 1" }
+            guard self.store.change({ $0.watchMember(member, ofAudience: id) }) != nil else {
+                return "the audience has no member \(member)"
+            }
+            self.lookAtPhones()
+        }
+        self.lookAtMembers()
+        return nil
+    }
+
+    /// Sees what each member shows, and asks once for each content that is new.
+    func lookAtMembers() {
+        let known = self.memberReferences.withLock { $0.mapValues(\.count) }
+        let joined = self.store.read { timeline in
+            timeline.audiences.audiences.map { audience in
+                (id: audience.id, tokens: audience.members.dropFirst(known[audience.id] ?? 0).map(\.token))
+            }
+        }
+        guard !joined.isEmpty else { return }
+        for audience in joined {
+            let new = audience.tokens.isEmpty ? [] : self.simulator.references(tokens: audience.tokens)
+            let references = self.memberReferences.withLock { all in
+                // Two may look at once: whoever comes second has nothing to add.
+                if all[audience.id]?.count ?? 0 == known[audience.id] ?? 0 { all[audience.id, default: []] += new }
+                return all[audience.id] ?? []
+            }
+            let members = references.indices.filter { references[$0] != nil }
+            let glances = self.simulator.glances(references.compactMap { $0 })
+            self.store.change { timeline in
+                timeline.takeGlances(zip(members, glances).map { ($0, $1) }, of: audience.id)
+            }
+        }
+        for wanted in self.store.read({ $0.contentsWanted }) {
+            guard let device = self.simulator.device(token: wanted.token)?.device,
+                device.contentHash == wanted.hash, let content = try? JSONTree.parse(device.contentState)
+            else { continue }
+            self.store.change { $0.setContent(content, hash: wanted.hash, of: wanted.audience) }
+        }
+    }
+}

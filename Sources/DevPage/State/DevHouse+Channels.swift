@@ -1,0 +1,73 @@
+import APNSSimulator
+import DeviceModel
+import PushInspection
+
+/// Broadcast channels, and phones that listen.
+extension DevHouse {
+    /// The channels there are, oldest first, and what a phone shows that was always there.
+    var channels: JSONTree {
+        let nowSeconds = self.nowMillis / 1_000
+        return .array(
+            self.simulator.channels(limit: DevPageLimits.channelsMax).map { channel in
+                let shown = channel.witness.shown(atSeconds: nowSeconds, rules: .phone)
+                return [
+                    "id": .string(channel.id), "app": .string(channel.app),
+                    "storage": .string(channel.storage == .none ? "none" : "most-recent"),
+                    "broadcasts": .integer(channel.publishedCount), "listeners": .integer(channel.listenerCount),
+                    "stored": .bool(!channel.storedBody.isEmpty),
+                    "contentState": shown.contentState.isEmpty
+                        ? .null : (try? JSONTree.parse(shown.contentState)) ?? .null,
+                ]
+            })
+    }
+
+    /// - Returns: the channel's id; `nil`: there are as many as there may be.
+    func makeChannel(storage: ChannelStorage, app: String) -> String? {
+        guard self.simulator.channels().count < DevPageLimits.channelsMax,
+            let id = self.simulator.createChannel(app: app, storage: storage)
+        else { return nil }
+        self.noteChannel("The broadcast channel \(id) was made. Cards can listen on it.", channel: id)
+        return id
+    }
+
+    /// - Returns: whether there was such a channel.
+    func deleteChannel(_ id: String) -> Bool {
+        guard self.simulator.deleteChannel(id: id) else { return false }
+        self.noteChannel("The broadcast channel \(id) was deleted. What is published for it is refused.", channel: id)
+        return true
+    }
+
+    /// Puts up a phone whose app has started an activity that listens to a channel, and has no token for its server.
+    /// - Returns: the phone's id; `nil`: there is no such channel.
+    func makeListener(channel id: String) -> Int? {
+        guard let channel = self.simulator.channel(id: id), channel.deletedMillis == nil else { return nil }
+        let token = Self.newToken()
+        self.simulator.setToken(token, .alive)
+        guard self.simulator.setListening(token: token, channel: id) else { return nil }
+        let phone = self.store.change { $0.meet(token: token, activity: id, app: channel.app) }
+        self.lookAtPhones()
+        return phone
+    }
+
+    /// - Returns: why it cannot be done; `nil`: it is done.
+    func setListening(_ phone: SimulatedPhone, to channel: String?, isOn: Bool) -> String? {
+        guard isOn else {
+            guard phone.channel != nil else { return "the card listens to no channel" }
+            self.simulator.setListening(token: phone.token, channel: nil)
+            self.note("The card listens to no channel any more.", on: phone)
+            return nil
+        }
+        guard !phone.isSwiped else { return "the activity is over: it listens to nothing any more" }
+        guard let id = channel ?? self.simulator.channels(app: phone.app).last?.id else {
+            return "the app has no broadcast channel: make one first"
+        }
+        guard self.simulator.setListening(token: phone.token, channel: id) else { return "there is no such channel" }
+        self.note("The card listens to the broadcast channel \(id).", on: phone)
+        return nil
+    }
+
+    private func noteChannel(_ text: String, channel: String) {
+        let nowMillis = self.nowMillis
+        self.store.change { $0.note(text, phone: 0, nowMillis: nowMillis, activity: channel) }
+    }
+}

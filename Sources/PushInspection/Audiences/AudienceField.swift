@@ -1,0 +1,71 @@
+import DeviceModel
+
+/// The members of an audience as a field of pixels: one character a member, which names a row of a table.
+///
+/// The table has one row for each way to stand and each stamp shown, the newest first. So ten thousand members take ten kilobytes, and the page
+/// colours them by the clock without asking again.
+public struct AudienceField: Equatable, Sendable {
+    /// How members of one row stand.
+    public struct Row: Hashable, Sendable {
+        /// `none`: nothing shown yet; `active`, `stale`, `ended`, `dismissed`; `gone`: it has left, or APNs refuses its token.
+        public var state: String
+        /// `true`: the phone is away.
+        public var isAway: Bool
+        /// The stamp of what is shown, seconds since 1970; `nil`: nothing is.
+        public var stampSeconds: Int64?
+    }
+
+    /// Rows of the table; whoever shows something older than the last of them is drawn as that.
+    public static let rowsMax = 60
+    private static let alphabet = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+
+    /// Newest first.
+    public let rows: [Row]
+    /// A character for each member, in the order in which they joined.
+    public let cells: String
+
+    /// - Parameter members: at most `AudienceBook.Limits.membersMax`.
+    public init(_ members: [SimulatedAudience.Member]) {
+        let standing = members.map(Self.row)
+        let rows = Set(standing).sorted { Self.rank($0) > Self.rank($1) }.prefix(Self.rowsMax)
+        let places = Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($0.element, $0.offset) })
+        let last = max(0, rows.count - 1)
+        self.rows = Array(rows)
+        self.cells = String(
+            decoding: standing.map { Self.alphabet[places[$0] ?? last] }, as: UTF8.self)
+    }
+
+    private static func row(_ member: SimulatedAudience.Member) -> Row {
+        if member.hasLeft { return Row(state: "gone", isAway: false, stampSeconds: nil) }
+        guard let glance = member.glance, glance.card != .untouched else {
+            let isAlive = member.glance?.isTokenAlive ?? true
+            return Row(
+                state: isAlive ? "none" : "gone", isAway: !(member.glance?.isOnline ?? true), stampSeconds: nil)
+        }
+        guard glance.isTokenAlive || glance.card == .ended || glance.card == .dismissed else {
+            return Row(state: "gone", isAway: false, stampSeconds: nil)
+        }
+        return Row(state: glance.card.rawValue, isAway: !glance.isOnline, stampSeconds: glance.stampSeconds)
+    }
+
+    private static func rank(_ row: Row) -> (Int64, String, Int) {
+        // Rows without a stamp are few; they come first, so that none of them is lost.
+        (row.stampSeconds ?? .max, row.state, row.isAway ? 1 : 0)
+    }
+}
+
+extension AudienceField {
+    /// For the page and the API.
+    public var json: JSONTree {
+        [
+            "rows": .array(
+                self.rows.map { row in
+                    [
+                        "state": .string(row.state), "away": .bool(row.isAway),
+                        "stamp": row.stampSeconds.map { .integer($0) } ?? .null,
+                    ]
+                }),
+            "cells": .string(self.cells),
+        ]
+    }
+}

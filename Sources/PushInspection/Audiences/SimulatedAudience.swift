@@ -1,0 +1,158 @@
+public import DeviceModel
+
+/// An audience as the page knows it: who has joined, what each shows, and the rounds of pushes.
+public struct SimulatedAudience: Sendable {
+    /// One who has joined.
+    public struct Member: Sendable {
+        /// In lower-case hex. A secret.
+        public let token: String
+        /// It joined with a push-to-start token.
+        public let isStartMember: Bool
+        /// It has left, or joined another audience since.
+        public internal(set) var hasLeft = false
+        /// What it shows; `nil`: not looked at yet.
+        public internal(set) var glance: CardGlance?
+    }
+
+    /// Members that show the same content.
+    public struct Group: Equatable, Sendable {
+        /// Names the content.
+        public var contentHash: UInt64
+        /// How many show it.
+        public var count: Int
+        /// The newest stamp with which one of them shows it, seconds since 1970.
+        public var stampSeconds: Int64?
+        /// Token of one of them. A secret.
+        public var example: String
+        /// The content; `nil`: not asked for yet.
+        public var content: JSONTree?
+    }
+
+    /// Counted from 1.
+    public let id: Int
+    /// The audience's id, as it is published to.
+    public let name: String
+    /// Bundle id; empty: the one of the only app.
+    public internal(set) var app: String
+    /// In the order in which they joined.
+    public internal(set) var members: [Member] = []
+    /// Joins beyond what is followed.
+    public internal(set) var unfollowedCount = 0
+    /// What the members show, most frequent first; at most `groupsMax`.
+    public internal(set) var groups: [Group] = []
+    /// Newest last.
+    public internal(set) var rounds: [AudienceRound] = []
+    /// Counts of members by how they are.
+    public internal(set) var counts = Counts()
+    /// The body of the newest push: one with the same belongs to the same round, and is not read again.
+    var lastBody: [UInt8] = []
+    /// The timeline's revision when it last changed.
+    public internal(set) var revision = 0
+
+    /// How many members are how.
+    public struct Counts: Equatable, Sendable {
+        /// There, and with a card that shows what the newest push brought, or something older.
+        public var newest = 0
+        public var older = 0
+        /// Nothing has been shown on them yet.
+        public var untouched = 0
+        /// The phone is away.
+        public var away = 0
+        /// Their card has ended and is still up, or has left the Lock Screen.
+        public var ended = 0
+        public var dismissed = 0
+        /// APNs refuses their token, or they have left.
+        public var gone = 0
+    }
+
+    /// Groups of what is shown that are told apart.
+    static let groupsMax = 8
+    /// Rounds kept.
+    static let roundsMax = 8
+
+    init(id: Int, name: String, app: String) {
+        self.id = id
+        self.name = name
+        self.app = app
+    }
+
+    /// The newest stamp that a member shows, seconds since 1970.
+    public var newestStampSeconds: Int64? { self.members.compactMap { $0.glance?.stampSeconds }.max() }
+
+    // MARK: What is seen
+
+    /// Takes what was seen of the members. - Returns: whether something is different.
+    mutating func take(_ glances: [(member: Int, glance: CardGlance)]) -> Bool {
+        var isNew = false
+        for (member, glance) in glances where self.members.indices.contains(member) {
+            guard self.members[member].glance != glance else { continue }
+            self.members[member].glance = glance
+            isNew = true
+        }
+        if isNew { self.count() }
+        return isNew
+    }
+
+    mutating func count() {
+        let newest = self.newestStampSeconds
+        var counts = Counts()
+        var groups: [UInt64: Group] = [:]
+        for member in self.members {
+            guard let glance = member.glance, !member.hasLeft else {
+                if member.hasLeft { counts.gone += 1 } else { counts.untouched += 1 }
+                continue
+            }
+            if !glance.isTokenAlive, glance.card == .untouched || glance.card == .active || glance.card == .stale {
+                counts.gone += 1
+            } else if glance.card == .ended {
+                counts.ended += 1
+            } else if glance.card == .dismissed {
+                counts.dismissed += 1
+            } else if !glance.isOnline {
+                counts.away += 1
+            } else if glance.card == .untouched {
+                counts.untouched += 1
+            } else if glance.stampSeconds == newest {
+                counts.newest += 1
+            } else {
+                counts.older += 1
+            }
+            guard glance.card != .untouched, glance.card != .dismissed else { continue }
+            var group =
+                groups[glance.contentHash]
+                ?? Group(contentHash: glance.contentHash, count: 0, stampSeconds: nil, example: member.token)
+            group.count += 1
+            group.stampSeconds = max(group.stampSeconds ?? .min, glance.stampSeconds ?? .min)
+            groups[glance.contentHash] = group
+        }
+        self.counts = counts
+        let known = self.groups
+        self.groups = groups.values.sorted { ($0.count, $0.contentHash) > ($1.count, $1.contentHash) }
+            .prefix(Self.groupsMax).map { group in
+                var group = group
+                group.content = known.first { $0.contentHash == group.contentHash }?.content
+                return group
+            }
+    }
+
+    // MARK: Pushes
+
+    /// A push to a member: of the round that is under way, or the first of a new one.
+    mutating func takePush(_ push: ObservedPush) {
+        if self.rounds.isEmpty || push.body != self.lastBody {
+            self.lastBody = push.body
+            let aps = (try? JSONTree.parse(push.body))?["aps"]
+            let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
+            // A member whose alert differs, or that joined late, gets the same version in another push.
+            if let known = self.rounds.firstIndex(where: { $0.stampSeconds == stampSeconds }) {
+                self.rounds.append(self.rounds.remove(at: known))
+            } else {
+                self.rounds.append(
+                    AudienceRound(
+                        stampSeconds: stampSeconds, event: aps?["event"]?.plainText ?? "", atMillis: push.atMillis))
+                if self.rounds.count > Self.roundsMax { self.rounds.removeFirst() }
+            }
+        }
+        self.rounds[self.rounds.count - 1].count(PushVerdict.word(of: push), atMillis: push.atMillis)
+    }
+}

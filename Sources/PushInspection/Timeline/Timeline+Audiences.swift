@@ -1,0 +1,69 @@
+public import DeviceModel
+import PushModel
+
+/// Audiences and their members.
+extension Timeline {
+    /// A member that the page makes up joins. What is read of its join later is nothing new.
+    /// - Returns: whether it is to have a phone with a card.
+    @discardableResult
+    public mutating func joinMember(token: String, audience: String, isStartMember: Bool, app: String) -> Bool {
+        let joining = self.audiences.join(
+            audience, token: token, isStartMember: isStartMember, app: app, revision: self.nextRevision())
+        guard joining == .phone else { return false }
+        self.meet(token: token, activity: audience, app: app)
+        return true
+    }
+
+    /// What the events topic says about who is in which audience.
+    /// - Returns: whether it is worth a line of the timeline. A thousand may join at once: each is drawn as a pixel, and those with a card are
+    ///   written down. What the page did itself stands there already.
+    mutating func heedMembership(_ event: EventReading.Event, token: String) -> Bool {
+        guard event.kind == .register else {
+            self.audiences.leave(
+                name: event.group.isEmpty ? nil : event.group, token: token, revision: self.nextRevision())
+            return self.phone(token: token) != nil
+        }
+        return self.joinMember(
+            token: token, audience: event.group, isStartMember: event.isStartMember, app: event.app)
+    }
+
+    /// A card that was started has got an update token.
+    public mutating func addUpdateToken(_ updateToken: String, ofStartToken startToken: String) {
+        self.audiences.add(updateToken: updateToken, ofStartToken: startToken)
+    }
+
+    /// The audiences that a token's member is in; empty: it is none.
+    public func audienceNames(ofMember token: String) -> [String] {
+        self.audiences.places(token: token).map { self.audiences.audiences[$0.audience].name }
+    }
+
+    /// What was seen of the members of an audience.
+    public mutating func takeGlances(_ glances: [(member: Int, glance: CardGlance)], of audience: Int) {
+        let revision = self.nextRevision()
+        if !self.audiences.take(glances, of: audience, revision: revision) { self.takeRevisionBack() }
+    }
+
+    /// Groups of members whose content nobody has asked for yet.
+    public var contentsWanted: [(audience: Int, hash: UInt64, token: String)] {
+        self.audiences.audiences.flatMap { audience in
+            audience.groups.filter { $0.content == nil }.map { (audience.id, $0.contentHash, $0.example) }
+        }
+    }
+
+    /// The content that a group of members shows.
+    public mutating func setContent(_ content: JSONTree, hash: UInt64, of audience: Int) {
+        self.audiences.setContent(content, hash: hash, of: audience, revision: self.nextRevision())
+    }
+
+    /// One more member of an audience has a phone with a card.
+    /// - Parameters:
+    ///   - audience: its id.
+    ///   - number: of the member, counted from 1.
+    /// - Returns: the phone; `nil`: there is no such member.
+    public mutating func watchMember(_ number: Int, ofAudience audience: Int) -> Int? {
+        guard let found = self.audiences.audiences.first(where: { $0.id == audience }),
+            found.members.indices.contains(number - 1)
+        else { return nil }
+        return self.meet(token: found.members[number - 1].token, activity: found.name, app: found.app)
+    }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import PushInspection
+
+struct CardTemplateTests {
+    private func read(_ text: String) throws -> [CardTemplate] {
+        try CardTemplate.read(JSONTree.parse(Array(text.utf8)))
+    }
+
+    private func face(
+        _ templates: [CardTemplate], _ content: String, activity: String = "order-1", type: String = ""
+    ) throws -> CardFace {
+        CardFace(
+            try JSONTree.parse(Array(content.utf8)), templates: templates, activity: activity, attributesType: type)
+    }
+
+    @Test func aTemplateSaysWhatStandsWhere() throws {
+        let templates = try self.read(
+            #"{"title":"driver.name","lines":["minutes",{"label":"Price","key":"price"}],"progress":"done","timer":"eta","leading":"code"}"#
+        )
+        let face = try self.face(
+            templates, #"{"driver":{"name":"Anne"},"minutes":12,"done":40,"eta":817292800,"code":"A7"}"#)
+        #expect(face.template == .own)
+        #expect(face.headline == "Anne")
+        #expect(face.rows == [.init(name: "minutes", value: "12"), .init(name: "Price", value: "—")])
+        #expect(face.progress == 0.4)
+        #expect(face.timerSeconds == 1_795_600_000)
+        #expect(face.leading == "A7")
+        #expect(face.trailing == "40 %")
+    }
+
+    @Test func theFirstThatFitsDrawsTheCard() throws {
+        let templates = try self.read(
+            #"""
+            {"templates":[
+              {"when":{"activity":"match-*","keys":["home"]},"title":"home"},
+              {"when":{"attributes-type":"Pizza"},"title":"slice"},
+              {"when":{"activity":"order-1"},"title":"status"}
+            ]}
+            """#)
+        #expect(try self.face(templates, #"{"home":1}"#, activity: "match-7").headline == "1")
+        #expect(try self.face(templates, #"{"slice":3,"home":1}"#, type: "Pizza").headline == "3")
+        #expect(try self.face(templates, #"{"status":"x"}"#).headline == "x")
+        // None fits: by its keys.
+        #expect(try self.face(templates, #"{"home":1,"away":0}"#, activity: "order-2").template == .match)
+    }
+
+    @Test func whatIsReadCanBeWrittenAndReadAgain() throws {
+        let templates = try self.read(
+            #"{"when":{"activity":"a*","attributes-type":"B","keys":["c"]},"title":"d","lines":["e",{"label":"F","key":"g"}],"progress":"h","timer":"i","leading":"j","trailing":"k","minimal":"l"}"#
+        )
+        #expect(try CardTemplate.read(["templates": .array(templates.map(\.json))]) == templates)
+    }
+
+    @Test(arguments: [
+        (#"[]"#, "expected an object"), (#"{}"#, "draws nothing"),
+        (#"{"titel":"a"}"#, "“titel” is no field of it: expected when, title"),
+        (#"{"title":7}"#, "“title” is 7: expected a text"), (#"{"title":""}"#, "“title” is \"\""),
+        (#"{"title":"a","when":[]}"#, "“when” is []: expected an object"),
+        (#"{"title":"a","when":{"key":"b"}}"#, "“when.key” is no field of it: expected activity"),
+        (#"{"lines":["a","b","c","d","e","f","g"]}"#, "expected at most 6"),
+        (#"{"lines":[{"label":"a"}]}"#, "“lines.0.key” is missing"),
+        (#"{"lines":[3]}"#, "“lines.0” is 3: expected a key"),
+        (#"{"templates":[{"title":"a"},{"timer":5}]}"#, "“templates.1.timer” is 5"),
+        (#"{"templates":[{"title":"a"}],"title":"b"}"#, "stand alone"), (#"{"templates":{}}"#, "must be an array"),
+        ("{\"templates\":[" + Array(repeating: #"{"title":"a"}"#, count: 17).joined(separator: ",") + "]}", "at most 16"),
+    ])
+    func whatIsNoTemplateIsToldWhy(text: String, reason: String) {
+        let error = #expect(throws: CardTemplate.Fault.self) { try self.read(text) }
+        #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func aTemplateHoldsForCardsThatAreUp() throws {
+        var timeline = TimelineTests.timeline()
+        let id = timeline.meet(token: TimelineTests.token, activity: "order-1", app: "")
+        timeline.setShown(
+            .init(
+                card: .active, contentState: Array(#"{"a":"x","b":"y"}"#.utf8), relevanceScore: nil,
+                staleDateSeconds: nil, dismissedAtSeconds: nil, newestAlert: [], alertCount: 0),
+            isOnline: true, of: id)
+        #expect(timeline.phones[id]?.face?.template == .generic)
+        let revision = timeline.revision
+        timeline.setTemplates(try self.read(#"{"title":"b"}"#))
+        #expect(timeline.phones[id]?.face?.headline == "y")
+        #expect(timeline.revision > revision, "browsers are told")
+        timeline.setTemplates([])
+        #expect(timeline.phones[id]?.face?.template == .generic)
+    }
+}
