@@ -78,9 +78,12 @@ let package = Package(
         .target(
             name: "PushTransport",
             dependencies: ["APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", logging] + nio),
+        // How the pages look that a program serves, and what their scripts draw with: texts.
+        .target(name: "PageStyle"),
         .target(
             name: "PushWorker",
             dependencies: [
+                "PageStyle",
                 "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
                 "TLSSession", logging, coreMetrics, lifecycle, configuration, hummingbird, "LocalFiles",
                 .product(name: "Yams", package: "Yams"),
@@ -96,7 +99,8 @@ let package = Package(
         .target(
             name: "DevPage",
             dependencies: [
-                "PushInspection", "PushModel", "DeviceModel", "PushWorker", "APNSSimulator", "KafkaLog", logging,
+                "PageStyle", "PushInspection", "PushModel", "DeviceModel", "PushWorker", "APNSSimulator", "KafkaLog",
+                logging,
                 lifecycle, hummingbird,
             ] + nio),
         // What every program on a command line needs: its streams, its failures, which cluster it is to reach.

@@ -146,6 +146,12 @@ def check_local(house, port):
     port.check("/metrics", 200)
     if port.check("/openapi.json", 200) != port.document:
         fail("the worker serves another document than deploy/schemas/admin.openapi.json; 'mailboat run --print-openapi' prints it")
+    page = port.check("/page", 200)
+    for name in ("style.css", "elements.js", "worker.js"):
+        if f"/page/{name}" not in page + port.check("/page/worker.js", 200):
+            fail(f"the page does not load {name}")
+        port.check(f"/page/{name}", 200)
+    port.check("/page", 403, host="evil.example")
     play(house)
 
     def ask(path):
@@ -229,6 +235,7 @@ def check_others(house, document):
         told = open_port.check(route, 403, path)
         if "admin.token-file" not in told["error"]["remedy"]:
             fail(f"who may not ask is not told what to set: {told}")
+    open_port.check("/page", 403)
     plain = more_worker(house, "plain", ["admin.host: 0.0.0.0", "admin.token-file: token"], document=document)
     if "admin.tls" not in plain.check("/status", 403, token=TOKEN)["error"]["remedy"]:
         fail("a token is taken in plain text from others")
@@ -238,6 +245,8 @@ def check_others(house, document):
         house, "safe", ["admin.host: 0.0.0.0", "admin.token-file: token", *files], scheme="https", context=context, document=document)
     safe.check("/healthz", 200)
     safe.check("/metrics", 200)
+    # It asks for the token, and shows nothing without.
+    safe.check("/page", 200)
     safe.check("/status", 401)
     safe.check("/status", 401, token=TOKEN[:-1] + "!")
     safe.check("/status", 200, token=TOKEN)

@@ -361,6 +361,34 @@ def follow_a_link(browser):
     browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
 
 
+def use_worker_page(browser):
+    """The page of the worker's own admin port: its partitions, and what it knows of an activity."""
+    page = browser.run("fetch('/api/about').then((answer) => answer.json()).then((about) => about.workerPage)")
+    browser.has_loaded = False
+    browser.call("Page.navigate", url=page)
+    browser.until("document.getElementById('status')?.className === 'good' && document.querySelectorAll('#partitions tbody tr').length === 4", "the partitions")
+    browser.until("document.querySelector('#routes tbody').innerText.includes('com.example.app')", "the connections to APNs")
+    browser.run("document.getElementById('lookup-id').value = 'match-1'; document.getElementById('lookup').requestSubmit()")
+    browser.until("document.querySelector('#lookup-found pre')?.innerText.includes('\"life\": \"alive\"')", "what the worker knows of an activity")
+    browser.run("document.getElementById('lookup-id').value = 'nobody'; document.getElementById('lookup').requestSubmit()")
+    browser.until("document.getElementById('lookup-answer').innerText.includes('knows no such activity')", "that it knows nothing of another")
+    browser.run("document.getElementById('lookup-kind').value = 'audiences'; document.getElementById('lookup-id').value = 'match-7'; document.getElementById('lookup').requestSubmit()")
+    browser.until("document.querySelector('#lookup-found pre')?.innerText.includes('\"audience\": \"match-7\"')", "what the worker knows of an audience")
+
+
+def look_at(browser, faults, pictures, name):
+    """Desktop and phone, light and dark."""
+    for device, width, height in (("desktop", 1280, 900), ("phone", 360, 740)):
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=device == "phone")
+        for scheme in ("light", "dark"):
+            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            audit(browser, faults, f"{name}{device}, {scheme}")
+            if pictures:
+                keep_pictures(browser, pictures, f"{name}{device}-{scheme}")
+    browser.call("Emulation.clearDeviceMetricsOverride")
+    tab_through(browser, faults)
+
+
 def audit(browser, faults, where):
     found = browser.run(AUDIT)
     if found["count"] < 50:
@@ -425,17 +453,11 @@ def main():
             use_faults(browser)
             use_templates(browser)
             follow_a_link(browser)
-            for device, width, height in (("desktop", 1280, 900), ("phone", 360, 740)):
-                browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=device == "phone")
-                for scheme in ("light", "dark"):
-                    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-                    audit(browser, faults, f"{device}, {scheme}")
-                    if options.screenshots:
-                        keep_pictures(browser, options.screenshots, f"{device}-{scheme}")
-            browser.call("Emulation.clearDeviceMetricsOverride")
-            tab_through(browser, faults)
-            # The page was told of three mistakes on purpose, each by a status that a browser writes down.
-            expected = re.compile(r"status of (400|409)")
+            look_at(browser, faults, options.screenshots, "")
+            use_worker_page(browser)
+            look_at(browser, faults, options.screenshots, "worker-")
+            # The pages were asked for what they refuse on purpose; a browser writes down the status.
+            expected = re.compile(r"status of (400|404|409)")
             faults.extend(f"console: {text}" for text in browser.complaints if not expected.search(text))
         finally:
             browser.close()

@@ -78,6 +78,50 @@ import Testing
         }
     }
 
+    @Test func aBroadcastIsToldWithWhoListens() async throws {
+        let seen = Mutex<[ObservedBroadcast]>([])
+        try await Bench.run({ configuration in
+            configuration.onPush = { _ in }
+            configuration.onBroadcast = { broadcast in seen.withLock { $0.append(broadcast) } }
+        }) { bench in
+            let id = try #require(bench.simulator.createChannel(app: Bench.app, storage: .none))
+            for token in ["0a", "0b", "0c"] { #expect(bench.simulator.setListening(token: token, channel: id)) }
+            #expect(bench.simulator.setOnline(token: "0c", false))
+            let client = try await bench.connect()
+            let body = Bodies.update(stamp: Self.now)
+            #expect(try await client.send(bench.broadcast(channel: id, priority: 5, body: body)).status == 200)
+            #expect(bench.simulator.deleteChannel(id: id))
+            #expect(try await client.send(bench.broadcast(channel: id, body: body)).status == 400)
+            await client.close()
+
+            let broadcasts = seen.withLock { $0 }
+            #expect(broadcasts.map(\.status) == [200, 400])
+            #expect(broadcasts.map(\.reason) == ["", "ChannelNotRegistered"])
+            let first = try #require(broadcasts.first)
+            #expect(first.channel == id && first.app == Bench.app && first.priority == 5)
+            #expect(first.listenerCount == 3 && first.awayCount == 1)
+            #expect(first.body == Array(body.utf8) && !first.messageID.isEmpty)
+        }
+    }
+
+    @Test func cardsAreSeenInPassing() async throws {
+        try await Bench.run { bench in
+            let references = bench.simulator.references(tokens: ["0a", "0b", "no token", "0c"])
+            #expect(references.map { $0 == nil } == [false, false, true, false])
+            let client = try await bench.connect()
+            #expect(try await client.send(bench.push(token: "0a", body: Bodies.update(stamp: Self.now))).status == 200)
+            await client.close()
+            #expect(bench.simulator.setOnline(token: "0b", false))
+            bench.simulator.setToken("0c", .dead)
+            let glances = bench.simulator.glances(references.compactMap { $0 })
+            #expect(glances.map(\.card) == [.active, .untouched, .untouched])
+            #expect(glances.map(\.stampSeconds) == [Self.now, nil, nil])
+            #expect(glances.map(\.isOnline) == [true, false, true])
+            #expect(glances.map(\.isTokenAlive) == [true, true, false])
+            #expect(glances[0].contentHash == bench.simulator.device(token: "0a")?.device.contentHash)
+        }
+    }
+
     @Test func oneThatIsNeverAnsweredIsToldToo() async throws {
         let watch = Watch()
         try await Bench.run({ configuration in

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Foundation
 import Testing
 
 @testable import mailboat
@@ -19,6 +20,15 @@ struct DevCommandTests {
         ["--app", "com.example.one", "--app", "com.example.two"], ["--kafka-port", "0", "--phone-budget", "16"],
     ])
     func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
+
+    @Test func templatesThatCannotBeUsedEndTheCommandBeforeItBegins() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("template-\(UUID().uuidString).json").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(#"{"titel": "status"}"#.utf8).write(to: URL(fileURLWithPath: path))
+        let command = try DevCommand.parse(["--port", "0", "--template", path])
+        let failure = await #expect(throws: CommandFailure.self) { try await command.run() }
+        #expect("\(try #require(failure))".contains("“titel” is no field of it"))
+    }
 
     @Test func aSchemaThatCannotBeUsedEndsTheCommandBeforeItBegins() async throws {
         let command = try DevCommand.parse(["--port", "0", "--content-schema", "/nowhere/schema.json"])

@@ -1,3 +1,4 @@
+import APNSSimulator
 import ChildProcesses
 import DevPage
 import Foundation
@@ -163,6 +164,83 @@ import Testing
         #expect(copies.contains("struct ContentState"))
         let again = try #require(try await LocalHTTP.post("/api/entries/1/replay", port: house.port))
         #expect(again.status == 202)
+    }
+
+    @Test func whatIsForManyIsShownByAll() async throws {
+        try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)) { house in
+            func post(_ path: String, _ body: String) async throws -> LocalHTTP.Answer {
+                try #require(try await LocalHTTP.post(path, body: body, port: house.port))
+            }
+            // An audience: three hundred members with update tokens, and as many whose cards are started.
+            for kind in ["update", "start"] {
+                let joined = try await post(
+                    "/api/members", #"{"audience":"match-7","count":300,"token-type":"\#(kind)"}"#)
+                #expect(joined.status == 201, "\(joined)")
+            }
+            let start =
+                #"{"event":"start","to":{"audience":"match-7"},"attributes-type":"Match","attributes":{},"content-state":{"home":0},"alert":{"title":"Kick-off","body":"Now"}}"#
+            #expect(try await house.publish(start, activity: "match-7").status == 202)
+            let started = try await house.waitFor("audience=match-7&key=home&value=0")
+            #expect(started.status == 200 && started.body.contains(#""members":600"#), "\(started)")
+            let update = #"{"event":"update","to":{"audience":"match-7"},"priority":10,"content-state":{"home":1}}"#
+            #expect(try await house.publish(update, activity: "match-7").status == 202)
+            #expect(try await house.waitFor("audience=match-7&key=home&value=1").status == 200)
+            let audiences = try await house.get("/api/audiences").body
+            #expect(audiences.contains(#""members":600,"startMembers":300"#), "an update token is the same member")
+            #expect(try await post("/api/audiences/1/offline", "").status == 200)
+            #expect(try await post("/api/audiences/1/watch?member=77", "").status == 200)
+            #expect(try await post("/api/audiences/1/watch?member=601", "").status == 409)
+            #expect(try await post("/api/members", #"{"audience":"match-7","count":5001}"#).status == 400)
+            for round in 0..<2 {
+                let answer = try await post("/api/members", #"{"audience":"match-8","count":5000}"#)
+                #expect(answer.status == (round == 0 ? 201 : 409), "10,000 members in all: \(answer)")
+            }
+
+            // A channel, by its broadcast.
+            let made = try await post("/api/channels", #"{"storage":"most-recent"}"#)
+            let channel = try #require(house.stage.simulator.channels().first?.id)
+            #expect(made.status == 201 && made.body.contains(channel), "\(made)")
+            #expect(try await post("/api/channels/listeners", #"{"channel":"\#(channel)"}"#).status == 201)
+            #expect(try await post("/api/channels/listeners", #"{"channel":"none"}"#).status == 404)
+            let key = try #require(channel.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+            let event = #"{"event":"update","to":{"channel":"\#(channel)"},"content-state":{"home":2}}"#
+            #expect(try await house.publish(event, activity: key).status == 202)
+            let shown = try await house.waitFor("activity=\(key)&key=home&value=2")
+            #expect(shown.status == 200, "\(shown)")
+            #expect(try await house.get("/api/entries?search=is:sent").body.contains("the phone that listens"))
+            #expect(try await post("/api/channels/delete", #"{"channel":"\#(channel)"}"#).status == 200)
+
+            let tokens = house.stage.store.read { $0.audiences.audiences.flatMap { $0.members.prefix(5).map(\.token) } }
+            let state = try await house.get("/api/state").body
+            for token in tokens { #expect(!state.contains(token), "a whole device token is told") }
+        }
+    }
+
+    @Test func faultsAndTemplatesAreTakenOrExplained() async throws {
+        try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)) { house in
+            func post(_ path: String, _ body: String) async throws -> LocalHTTP.Answer {
+                try #require(try await LocalHTTP.post(path, body: body, port: house.port))
+            }
+            let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
+            #expect(try await house.publish(update).status == 202)
+            #expect(try await house.waitFor("activity=order-1&key=minutes&value=12").status == 200)
+            let fault = #"{"kind":"answer","status":410,"reason":"Unregistered","timestampMillis":1,"count":1,"phone":1}"#
+            #expect(try await post("/api/faults", fault).status == 201)
+            let faults = try await house.get("/api/faults").body
+            #expect(faults.contains("APNs answers 410 Unregistered to phone 1, 1 more times."), "\(faults)")
+            #expect(try await post("/api/faults", #"{"kind":"answer","phone":99}"#).status == 404)
+            let wrong = try await post("/api/faults", #"{"kind":"flood"}"#)
+            #expect(wrong.status == 400 && wrong.body.contains("'kind' is 'flood'"), "\(wrong)")
+            let cleared = try #require(try await LocalHTTP.delete("/api/faults", port: house.port))
+            #expect(cleared.status == 200)
+            #expect(try await house.get("/api/faults").body.hasPrefix("[]"))
+
+            #expect(try await post("/api/templates", #"{"title":"minutes"}"#).status == 200)
+            #expect(try await house.get("/api/phones").body.contains(#""template":"own","headline":"12""#))
+            let unknown = try await post("/api/templates", #"{"titel":"minutes"}"#)
+            #expect(unknown.status == 400 && unknown.body.contains("“titel” is no field of it"), "\(unknown)")
+            #expect(try await post("/api/templates", "{").status == 400)
+        }
     }
 
     /// Waits for the newest push to get this verdict.

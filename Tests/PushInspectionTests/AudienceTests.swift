@@ -151,7 +151,7 @@ struct AudienceTests {
             return member
         }
         var field = AudienceField(members)
-        #expect(field.rows.map(\.state) == ["none", "active", "active"])
+        #expect(field.rows.map(\.state) == [.none, .active, .active])
         #expect(field.rows.map(\.stampSeconds) == [nil, 20, 9])
         #expect(field.cells == "1120")
         members[1].glance = Self.glance(20, isOnline: false)

@@ -1,3 +1,4 @@
+@testable import DeviceModel
 import Testing
 
 @testable import PushInspection

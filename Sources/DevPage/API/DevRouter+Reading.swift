@@ -26,6 +26,7 @@ extension DevRouter {
             "run": .string(self.run), "app": .string(settings.app.isEmpty ? settings.appNamed : settings.app),
             "bootstrap": .string(settings.bootstrapShown),
             "eventsTopic": .string(settings.eventsTopic), "origin": .string(self.origin()),
+            "workerPage": self.house.worker.adminPort.map { .string("http://127.0.0.1:\($0)/page") } ?? .null,
             "makesPhones": .bool(settings.makesPhones), "schema": .string(settings.schemaName),
             "snippets": .array(
                 DevSnippets(settings: settings, origin: self.origin()).all.map {
@@ -67,7 +68,11 @@ extension DevRouter {
                     try await writer.write(
                         ByteBuffer(string: "id: \(self.run):\(revision)\ndata: \(state.text)\n\n"))
                     // A flood of pushes is followed by looking now and then. Cancelled: the next write says so.
-                    try? await Task.sleep(for: .milliseconds(DevPageLimits.followDistanceMillis))
+                    let isCrowded = self.house.store.read { $0.isCrowded }
+                    try? await Task.sleep(
+                        for: .milliseconds(
+                            isCrowded
+                                ? DevPageLimits.crowdedDistanceMillis : DevPageLimits.followDistanceMillis))
                 }
                 try await writer.finish(nil)
             })

@@ -10,9 +10,6 @@ enum AudiencesCSS {
         .legend b { font-variant-numeric: tabular-nums; }
         .swatch { width: .875rem; height: .875rem; border: 1px solid var(--field); border-radius: .1875rem; }
         .swatch.away { border: 3px double var(--text); }
-        .wide { min-width: 0; overflow-x: auto; }
-        .wide th, .wide td { overflow-wrap: break-word; font-variant-numeric: tabular-nums; }
-        .wide td.mono { overflow-wrap: anywhere; }
         #new-channel select { width: auto; max-width: 100%; }
         .channels { display: grid; gap: .75rem; }
         .channels:empty { display: none; }

@@ -1,3 +1,5 @@
+import PageStyle
+
 /// A file of the page as it is served. They are texts in the program, so that it needs nothing beside it and no tool to build them.
 struct PageFile: Sendable {
     /// Where it is served.

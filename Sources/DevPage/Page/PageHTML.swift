@@ -109,6 +109,7 @@ enum PageHTML {
             <section class="panel" aria-labelledby="numbers-title">
               <h2 id="numbers-title">The worker’s numbers</h2>
               <dl id="numbers" class="numbers"></dl>
+              <p id="worker-page" hidden><a href="/">The worker’s own page</a></p>
               <p><a href="/metrics">All of them, as Prometheus reads them</a></p>
             </section>
           </div>

@@ -69,6 +69,10 @@ enum PublishScript {
         }
 
         export function drawAbout(about) {
+          if (about.workerPage) {
+            byID("worker-page").hidden = false;
+            byID("worker-page").firstChild.href = about.workerPage;
+          }
           const samples = byID("publish-sample");
           samples.replaceChildren(...about.samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
           const text = byID("publish-event");

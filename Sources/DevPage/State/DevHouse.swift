@@ -75,6 +75,11 @@ final class DevHouse: Sendable {
     private func takeEvent(_ record: OwnedRecord) {
         let position = EventPosition(partition: record.partition, offset: record.offset)
         let nowMillis = self.nowMillis
+        // A card's update token may join at once: whose it is has to be known by then.
+        if record.key?.count ?? 0 >= Self.tokenByteCount * 2 {
+            let untold = self.readUpdateTokens()
+            if !untold.isEmpty { Task.detached { for one in untold { await self.tell(one) } } }
+        }
         let need = self.store.change {
             $0.takeEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
         }
@@ -212,7 +217,9 @@ final class DevHouse: Sendable {
             self.lookAtPhones()
             self.lookAtMembers()
             // Cancelled: the stream ends.
-            try? await Task.sleep(for: Self.lookDistance)
+            let isCrowded = self.store.read { $0.isCrowded }
+            try? await Task.sleep(
+                for: isCrowded ? .milliseconds(DevPageLimits.crowdedDistanceMillis) : Self.lookDistance)
         }
     }
 
@@ -229,36 +236,51 @@ final class DevHouse: Sendable {
         }
     }
 
+    /// An update token that an app is to tell its server.
+    private struct UntoldToken {
+        var token: String
+        /// The phone with a card; `nil`: it is drawn as a pixel.
+        var phone: SimulatedPhone?
+        /// The audiences of its push-to-start token.
+        var audiences: [String]
+    }
+
     /// An app that a push has started is given the card's update token, and tells its server.
     private func takeUpdateTokens() async {
+        for untold in self.readUpdateTokens() { await self.tell(untold) }
+    }
+
+    private func readUpdateTokens() -> [UntoldToken] {
         let returned = self.updateTokensTaken.withLock { taken in
             let (tokens, next) = self.simulator.updateTokens(since: taken)
             taken = next
             return tokens
         }
-        for token in returned {
-            let (phone, audiences) = self.store.change { timeline -> (SimulatedPhone?, [String]) in
+        return returned.map { token in
+            let untold = self.store.change { timeline -> UntoldToken in
                 let audiences = timeline.audienceNames(ofMember: token.startToken)
                 timeline.addUpdateToken(token.updateToken, ofStartToken: token.startToken)
+                var untold = UntoldToken(token: token.updateToken, audiences: audiences)
                 guard timeline.phone(token: token.updateToken) == nil,
                     let phone = timeline.phone(token: token.startToken)
-                else { return (nil, audiences) }
+                else { return untold }
                 timeline.addToken(token.updateToken, to: phone.id, isTold: false)
-                return (timeline.phones[phone.id], audiences)
+                untold.phone = timeline.phones[phone.id]
+                return untold
             }
-            if let phone { self.note("The push put up a card, and the app was given its update token.", on: phone) }
-            guard self.settings.makesPhones else { continue }
-            if !audiences.isEmpty {
-                await self.join(audiences, updateToken: token.updateToken)
-            } else if let phone, !phone.activity.isEmpty {
-                await self.tell(token.updateToken, of: phone)
+            if let phone = untold.phone {
+                self.note("The push put up a card, and the app was given its update token.", on: phone)
             }
+            return untold
         }
     }
 
-    private func tell(_ updateToken: String, of phone: SimulatedPhone) async {
+    private func tell(_ untold: UntoldToken) async {
+        guard self.settings.makesPhones else { return }
+        guard untold.audiences.isEmpty else { return await self.join(untold.audiences, updateToken: untold.token) }
+        guard let phone = untold.phone, !phone.activity.isEmpty else { return }
         do {
-            try await self.register(updateToken, activity: phone.activity, app: phone.app)
+            try await self.register(untold.token, activity: phone.activity, app: phone.app)
         } catch {
             self.logger.warning("an update token was not registered", metadata: ["cause": "\(error)"])
         }

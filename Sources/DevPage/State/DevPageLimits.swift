@@ -18,6 +18,8 @@ enum DevPageLimits {
     static let joinsAtOnce = 500
     /// How long a follower that has just been told something waits before the next, milliseconds.
     static let followDistanceMillis = 100
+    /// The same, and how far looks at phones are apart, where there are very many members, milliseconds.
+    static let crowdedDistanceMillis = 250
     /// Broadcast channels that the page makes and shows.
     static let channelsMax = 16
     /// Faults of the simulated APNs that are shown.

@@ -31,6 +31,9 @@ public struct AudienceBook: Sendable {
         case phone
     }
 
+    /// More members are many.
+    static let crowdedCount = 1_000
+
     let limits: Limits
     /// In the order in which they came; the id of one is its place plus one.
     public private(set) var audiences: [SimulatedAudience] = []

@@ -5,10 +5,20 @@ import DeviceModel
 /// The table has one row for each way to stand and each stamp shown, the newest first. So ten thousand members take ten kilobytes, and the page
 /// colours them by the clock without asking again.
 public struct AudienceField: Equatable, Sendable {
+    /// How a member stands.
+    public enum State: String, Sendable {
+        /// Nothing is shown yet.
+        case none
+        /// As `Shown.Card` has it.
+        case active, stale, ended, dismissed
+        /// It has left, or APNs refuses its token.
+        case gone
+    }
+
     /// How members of one row stand.
     public struct Row: Hashable, Sendable {
-        /// `none`: nothing shown yet; `active`, `stale`, `ended`, `dismissed`; `gone`: it has left, or APNs refuses its token.
-        public var state: String
+        /// How they stand.
+        public var state: State
         /// `true`: the phone is away.
         public var isAway: Bool
         /// The stamp of what is shown, seconds since 1970; `nil`: nothing is.
@@ -26,31 +36,50 @@ public struct AudienceField: Equatable, Sendable {
 
     /// - Parameter members: at most `AudienceBook.Limits.membersMax`.
     public init(_ members: [SimulatedAudience.Member]) {
-        let standing = members.map(Self.row)
-        let rows = Set(standing).sorted { Self.rank($0) > Self.rank($1) }.prefix(Self.rowsMax)
+        // Most members stand as the one before.
+        var known: Set<Row> = []
+        var last: Row?
+        for member in members {
+            let row = Self.row(member)
+            if row != last { known.insert(row) }
+            last = row
+        }
+        let rows = known.sorted { Self.rank($0) > Self.rank($1) }.prefix(Self.rowsMax)
         let places = Dictionary(uniqueKeysWithValues: rows.enumerated().map { ($0.element, $0.offset) })
-        let last = max(0, rows.count - 1)
+        var cells: [UInt8] = []
+        cells.reserveCapacity(members.count)
+        var cell = Self.alphabet[0]
+        last = nil
+        for member in members {
+            let row = Self.row(member)
+            if row != last { cell = Self.alphabet[places[row] ?? rows.count - 1] }
+            last = row
+            cells.append(cell)
+        }
         self.rows = Array(rows)
-        self.cells = String(
-            decoding: standing.map { Self.alphabet[places[$0] ?? last] }, as: UTF8.self)
+        self.cells = String(decoding: cells, as: UTF8.self)
     }
 
     private static func row(_ member: SimulatedAudience.Member) -> Row {
-        if member.hasLeft { return Row(state: "gone", isAway: false, stampSeconds: nil) }
-        guard let glance = member.glance, glance.card != .untouched else {
-            let isAlive = member.glance?.isTokenAlive ?? true
-            return Row(
-                state: isAlive ? "none" : "gone", isAway: !(member.glance?.isOnline ?? true), stampSeconds: nil)
-        }
+        guard !member.hasLeft else { return Row(state: .gone, isAway: false, stampSeconds: nil) }
+        guard let glance = member.glance else { return Row(state: .none, isAway: false, stampSeconds: nil) }
         guard glance.isTokenAlive || glance.card == .ended || glance.card == .dismissed else {
-            return Row(state: "gone", isAway: false, stampSeconds: nil)
+            return Row(state: .gone, isAway: false, stampSeconds: nil)
         }
-        return Row(state: glance.card.rawValue, isAway: !glance.isOnline, stampSeconds: glance.stampSeconds)
+        let state: State =
+            switch glance.card {
+            case .untouched: .none
+            case .active: .active
+            case .stale: .stale
+            case .ended: .ended
+            case .dismissed: .dismissed
+            }
+        return Row(state: state, isAway: !glance.isOnline, stampSeconds: glance.stampSeconds)
     }
 
     private static func rank(_ row: Row) -> (Int64, String, Int) {
         // Rows without a stamp are few; they come first, so that none of them is lost.
-        (row.stampSeconds ?? .max, row.state, row.isAway ? 1 : 0)
+        (row.stampSeconds ?? .max, row.state.rawValue, row.isAway ? 1 : 0)
     }
 }
 
@@ -61,7 +90,7 @@ extension AudienceField {
             "rows": .array(
                 self.rows.map { row in
                     [
-                        "state": .string(row.state), "away": .bool(row.isAway),
+                        "state": .string(row.state.rawValue), "away": .bool(row.isAway),
                         "stamp": row.stampSeconds.map { .integer($0) } ?? .null,
                     ]
                 }),

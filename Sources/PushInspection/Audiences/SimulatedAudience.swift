@@ -77,7 +77,7 @@ public struct SimulatedAudience: Sendable {
     }
 
     /// The newest stamp that a member shows, seconds since 1970.
-    public var newestStampSeconds: Int64? { self.members.compactMap { $0.glance?.stampSeconds }.max() }
+    public var newestStampSeconds: Int64? { self.members.lazy.compactMap { $0.glance?.stampSeconds }.max() }
 
     // MARK: What is seen
 

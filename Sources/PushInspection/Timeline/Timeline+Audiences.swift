@@ -32,6 +32,9 @@ extension Timeline {
         self.audiences.add(updateToken: updateToken, ofStartToken: startToken)
     }
 
+    /// There are so many members that each look at all of them costs something.
+    public var isCrowded: Bool { self.audiences.memberCount > AudienceBook.crowdedCount }
+
     /// The audiences that a token's member is in; empty: it is none.
     public func audienceNames(ofMember token: String) -> [String] {
         self.audiences.places(token: token).map { self.audiences.audiences[$0.audience].name }

@@ -100,6 +100,7 @@ final class AdminServer: Sendable {
         /audiences/ID    what is known of an audience: by its owner, and by partitions that are here
         /audiences/ID/pause  POST: nothing more is pushed to its members, until /audiences/ID/resume
         /drain    POST: the worker stops, as by SIGTERM
+        /page     how the worker stands, for a browser
         /openapi.json    all of this for programs
 
         """
@@ -128,6 +129,12 @@ final class AdminServer: Sendable {
         }
         router.get("/") { _, _ in
             Self.response(.ok, "text/plain; charset=utf-8", Self.index)
+        }
+        for file in WorkerPageFile.all {
+            router.get(RouterPath(file.path)) { request, _ in
+                if let refusal = pages.state?.refusalOfPage(Self.asked(request)) { return Self.response(refusal) }
+                return Self.response(file)
+            }
         }
         router.get("/openapi.json") { _, _ in Self.response(.ok, "application/json", OpenAPIDocument.text) }
         for path: RouterPath in ["/channels", "/channels/**"] {
@@ -167,6 +174,14 @@ final class AdminServer: Sendable {
         var response = Self.response(.init(code: answer.status), "application/json", answer.body)
         response.headers[.cacheControl] = "no-store"
         if answer.asksForToken { response.headers[.wwwAuthenticate] = "Bearer" }
+        return response
+    }
+
+    private static func response(_ file: WorkerPageFile) -> Response {
+        var response = Self.response(.ok, file.type, file.text)
+        response.headers[.cacheControl] = "no-cache"
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.contentSecurityPolicy] = WorkerPageFile.contentSecurityPolicy
         return response
     }
 

@@ -62,6 +62,40 @@ public enum OpenAPIDocument {
                 "responses": {"200": {"description": "OpenAPI 3.1.", "content": {"application/json": {"schema": {"type": "object"}}}}}
               }
             },
+            "/page": {
+              "get": {
+                "summary": "How the worker stands, for a browser. It asks for the token where one is needed.",
+                "operationId": "page",
+                "responses": {
+                  "200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
+                  "403": {
+                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+                  }
+                }
+              }
+            },
+            "/page/style.css": {
+              "get": {
+                "summary": "How the page looks.",
+                "operationId": "pageStyle",
+                "responses": {"200": {"description": "A style sheet.", "content": {"text/css": {"schema": {"type": "string"}}}}}
+              }
+            },
+            "/page/elements.js": {
+              "get": {
+                "summary": "What the page's script draws with.",
+                "operationId": "pageElements",
+                "responses": {"200": {"description": "A module.", "content": {"text/javascript": {"schema": {"type": "string"}}}}}
+              }
+            },
+            "/page/worker.js": {
+              "get": {
+                "summary": "The page's script.",
+                "operationId": "pageScript",
+                "responses": {"200": {"description": "A module.", "content": {"text/javascript": {"schema": {"type": "string"}}}}}
+              }
+            },
             "/status": {
               "get": {
                 "summary": "How the worker stands, and by which configuration it goes.",

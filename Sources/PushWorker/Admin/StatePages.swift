@@ -205,12 +205,7 @@ final class StatePages: Sendable {
     private func refusal(_ request: Request) async -> Answer? {
         switch self.access {
         case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
-        case .local:
-            guard AdminAccess.isLocal(authority: request.authority) else {
-                return Self.answer(
-                    Fault(403, "forbidden", "host: expected localhost or its address, as admin.token-file is not set"))
-            }
-            return nil
+        case .local: return self.refusalOfName(request)
         case .token:
             guard await self.admits(request.authorization) else {
                 return Self.answer(
@@ -218,6 +213,23 @@ final class StatePages: Sendable {
             }
             return nil
         }
+    }
+
+    /// The same for the page, which has nothing to hide: it asks for the token itself, and sends it with each question.
+    func refusalOfPage(_ request: Request) -> Answer? {
+        switch self.access {
+        case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
+        case .local: return self.refusalOfName(request)
+        case .token: return nil
+        }
+    }
+
+    private func refusalOfName(_ request: Request) -> Answer? {
+        guard AdminAccess.isLocal(authority: request.authority) else {
+            return Self.answer(
+                Fault(403, "forbidden", "host: expected localhost or its address, as admin.token-file is not set"))
+        }
+        return nil
     }
 
     /// The same for who wants something done.

@@ -1,6 +1,7 @@
 /// What all scripts draw with. Text becomes text nodes, never markup.
-enum ElementsScript {
-    static let text = #"""
+package enum ElementsScript {
+    /// A module.
+    package static let text = #"""
         // An element: el("p", {class: "note"}, "text", child). Attributes that are null, undefined or false are left out.
         export function el(tag, attributes = {}, ...children) {
           const element = document.createElement(tag);

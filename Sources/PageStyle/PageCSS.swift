@@ -1,6 +1,7 @@
 /// Colours, text and controls.
-enum PageCSS {
-    static let text = #"""
+package enum PageCSS {
+    /// A style sheet.
+    package static let text = #"""
         :root {
           --bg: #f4f5f8; --panel: #ffffff; --text: #16181d; --muted: #525966; --line: #cfd3db; --field: #767d8a;
           --accent: #0b57c2; --on-accent: #ffffff;
@@ -40,6 +41,7 @@ enum PageCSS {
         .panel { display: grid; gap: .75rem; min-width: 0; background: var(--panel); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem; }
         @media (min-width: 60rem) {
           main { grid-template-columns: 24rem minmax(0, 1fr); }
+          main.single { grid-template-columns: minmax(0, 1fr); max-width: 72rem; }
           .phones { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; padding: 3px; margin: -3px; }
         }
         label { font-size: .875rem; font-weight: 600; }
@@ -94,6 +96,9 @@ enum PageCSS {
         caption { text-align: left; font-weight: 600; padding-bottom: .25rem; }
         th, td { text-align: left; vertical-align: top; padding: .25rem .5rem .25rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
         thead th { border-top: 0; color: var(--muted); font-weight: 600; }
+        .wide { min-width: 0; overflow-x: auto; }
+        .wide th, .wide td { overflow-wrap: break-word; font-variant-numeric: tabular-nums; }
+        .wide td.mono { overflow-wrap: anywhere; }
         .numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .75rem; }
         .numbers dt { color: var(--muted); font-size: .875rem; line-height: 1.35; }
         .numbers dd { font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
