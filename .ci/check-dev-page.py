@@ -163,6 +163,10 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Runtime", "Log", "Page", "Accessibility"):
             self.call(f"{domain}.enable")
+        self.go(address)
+
+    def go(self, address):
+        self.has_loaded = False
         self.call("Page.navigate", url=address)
         deadline = time.monotonic() + LIMIT_SECONDS
         while not self.has_loaded:
@@ -364,10 +368,11 @@ def follow_a_link(browser):
 def use_worker_page(browser):
     """The page of the worker's own admin port: its partitions, and what it knows of an activity."""
     page = browser.run("fetch('/api/about').then((answer) => answer.json()).then((about) => about.workerPage)")
-    browser.has_loaded = False
-    browser.call("Page.navigate", url=page)
+    browser.go(page)
     browser.until("document.getElementById('status')?.className === 'good' && document.querySelectorAll('#partitions tbody tr').length === 4", "the partitions")
-    browser.until("document.querySelector('#routes tbody').innerText.includes('com.example.app')", "the connections to APNs")
+    browser.until("document.querySelector('#routes tbody').innerText.includes('production/DEVKEY1234')", "the connections to APNs")
+    if browser.run("document.getElementById('token-panel').checkVisibility() || document.getElementById('worker').innerText.includes('apple.com')"):
+        sys.exit("check-dev-page: the worker's page asks for a token, or the worker for Apple's servers")
     browser.run("document.getElementById('lookup-id').value = 'match-1'; document.getElementById('lookup').requestSubmit()")
     browser.until("document.querySelector('#lookup-found pre')?.innerText.includes('\"life\": \"alive\"')", "what the worker knows of an activity")
     browser.run("document.getElementById('lookup-id').value = 'nobody'; document.getElementById('lookup').requestSubmit()")
@@ -412,7 +417,7 @@ def keep_pictures(browser, directory, name):
             file.write(base64.b64decode(picture))
 
     keep("")
-    for section in browser.run("[...document.querySelectorAll('section')].map((one) => one.getAttribute('aria-labelledby'))"):
+    for section in browser.run("[...document.querySelectorAll('section')].filter((one) => one.checkVisibility()).map((one) => one.getAttribute('aria-labelledby'))"):
         # What sticks to the window stands where it belongs when the page is scrolled to its top.
         box = browser.run(
             f"(() => {{ scrollTo(0, 0); const box = document.querySelector('[aria-labelledby={section}]').getBoundingClientRect(); "

@@ -17,6 +17,7 @@ package enum PageCSS {
           }
         }
         * { box-sizing: border-box; }
+        [hidden] { display: none !important; }
         html { -webkit-text-size-adjust: 100%; }
         body { margin: 0; background: var(--bg); color: var(--text); font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; }
         h1, h2, h3, p, ul, ol, dl, dd, pre, table { margin: 0; padding: 0; }

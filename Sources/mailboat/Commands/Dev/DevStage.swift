@@ -63,8 +63,9 @@ final class DevStage: Sendable {
             self.forwarder = try await Self.openKafka(options.kafkaPort, brokers: self.kafka.bootstrap)
             self.simulator = try await Self.startSimulator(
                 options, credentials: credentials, store: self.store, logger: logger)
-            configuration.apps = options.apps.map { [port = self.simulator.port] in
-                Self.app($0, credentials: credentials, port: port)
+            configuration.apps = options.apps.map {
+                [port = self.simulator.port, managementPort = self.simulator.managementPort] in
+                Self.app($0, credentials: credentials, port: port, managementPort: managementPort)
             }
             self.configuration = configuration
             self.worker = try WorkerService(configuration, logger: logger)
@@ -91,6 +92,7 @@ final class DevStage: Sendable {
     ) async throws -> APNSSimulator {
         var apns = SimulatorConfiguration()
         apns.apps = options.apps
+        apns.managementPort = 0
         apns.deviceRules.budgetPerHour = options.phoneBudgetPerHour
         apns.onPush = { store.takePush($0) }
         apns.onBroadcast = { store.takeBroadcast($0) }
@@ -103,7 +105,9 @@ final class DevStage: Sendable {
         return try await APNSSimulator.start(apns, credentials: credentials.credentials, keys: [key], logger: logger)
     }
 
-    private static func app(_ bundleID: String, credentials: CredentialDirectory, port: Int) -> AppSettings {
+    private static func app(
+        _ bundleID: String, credentials: CredentialDirectory, port: Int, managementPort: Int?
+    ) -> AppSettings {
         var app = AppSettings(bundleID: bundleID)
         app.keyID = Self.keyID
         app.teamID = Self.teamID
@@ -111,6 +115,11 @@ final class DevStage: Sendable {
         app.production.host = "127.0.0.1"
         app.production.port = port
         app.production.caFile = credentials.authorityPath
+        // Not Apple's, which nothing here has business with.
+        if let managementPort {
+            app.production.manageHost = "127.0.0.1"
+            app.production.managePort = managementPort
+        }
         return app
     }
 
