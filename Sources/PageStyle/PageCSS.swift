@@ -78,6 +78,7 @@ package enum PageCSS {
         .badge.good { background: var(--good-bg); } .badge.warn { background: var(--warn-bg); }
         .badge.bad { background: var(--bad-bg); } .badge.info { background: var(--info-bg); }
         summary { cursor: pointer; border-radius: .375rem; }
+        #lookup-found pre { max-height: 30rem; overflow-y: auto; }
         pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--bg); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem; }
         .snippet { display: grid; gap: .375rem; margin-top: .75rem; }
         .snippet .row { justify-content: space-between; }

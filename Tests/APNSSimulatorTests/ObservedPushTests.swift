@@ -89,7 +89,7 @@ import Testing
             #expect(bench.simulator.setOnline(token: "0c", false))
             let client = try await bench.connect()
             let body = Bodies.update(stamp: Self.now)
-            #expect(try await client.send(bench.broadcast(channel: id, priority: 5, body: body)).status == 200)
+            #expect(try await client.send(bench.broadcast(channel: id, body: body)).status == 200)
             #expect(bench.simulator.deleteChannel(id: id))
             #expect(try await client.send(bench.broadcast(channel: id, body: body)).status == 400)
             await client.close()

@@ -22,7 +22,8 @@ struct DevCommandTests {
     func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
 
     @Test func templatesThatCannotBeUsedEndTheCommandBeforeItBegins() async throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("template-\(UUID().uuidString).json").path
+        let name = "template-\(UUID().uuidString).json"
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(#"{"titel": "status"}"#.utf8).write(to: URL(fileURLWithPath: path))
         let command = try DevCommand.parse(["--port", "0", "--template", path])

@@ -224,7 +224,8 @@ import Testing
             let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
             #expect(try await house.publish(update).status == 202)
             #expect(try await house.waitFor("activity=order-1&key=minutes&value=12").status == 200)
-            let fault = #"{"kind":"answer","status":410,"reason":"Unregistered","timestampMillis":1,"count":1,"phone":1}"#
+            let fault =
+                #"{"kind":"answer","status":410,"reason":"Unregistered","timestampMillis":1,"count":1,"phone":1}"#
             #expect(try await post("/api/faults", fault).status == 201)
             let faults = try await house.get("/api/faults").body
             #expect(faults.contains("APNs answers 410 Unregistered to phone 1, 1 more times."), "\(faults)")

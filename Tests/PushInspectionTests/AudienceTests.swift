@@ -173,7 +173,8 @@ struct AudienceTests {
         var timeline = self.joined(3)
         let condition = try WaitCondition([("audience", "match-7"), ("key", "minutes"), ("value", "12")])
         #expect(condition.answer(Self.timeline()) == .unmet("nobody has joined the audience “match-7”"))
-        timeline.takeGlances([(0, Self.glance(20)), (1, Self.glance(20)), (2, Self.glance(20, isOnline: false))], of: 1)
+        timeline.takeGlances(
+            [(0, Self.glance(20)), (1, Self.glance(20)), (2, Self.glance(20, isOnline: false))], of: 1)
         guard case .unmet(let reason) = condition.answer(timeline) else {
             Issue.record("nobody has said what they show")
             return

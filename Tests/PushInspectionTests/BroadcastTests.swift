@@ -21,7 +21,10 @@ struct BroadcastTests {
         (broadcast(listeners: 1), .sent, "APNs sent it to the phone that listens."),
         (broadcast(away: 2), .sent, "APNs sent it to 1 of 3 phones that listen; the others are away."),
         (broadcast(listeners: 0), .sent, "APNs took it, and no phone listens on the channel."),
-        (broadcast(status: 400, reason: "ChannelNotRegistered"), .refused, "Refused by APNs: 400 ChannelNotRegistered."),
+        (
+            broadcast(status: 400, reason: "ChannelNotRegistered"), .refused,
+            "Refused by APNs: 400 ChannelNotRegistered."
+        ),
         (broadcast(status: nil), .unanswered, "APNs gave no answer."),
     ])
     func itsVerdictIsSaidInWords(broadcast: ObservedBroadcast, word: PushVerdict.Word, text: String) {

@@ -64,7 +64,10 @@ struct CardTemplateTests {
         (#"{"lines":[3]}"#, "“lines.0” is 3: expected a key"),
         (#"{"templates":[{"title":"a"},{"timer":5}]}"#, "“templates.1.timer” is 5"),
         (#"{"templates":[{"title":"a"}],"title":"b"}"#, "stand alone"), (#"{"templates":{}}"#, "must be an array"),
-        ("{\"templates\":[" + Array(repeating: #"{"title":"a"}"#, count: 17).joined(separator: ",") + "]}", "at most 16"),
+        (
+            "{\"templates\":[" + Array(repeating: #"{"title":"a"}"#, count: 17).joined(separator: ",") + "]}",
+            "at most 16"
+        ),
     ])
     func whatIsNoTemplateIsToldWhy(text: String, reason: String) {
         let error = #expect(throws: CardTemplate.Fault.self) { try self.read(text) }

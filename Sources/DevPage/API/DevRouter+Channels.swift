@@ -32,7 +32,7 @@ extension DevRouter {
         guard let storage = Self.storages[name] else {
             throw DevRefusal(.badRequest, "“storage” is “\(name.prefix(40))”: expected none or most-recent")
         }
-        let app = document["app"]?.plainText ?? (self.house.settings.app.isEmpty ? self.house.settings.appNamed : self.house.settings.app)
+        let app = document["app"]?.plainText ?? self.house.app
         guard !app.isEmpty else {
             throw DevRefusal(.badRequest, "“app” is missing: expected a bundle id, as there are several apps")
         }

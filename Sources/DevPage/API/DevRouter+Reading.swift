@@ -32,7 +32,10 @@ extension DevRouter {
                 DevSnippets(settings: settings, origin: self.origin()).all.map {
                     ["name": .string($0.name), "text": .string($0.text)]
                 }),
-            "samples": .array(DevSnippets(settings: settings, origin: self.origin()).samples.map { ["name": .string($0.name), "text": .string($0.text)] }),
+            "samples": .array(
+                DevSnippets(settings: settings, origin: self.origin()).samples.map {
+                    ["name": .string($0.name), "text": .string($0.text)]
+                }),
         ]
     }
 

@@ -15,7 +15,8 @@ struct DevRouter: Sendable {
 
     func router() -> Router<BasicRequestContext> {
         let router = Router()
-        router.add(middleware: DevGate(
+        router.add(
+            middleware: DevGate(
                 guarding: RequestGuard(host: self.house.settings.host),
                 refusalOfChanges: self.house.settings.refusalOfChanges))
         for file in PageFile.all {
@@ -126,7 +127,9 @@ struct DevRouter: Sendable {
             let phone = self.house.store.read({ $0.phones[id] })
         else { throw DevRefusal(.notFound, "there is no such phone") }
         let channel = request.uri.queryParameters["channel"].map(String.init)
-        if let reason = try await self.house.perform(action, on: phone, channel: channel) { throw DevRefusal(.conflict, reason) }
+        if let reason = try await self.house.perform(action, on: phone, channel: channel) {
+            throw DevRefusal(.conflict, reason)
+        }
         return DevAnswer.json(["phone": .integer(id), "done": .string(action.rawValue)])
     }
 

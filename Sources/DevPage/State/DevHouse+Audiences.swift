@@ -7,8 +7,8 @@ import Synchronization
 
 /// Members of audiences that the page makes up, and what members show.
 extension DevHouse {
-    /// The app of members that the page makes up.
-    private var app: String { self.settings.app.isEmpty ? self.settings.appNamed : self.settings.app }
+    /// The app of what the page makes up.
+    var app: String { self.settings.app.isEmpty ? self.settings.appNamed : self.settings.app }
 
     /// What can be done to the members of an audience.
     enum AudienceAction: String, CaseIterable {

@@ -289,7 +289,8 @@ final class DevHouse: Sendable {
     func lookAtPhones() {
         let phones = self.store.read { $0.phonesInOrder.map { (id: $0.id, token: $0.token) } }
         let nowSeconds = self.nowMillis / 1_000
-        let seen = phones.compactMap { phone -> (id: Int, shown: Shown, isOnline: Bool, channel: String?, type: String)? in
+        typealias Seen = (id: Int, shown: Shown, isOnline: Bool, channel: String?, type: String)
+        let seen = phones.compactMap { phone -> Seen? in
             guard let device = self.simulator.device(token: phone.token) else { return nil }
             // Of a push-to-start token, the newest card; it is the device itself otherwise.
             let shown = device.device.shown(atSeconds: nowSeconds, rules: .phone)

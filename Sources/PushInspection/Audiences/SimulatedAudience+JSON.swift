@@ -4,7 +4,8 @@ extension SimulatedAudience {
         [
             "id": .integer(self.id), "name": .string(self.name), "app": .string(self.app),
             "members": .integer(self.members.count),
-            "startMembers": .integer(self.members.count { $0.isStartMember }), "unfollowed": .integer(self.unfollowedCount),
+            "startMembers": .integer(self.members.count { $0.isStartMember }),
+            "unfollowed": .integer(self.unfollowedCount),
             "newestStamp": self.newestStampSeconds.map { .integer($0) } ?? .null,
             "counts": [
                 "newest": .integer(self.counts.newest), "older": .integer(self.counts.older),

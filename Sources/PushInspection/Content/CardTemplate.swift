@@ -97,8 +97,8 @@ extension CardTemplate {
             try Self.check(condition, has: Self.conditionNames, path: "\(path)when.")
             self.when.activity = try Self.text(condition["activity"], "\(path)when.activity")
             self.when.attributesType = try Self.text(condition["attributes-type"], "\(path)when.attributes-type")
-            for (index, key) in try Self.list(condition["keys"], "\(path)when.keys", countMax: Self.keysMax).enumerated()
-            {
+            let keys = try Self.list(condition["keys"], "\(path)when.keys", countMax: Self.keysMax)
+            for (index, key) in keys.enumerated() {
                 self.when.keys.append(try Self.text(key, "\(path)when.keys.\(index)") ?? "")
             }
         }
@@ -114,7 +114,8 @@ extension CardTemplate {
     private static func line(_ line: JSONTree, _ path: String) throws(Fault) -> Line {
         if case .string(let key) = line, !key.isEmpty { return Line(label: key, key: key) }
         guard case .object = line else {
-            throw Fault(description: "“\(path)” is \(line.text.prefix(40)): expected a key, or {\"label\": …, \"key\": …}")
+            throw Fault(
+                description: "“\(path)” is \(line.text.prefix(40)): expected a key, or {\"label\": …, \"key\": …}")
         }
         try Self.check(line, has: ["label", "key"], path: "\(path).")
         guard let key = try Self.text(line["key"], "\(path).key") else {

@@ -56,9 +56,8 @@ public struct EntryQuery: Equatable, Sendable {
         let name = text[..<colon]
         let value = String(text[text.index(after: colon)...])
         guard Self.names.contains(String(name)) else {
-            throw Fault(
-                description:
-                    "“\(name):” is nothing to search by: expected \(Self.names.map { $0 + ":" }.joined(separator: ", "))")
+            let known = Self.names.map { $0 + ":" }.joined(separator: ", ")
+            throw Fault(description: "“\(name):” is nothing to search by: expected \(known)")
         }
         guard !value.isEmpty else { throw Fault(description: "“\(name):” has no value") }
         switch name {

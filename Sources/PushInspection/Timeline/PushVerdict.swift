@@ -64,7 +64,8 @@ public struct PushVerdict: Equatable, Sendable {
         self.word = .sent
         switch (broadcast.listenerCount, broadcast.awayCount) {
         case (0, _): self.text = "APNs took it, and no phone listens on the channel."
-        case (let count, 0): self.text = "APNs sent it to \(count == 1 ? "the phone that listens" : "\(count) phones that listen")."
+        case (1, 0): self.text = "APNs sent it to the phone that listens."
+        case (let count, 0): self.text = "APNs sent it to \(count) phones that listen."
         case (let count, let away):
             self.text = "APNs sent it to \(count - away) of \(count) phones that listen; the others are away."
         }

@@ -117,7 +117,8 @@ extension Timeline {
             let kept = outcome.kept.isEmpty ? "" : " Its \(outcome.kept.joined(separator: " and ")) lives on there."
             return "Superseded by \(into.map { "event \($0)" } ?? "a newer event") before it was sent\(because).\(kept)"
         case "fanned-out":
-            return "Fanned out: each member of the audience gets it, or something newer\(because). Its round stands with the audience."
+            return "Fanned out: each member of the audience gets it, or something newer\(because). "
+                + "Its round stands with the audience."
         case "unregistered": return "Unregistered: nobody has registered a token for this activity in time."
         default: return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
         }

@@ -147,8 +147,9 @@ public struct WaitCondition: Equatable, Sendable {
     }
 
     private func lastEvent(_ timeline: Timeline) -> String {
+        let wanted = self.activity.isEmpty ? self.audience : self.activity
         let newest = timeline.entries.last { entry in
-            guard entry.activity == (self.activity.isEmpty ? self.audience : self.activity), case .event(let event) = entry.body else { return false }
+            guard entry.activity == wanted, case .event(let event) = entry.body else { return false }
             return event.reading.event.map { ![.register, .unregister].contains($0.kind) } ?? true
         }
         guard let newest else { return " No event with content was published for it." }

@@ -36,7 +36,10 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "Seed of the story's randomness: device tokens and small delays.")
     var seed: UInt64 = 1
 
-    @Flag(help: "Serve the page of 'mailboat dev' on loopback, and stay until Ctrl-C. Once the story is over, it takes events.")
+    @Flag(
+        help:
+            "Serve the page of 'mailboat dev' on loopback, and stay until Ctrl-C. Once the story is over, it takes events."
+    )
     var stay = false
 
     @Option(help: "Port of the page; 0 takes a free one. Only with --stay.")
