@@ -16,8 +16,9 @@ public struct ObservedBroadcast: Sendable, Equatable {
     public var status: Int?
     /// APNs' reason of a refusal; empty: none.
     public var reason: String
-    /// Phones that listen, and those of them that are away.
+    /// Phones that listen.
     public var listenerCount: Int
+    /// Those of them that are away.
     public var awayCount: Int
 
     public init(

@@ -51,15 +51,17 @@ public struct SimulatedAudience: Sendable {
 
     /// How many members are how.
     public struct Counts: Equatable, Sendable {
-        /// There, and with a card that shows what the newest push brought, or something older.
+        /// There, and with a card that shows the newest stamp of all.
         public var newest = 0
+        /// There, and with a card that shows something older.
         public var older = 0
         /// Nothing has been shown on them yet.
         public var untouched = 0
         /// The phone is away.
         public var away = 0
-        /// Their card has ended and is still up, or has left the Lock Screen.
+        /// Their card has ended and is still up.
         public var ended = 0
+        /// Their card has left the Lock Screen.
         public var dismissed = 0
         /// APNs refuses their token, or they have left.
         public var gone = 0

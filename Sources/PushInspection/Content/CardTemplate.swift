@@ -28,9 +28,11 @@ public struct CardTemplate: Equatable, Sendable {
     public var progress: String?
     /// Path of a `Date` as Swift's default coding has it: seconds since 2001. The card counts down to it, or up from it.
     public var timer: String?
-    /// Paths of what stands in the Dynamic Island; `nil`: the title, the progress.
+    /// Path of what stands before the camera in the Dynamic Island; `nil`: the title.
     public var leading: String?
+    /// Path of what stands behind it; `nil`: the progress, or the first line.
     public var trailing: String?
+    /// Path of what stands there beside another activity; `nil`: what stands behind the camera.
     public var minimal: String?
 
     /// Templates at once.
