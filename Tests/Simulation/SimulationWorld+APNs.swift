@@ -32,7 +32,7 @@ extension SimulationWorld {
         }) {
             self.fail("two pushes of activity \(activity) in flight")
         }
-        self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body.prefix(150))")
+        self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body)")
         self.checkBroadcast(request, activity: activity, worker: worker)
         self.checkBudget(request, body: body, activity: activity, worker: worker)
         var flight = Flight(

@@ -72,7 +72,9 @@ extension SimulationWorld {
             self.fail("a \(request.kind) in a world that keeps no channels")
             return true
         }
-        self.tell("worker \(worker.number) asks Apple: \(request.kind) \(target)")
+        self.tell(
+            "worker \(worker.number) asks Apple: \(request.kind) \(target) \(String(decoding: request.body, as: UTF8.self))"
+        )
         var kept = KeptRequest(
             worker: worker.number, id: request.id, kind: request.kind,
             home: KeptHome(app: request.app, isDevelopment: route == 1), channel: target,

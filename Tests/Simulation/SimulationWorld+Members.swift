@@ -29,7 +29,7 @@ extension SimulationWorld {
         }
         let partition = self.home(ofMember: member)
         self.tell(
-            "worker \(worker.number) pushes member \(member) of partition \(partition) \(request.priority) \(String(decoding: request.body.prefix(150), as: UTF8.self))"
+            "worker \(worker.number) pushes member \(member) of partition \(partition) \(request.priority) \(String(decoding: request.body, as: UTF8.self))"
         )
         if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
         let environment: UInt16 = self.members[member].isDevelopment ? 1 : 0

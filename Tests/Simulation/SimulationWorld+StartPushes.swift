@@ -24,7 +24,7 @@ extension SimulationWorld {
         }
         let audience = self.written[self.order[start]]!.activity
         let partition = self.home(ofStarter: starter)
-        self.tell("worker \(worker.number) starts audience \(audience) on starter \(starter): \(text.prefix(150))")
+        self.tell("worker \(worker.number) starts audience \(audience) on starter \(starter): \(text)")
         if request.body.count > 4_096 { self.fail("a payload of \(request.body.count) bytes") }
         if route != (self.starters[starter].isDevelopment ? 1 : 0) {
             self.fail("starter \(starter): pushed by route \(route)")

@@ -218,6 +218,9 @@ extension SimulationWorld {
             withdrawsAlert: withdrawsAlert, number: self.order.count,
             isHeard: self.isAudience(activity) && self.isRoutedRead)
         self.written[position]?.writtenWallMillis = self.wallMillis
+        self.tell(
+            "event \(self.order.count) of \(self.isAudience(activity) ? "audience" : "activity") \(activity) at \(partition)/\(offset): \(value)"
+        )
         self.order.append(position)
         if kind == .end {
             let millis = self.steadyMillis

@@ -254,7 +254,18 @@ package final class SimulationWorld {
 
     func tell(_ text: @autoclosure () -> String) {
         guard let trace = self.trace else { return }
-        trace("\(self.steadyMillis - Self.beginMillis) ms: \(text())")
+        trace("\(self.steadyMillis - Self.beginMillis) ms: \(Self.withoutFill(text()))")
+    }
+    /// Contents, alerts and tokens are filled up with one letter: of many the last few are left out.
+    private static func withoutFill(_ text: String) -> String {
+        var short = ""
+        var (last, count): (Character?, Int) = (nil, 0)
+        for character in text {
+            count = character == last ? count + 1 : 1
+            last = character
+            if count <= 6 { short.append(character) }
+        }
+        return short
     }
 
     func fail(_ text: String) {
