@@ -134,8 +134,8 @@ struct MemberCard {
     var newestStampWorker = -1
     var newestStampPush: PushID?
     var newestStampHeardAt = Int.max
-    /// By event that brought one: alerts that left for the phone.
-    var alerts: [Int: AlertPush] = [:]
+    /// By event that brought one: alerts that left for the phone, but for those of which it is known that they did not come to it. The last is the last.
+    var alerts: [Int: [AlertPush]] = [:]
     /// Events that it has shown, those of which only the alert came aside.
     var shown: Set<Int> = []
     /// Events whose alerts it has shown, in order.

@@ -220,13 +220,13 @@ extension SimulationWorld {
 
     /// The alert was owed by token, which APNs kept waiting: the end came over the channel first, and the phone ignored what came behind it.
     private func endedOverItsChannel(_ card: MemberCard, before alert: Int) -> Bool {
-        self.plan.kept.isOn && card.device.phase == .ended && card.alerts[alert]?.isAccepted == true
+        self.plan.kept.isOn && card.device.phase == .ended && card.alerts[alert]?.last?.isAccepted == true
     }
 
     /// The later one's owner may not have known of the push of the earlier: no record told of it. It has expired meanwhile, and what is older was kept
     /// beneath it.
     private func changedHands(_ card: MemberCard, between earlier: Int, and later: Int) -> Bool {
-        guard let first = card.alerts[earlier], let second = card.alerts[later] else { return false }
+        guard let first = card.alerts[earlier]?.last, let second = card.alerts[later]?.last else { return false }
         return first.moves < second.moves && first.worker != second.worker
             && self.written[self.order[earlier]]!.expiresSeconds != nil
     }

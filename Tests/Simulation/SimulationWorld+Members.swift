@@ -273,10 +273,10 @@ extension SimulationWorld {
             self.tallyAccepted(flight)
             self.noteStampHeard(flight, member: member)
             guard let alert = flight.alert,
-                let push = self.members[member].cards[flight.activity]?.alerts[alert], push.id == flight.id,
-                push.worker == flight.worker
+                let pushes = self.members[member].cards[flight.activity]?.alerts[alert],
+                let last = pushes.last, last.id == flight.id, last.worker == flight.worker
             else { return }
-            self.members[member].cards[flight.activity]?.alerts[alert]?.isAccepted = true
+            self.members[member].cards[flight.activity]?.alerts[alert]?[pushes.count - 1].isAccepted = true
         case .response, .notProcessed: self.takeBack(flight, member: member)
         case .unknown, .channel: break
         }
@@ -296,9 +296,10 @@ extension SimulationWorld {
     private func takeBack(_ flight: Flight, member: Int) {
         self.members[member].tens.removeAll { $0.worker == flight.worker && $0.id == flight.id }
         guard let alert = flight.alert else { return }
-        let push = self.members[member].cards[flight.activity]?.alerts[alert]
-        guard push?.worker == flight.worker, push?.id == flight.id else { return }
-        self.members[member].cards[flight.activity]?.alerts[alert] = nil
+        // One before it may have come.
+        self.members[member].cards[flight.activity]?.alerts[alert]?.removeAll {
+            $0.worker == flight.worker && $0.id == flight.id
+        }
     }
 
     // MARK: What APNs and the phone make of it

@@ -86,7 +86,7 @@ extension SimulationWorld {
         {
             self.fail("member \(member): came after the alert of event \(alert), and gets it")
         }
-        if let push = self.members[member].cards[body.audience]?.alerts[alert], push.isAccepted,
+        if let push = self.members[member].cards[body.audience]?.alerts[alert]?.last, push.isAccepted,
             push.moves == self.moves, !self.written[self.order[alert]]!.hasCopy
         {
             self.fail("member \(member): the alert of event \(alert) a second time")
@@ -120,7 +120,7 @@ extension SimulationWorld {
         if self.phones[body.audience].audience?.alertDepartures[alert]?[flight.partition] == nil {
             self.phones[body.audience].audience?.alertDepartures[alert, default: [:]][flight.partition] = now
         }
-        self.members[member].cards[body.audience, default: MemberCard()].alerts[alert] = MemberCard.AlertPush(
-            worker: flight.worker, id: flight.id, moves: self.moves)
+        self.members[member].cards[body.audience, default: MemberCard()].alerts[alert, default: []].append(
+            MemberCard.AlertPush(worker: flight.worker, id: flight.id, moves: self.moves))
     }
 }
