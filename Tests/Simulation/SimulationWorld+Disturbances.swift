@@ -61,6 +61,7 @@ extension SimulationWorld {
             guard self.behindMillis - step <= 190_000 else { return }
             self.behindMillis += max(0, -step)
             if Bool.random(using: &self.random) {
+                self.wallsBeforeSteps.append((self.steadyMillis, self.wallSeconds))
                 self.wallOffsetMillis += step
                 self.aheadMillis += max(0, step)
                 self.tell("all clocks step by \(step) ms")

@@ -22,11 +22,11 @@ extension SimulationWorld {
                 isBehind: self.isOwnerBehind(body.audience))
             self.phones[body.audience].audience?.versions[stamp] = version
         }
-        for (newer, version) in audience.versions where newer > stamp && version.first[place] != nil {
+        for (newer, version) in audience.versions where newer > stamp {
+            guard let first = version.first[place] else { continue }
             // What a newer one left unserved when it expired, and an alert that does not fit beside the newer content, go all the same.
             let expires = version.event.flatMap { self.written[self.order[$0]]!.expiresSeconds }
-            let hasExpired = expires.map { $0 <= self.wallSeconds + self.clockSlackSeconds } ?? false
-            if hasExpired || self.mayGoAlone(body, past: newer) {
+            if expires.map({ self.hasExpired($0, sinceMillis: first) }) ?? false || self.mayGoAlone(body, past: newer) {
                 self.phones[body.audience].audience?.hasGoneBack = true
                 continue
             }
@@ -45,6 +45,14 @@ extension SimulationWorld {
             self.written[$0]!.activity == body.audience && self.written[$0]!.isContent
                 && self.written[$0]!.body.utf8.count > roomByteCount
         }
+    }
+
+    /// An event that expires then may have expired for a worker that has known it since. One that it has given up does not come back when all clocks are
+    /// set back.
+    /// - Parameter millis: steady.
+    private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
+        let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]
+        return walls.contains { expiresSeconds <= $0 + self.clockSlackSeconds }
     }
 
     /// How far a worker's clock may be off, rounded up.

@@ -30,6 +30,8 @@ package final class SimulationWorld {
     var aheadMillis: Int64 = 0
     var behindMillis: Int64 = 0
     var differenceMillis: Int64 = 0
+    /// When all clocks were set, steady, and what they had shown until then.
+    var wallsBeforeSteps: [(steadyMillis: Int64, wallSeconds: Int64)] = []
     var brokerAwayUntilMillis: Int64 = 0
     var apnsAwayUntilMillis: Int64 = 0
     /// Activities of which no further event comes, as long as there are others.
