@@ -92,6 +92,13 @@ extension Coalescer {
         }
     }
 
+    /// Of two that wait, an owner before may have sent the first in vain, and then both as one, of which no record tells. The phone would go back to the
+    /// first alone: they become one wherever they fit together, as they did there.
+    mutating func putTogether(_ slot: SlotID, in memory: inout ShardMemory) {
+        self.putInFlight(slot, in: &memory)
+        self.requeueInFlight(slot, in: &memory)
+    }
+
     /// What followed what came meanwhile may be older than what failed: a device would ignore it behind that.
     private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind

@@ -216,7 +216,13 @@ extension ShardEngine {
             // What waited when it was written may have left since.
             self.coalescer.noteMayBeSent(update, in: &self.memory)
         }
-        guard self.memory.slots[slot].inFlight.isSome else { return }
+        guard self.memory.slots[slot].inFlight.isSome else {
+            if couldBeSent, self.memory.slots[slot].behind.isSome {
+                self.coalescer.putTogether(slot, in: &self.memory)
+                self.settleEndings()
+            }
+            return
+        }
         let first = self.memory.slots[slot].inFlight
         self.coalescer.noteUnknown(first, dropsAlert: false, in: &self.memory)
         if self.memory.updates[first].isStart, self.memory.updates[first].isAnnounced,

@@ -89,6 +89,32 @@ import Testing
         #expect(h.outcomes(of: older) == ["superseded"])
     }
 
+    /// An alert was to go first, as the content behind it had not fitted beside it; newer content does, and both went as one when the first attempt had
+    /// failed. `state` has the two: the next owner sends no older one first. Found by the simulation.
+    @Test func whatMayHaveLeftAsOneIsPutTogether() throws {
+        let h = Self.alive()
+        let blocking = try #require({ h.update(1, priority: 5); h.advance(1_000); return h.take() }())
+        let (alert, padding) = (String(repeating: "a", count: 2_000), 2_500)
+        h.update(2, alert: alert)
+        h.update(3, padding: padding)
+        h.update(4)
+        h.answer(blocking, .accepted)
+        h.advance(2_000)
+        h.acknowledgesAtOnce = false
+        let first = try #require(h.take())
+        #expect(first.n == 2 && first.alert == alert)
+        h.answer(first, .notProcessed)
+        h.advance(2_000)
+        let both = try #require(h.deliver())
+        #expect(both.n == 4 && both.alert == alert)
+        h.crash()
+        h.advance(2_000)
+        let again = try #require(h.deliver())
+        #expect(again.n == 4 && again.alert == alert && again.stamp > both.stamp)
+        h.advance(2_000)
+        #expect(h.take() == nil)
+    }
+
     /// A position may be `delivered` by one owner and give way at the next, which has read something newer: that says that it may have been sent.
     @Test func aReplayThatGivesWaySaysThatItMayHaveBeenSent() throws {
         let h = Self.alive()
