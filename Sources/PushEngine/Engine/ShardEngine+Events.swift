@@ -217,6 +217,9 @@ extension ShardEngine {
         if isOfAudience, kind == .start, !self.mayTakeStart(slot, now: now) {
             return self.finishEvent(slot: slot, outcome: .expired, cause: .startExpired, key: key)
         }
+        // An end that may not be sent any more ends nothing: nothing is late for it, whether it has been set aside yet or not. Owners agree on that,
+        // however much of the log each reads at once.
+        if self.memory.slots[slot].life == .ending { self.expire(slot, now: now) }
         if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {
             return self.finishEvent(slot: slot, outcome: refusal.outcome, cause: refusal.cause, key: key)
         }

@@ -222,6 +222,17 @@ import Testing
         #expect(h.outcomes(of: update) == ["delivered"])
     }
 
+    /// The same of one that has expired since, unnoticed. Owners read more or less of the log at once after a takeover; each says the same of what follows.
+    @Test(arguments: ["update", "end"]) func nothingIsLateForAnEndThatExpiredUnnoticed(kind: String) {
+        let h = Self.alive()
+        let end = h.end(1, more: Self.expires(30))
+        h.stepWallClock(30_000)
+        let next = kind == "end" ? h.end(2) : h.update(2, priority: 10)
+        #expect(h.outcomes(of: end) == ["expired"])
+        #expect(h.deliver()?.n == 2)
+        #expect(h.outcomes(of: next) == ["delivered"])
+    }
+
     /// What may be on the phone lives on beneath a newer one that expires sooner: only the older one's outcome is not known.
     @Test func onlyTheOneThatLeftIsUnknown() {
         let h = Self.alive()
