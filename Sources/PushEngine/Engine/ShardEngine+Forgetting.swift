@@ -30,8 +30,8 @@ extension ShardEngine {
 
     /// Nothing that is about its life will be read again, as far as can be known.
     private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
-        // Nothing is read until something has left.
-        guard self.roomWithinLimits > 0 else { return true }
+        // Nothing is read until something has left. What waits for Kafka leaves by itself.
+        guard self.roomForActivities > 0 else { return true }
         let partition = self.memory.slots[slot].partition
         guard self.memory.partitions[partition].mayPush else { return false }
         let life =

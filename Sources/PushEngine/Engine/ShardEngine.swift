@@ -65,8 +65,12 @@ public struct ShardEngine: ~Copyable {
     public var recordRoom: Int { self.audiences.voids.hasWaiting ? 0 : self.roomWithinLimits }
     /// The same, whatever waits for a void.
     var roomWithinLimits: Int {
+        let room = self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount
+        return max(0, min(room, self.roomForActivities))
+    }
+    /// The same, had Kafka acknowledged everything: what is lacking here does not come by waiting for that.
+    var roomForActivities: Int {
         let room = min(
-            self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount,
             self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
             self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending
                 + self.dispatch.keeperQuestionsPending,

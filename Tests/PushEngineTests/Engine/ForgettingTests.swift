@@ -21,8 +21,11 @@ import Testing
         }
     }
     /// An activity, or an audience with a member, is updated and ends.
-    private static func playLife(isAudience: Bool) -> EngineHarness {
-        let h = AudienceTests.harness { $0.apps[0].retentionAfterEndMillis = Self.retentionMillis }
+    private static func playLife(isAudience: Bool, unacknowledgedMax: Int = 50_000) -> EngineHarness {
+        let h = AudienceTests.harness {
+            $0.apps[0].retentionAfterEndMillis = Self.retentionMillis
+            $0.settings.unacknowledgedMax = unacknowledgedMax
+        }
         func play(_ change: () -> Void) {
             change()
             h.advance(1_000)
@@ -81,6 +84,16 @@ import Testing
         let h = Self.playLife(isAudience: isAudience)
         let late = isAudience ? h.audienceUpdate(3) : h.update(3)
         h.crash(afterMillis: 2 * Self.retentionMillis, replays: false)
+        Self.expectOver(h, isAudience: isAudience, late: late)
+    }
+
+    /// Kafka takes its time over so many records that nothing more is read. That ends by itself, and what is not committed will be read again.
+    @Test(arguments: [false, true]) func whatKafkaTakesItsTimeOverIsNoReasonToForget(isAudience: Bool) {
+        let h = Self.playLife(isAudience: isAudience, unacknowledgedMax: 1)
+        let late = Self.playLate(h, isAudience: isAudience)
+        #expect(h.engine.recordRoom == 0)
+        Self.pass(h, millis: Self.retentionMillis + 60_000)
+        h.crash(replays: false)
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
