@@ -366,8 +366,8 @@ MUTATIONS = [
         "        return ids.count { self.table.number(id: $0) != nil } + hidden\n", kept=True),
     Mutation(
         "kept-missed-forgotten", "who began to listen after a version's broadcast is left to the channel", engine("Audiences/ShardEngine+Listeners"),
-        "            let missing = self.recentListeners(version, crowd: crowd, pass: pass, now: now)\n",
-        "            let missing: [MemberID] = []\n", kept=True),
+        "            let missing = self.recentListeners(version, crowd: crowd, pass: pass, now: now).map {\n",
+        "            let missing = [RecentListeners.Join]().map {\n", kept=True),
     Mutation(
         "kept-straight", "a keeper says of every channel that it is none of its own",
         engine("Channels/ShardEngine+KeptQuestions"),

@@ -236,9 +236,15 @@ struct Pass {
 
     // MARK: Channels
     /// The newest version, of so many, reaches the members by broadcast.
-    /// - Parameter keepingAlerts: those who wait for an alert wait on: no broadcast brings it.
-    mutating func leaveToChannel(versionCount: Int, keepingAlerts: Bool, in table: inout MemberTable) {
-        let owed = keepingAlerts ? self.retries.alertEntries : []
+    /// - Parameter alertsSinceSeconds: of those who wait for an alert, who joined then or later waits on: no broadcast brings it. `max`: nobody does.
+    mutating func leaveToChannel(
+        versionCount: Int, keepingAlertsSinceSeconds alertsSinceSeconds: Int64, in table: inout MemberTable
+    ) {
+        var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
+        if alertsSinceSeconds < .max {
+            for waiting in self.retries.alertEntries
+            where Int64(table.joinedSeconds(of: waiting.member)) >= alertsSinceSeconds { owed.append(waiting) }
+        }
         self.reset(in: &table)
         for (member, entry) in owed {
             // It waited for a round that does not come.

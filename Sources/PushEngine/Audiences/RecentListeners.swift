@@ -13,20 +13,16 @@ struct RecentListeners {
         var member: MemberID
         /// When it said that it listens, at the latest; milliseconds since 1970.
         var joinedMillis: Int64
-        /// Since when, as far as is known, it is a member at all, at the earliest: an alert since then is for it.
-        var memberSinceMillis: Int64
 
-        init(member: MemberID, joinedMillis: Int64, memberSinceMillis: Int64) {
+        /// - Parameter recordMillis: of the record that says so. A publisher's clock may be far ahead, and nobody has joined later than now; but what is
+        ///   compared is two times in Kafka, and this worker's clock may be the one that is off.
+        init(member: MemberID, recordMillis: Int64, nowMillis: Int64) {
             self.member = member
-            self.joinedMillis = joinedMillis
-            self.memberSinceMillis = memberSinceMillis
+            self.joinedMillis = min(nowMillis + EventRules.timestampAheadSecondsMax * 1_000, recordMillis)
         }
         /// As `state` and the table say it: to the second.
-        /// - Parameter nowMillis: a publisher's clock may be ahead of it, and nobody has joined later.
-        init(member: MemberID, joinedSeconds: UInt32, wasMember: Bool, nowMillis: Int64) {
-            self.member = member
-            self.joinedMillis = min(nowMillis, Int64(joinedSeconds) * 1_000 + 999)
-            self.memberSinceMillis = wasMember ? 0 : min(nowMillis, Int64(joinedSeconds) * 1_000)
+        init(member: MemberID, joinedSeconds: UInt32, nowMillis: Int64) {
+            self.init(member: member, recordMillis: Int64(joinedSeconds) * 1_000 + 999, nowMillis: nowMillis)
         }
     }
     private var joins: Deque<Join> = []
@@ -84,10 +80,9 @@ extension ShardEngine {
             from = members.table.fill(
                 ring, from: from, limit: RecentListeners.countMax, into: &self.audiences.scratchEntries)
             for entry in self.audiences.scratchEntries {
-                // Whether it was a member before is not in its row: rather one alert too many than one too few.
                 let join = RecentListeners.Join(
                     member: entry.member, joinedSeconds: members.table.joinedSeconds(of: entry.member),
-                    wasMember: true, nowMillis: now.wallMillis)
+                    nowMillis: now.wallMillis)
                 if join.joinedMillis >= sinceMillis { listeners.append(join) }
             }
         }

@@ -51,8 +51,7 @@ extension ShardEngine {
         if member.channelNumber != nil {
             self.noteListener(
                 RecentListeners.Join(
-                    member: id, joinedSeconds: member.joinedSeconds, wasMember: member.isKnown,
-                    nowMillis: now.wallMillis),
+                    member: id, joinedSeconds: member.joinedSeconds, nowMillis: now.wallMillis),
                 crowd: crowd, pass: pass)
         }
         if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {

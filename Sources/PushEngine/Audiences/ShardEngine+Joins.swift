@@ -158,9 +158,9 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
-            let joinedMillis = min(now.wallMillis, self.intake.record.timestampMillis)
             self.noteListener(
-                RecentListeners.Join(member: member, joinedMillis: joinedMillis, memberSinceMillis: joinedMillis),
+                RecentListeners.Join(
+                    member: member, recordMillis: self.intake.record.timestampMillis, nowMillis: now.wallMillis),
                 crowd: crowd, pass: pass)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
@@ -192,12 +192,10 @@ extension ShardEngine {
         }
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
-        let joinedMillis = min(now.wallMillis, self.intake.record.timestampMillis)
-        let memberSinceMillis =
-            former == crowd ? Int64(members.table.joinedSeconds(of: found)) * 1_000 : joinedMillis
         members.table.setJoinedSeconds(joinedSeconds, of: found)
         self.noteListener(
-            RecentListeners.Join(member: found, joinedMillis: joinedMillis, memberSinceMillis: memberSinceMillis),
+            RecentListeners.Join(
+                member: found, recordMillis: self.intake.record.timestampMillis, nowMillis: now.wallMillis),
             crowd: crowd, pass: pass)
         guard !isServed else {
             if notBefore > now.steadyMillis {

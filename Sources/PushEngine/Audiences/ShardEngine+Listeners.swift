@@ -24,7 +24,7 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].channel(ofPass: pass)?.serves == true {
             let versionCount = self.audiences.crowds[crowd].versions.count
             self.audiences.crowds[crowd].passes[pass].leaveToChannel(
-                versionCount: versionCount, keepingAlerts: false, in: &members.table)
+                versionCount: versionCount, keepingAlertsSinceSeconds: .max, in: &members.table)
         }
         // Records of members name the channel by its number, and progress has its id.
         self.writeProgress(crowd, entry: entry, now: now)
@@ -90,13 +90,19 @@ extension ShardEngine {
         {
             return self.audiences.pushes[push].alertStampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
         }
-        if self.audiences.crowds[crowd].passes[old].isServedByChannel {
-            return self.channelOwesAlert(member, of: crowd, pass: old, members: members)
+        return self.waysOweAlert(member, of: crowd, pass: old, members: members)
+    }
+    /// The alert comes to the member by its channel yet, or by the round.
+    private func waysOweAlert(
+        _ member: MemberID, of crowd: CrowdID, pass: Int, members: CrowdTable.Members
+    ) -> Bool {
+        if self.audiences.crowds[crowd].passes[pass].isServedByChannel {
+            return self.channelOwesAlert(member, of: crowd, pass: pass, members: members)
         }
-        return self.audiences.crowds[crowd].passes[old].isAlertAhead(members.table.position(of: member))
+        return self.audiences.crowds[crowd].passes[pass].isAlertAhead(members.table.position(of: member))
             && !members.table.flags(of: member).contains(.isLate)
-            && !self.audiences.crowds[crowd].passes[old].quiet.contains(member)
-            && !self.audiences.crowds[crowd].passes[old].skipped.contains(member)
+            && !self.audiences.crowds[crowd].passes[pass].quiet.contains(member)
+            && !self.audiences.crowds[crowd].passes[pass].skipped.contains(member)
     }
     /// The alert is left to a channel that was not known to have it when the newest version was made: whoever listens no more may miss it. One that
     /// has it all the same ignores what comes under the same stamp.
@@ -134,12 +140,14 @@ extension ShardEngine {
         else { return 0 }
         return self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
     }
-    /// An alert that the channel has had already comes to nobody by a later broadcast: whoever is owed it here gets it by its token.
-    func keepsAlerts(_ crowd: CrowdID, pass: Int) -> Bool {
+    /// An alert that the channel has had already comes to nobody by a later broadcast: whoever is owed it here gets it by its token. One that the channel
+    /// is not known to have had may be on its way there: who said since that it listens may miss that, and no later broadcast may bring it.
+    /// - Returns: who joined at that time or later, seconds since 1970; `max`: nobody.
+    func keepsAlertsSinceSeconds(_ crowd: CrowdID, pass: Int) -> Int64 {
         guard let alert = self.audiences.crowds[crowd].alert,
             let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
-        else { return false }
-        return alert.stampSeconds <= channel.takenAlertStampSeconds
+        else { return .max }
+        return alert.stampSeconds <= channel.takenAlertStampSeconds ? .min : alert.layer.recordMillis / 1_000
     }
 
     // MARK: Versions
@@ -150,7 +158,14 @@ extension ShardEngine {
     ) -> Bool {
         let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
         if let channel, channel.serves {
-            let missing = self.recentListeners(version, crowd: crowd, pass: pass, now: now)
+            let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+            // Who is there when it is taken gets its alert, as those do that get it by token.
+            let missing = self.recentListeners(version, crowd: crowd, pass: pass, now: now).map {
+                Missing(
+                    member: $0.member,
+                    owesAlert: version.hasAlert
+                        || self.isOwedAlert($0.member, by: crowd, pass: pass, members: members))
+            }
             self.leaveToChannel(crowd, pass: pass, butFor: missing, now: now)
             let owedCount =
                 self.audiences.crowds[crowd].passes[pass].retries.owedCount
@@ -198,10 +213,14 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         if isServed {
-            var missing: [RecentListeners.Join] = []
+            var missing: [Missing] = []
             if let newest = self.audiences.crowds[crowd].newest {
                 missing = self.recentListeners(newest, crowd: crowd, pass: pass, now: now).filter {
                     self.isOwed($0.member, by: crowd, pass: pass, members: members)
+                }.map {
+                    Missing(
+                        member: $0.member,
+                        owesAlert: self.isOwedAlert($0.member, by: crowd, pass: pass, members: members))
                 }
             }
             self.leaveToChannel(crowd, pass: pass, butFor: missing, now: now)
@@ -224,24 +243,26 @@ extension ShardEngine {
         self.noteDue(crowd, pass: pass, before: before)
     }
 
+    /// Who may miss a version's broadcast, and gets that by token.
+    private struct Missing {
+        var member: MemberID
+        /// With the alert, which comes with the content: the phone ignores a broadcast that has it, under the same stamp.
+        var owesAlert: Bool
+    }
     /// The newest version reaches the members by broadcast.
-    /// - Parameter missing: who may have missed that, and gets it by token.
-    private mutating func leaveToChannel(
-        _ crowd: CrowdID, pass: Int, butFor missing: [RecentListeners.Join], now: EngineTime
-    ) {
+    private mutating func leaveToChannel(_ crowd: CrowdID, pass: Int, butFor missing: [Missing], now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let distance = self.distanceMillis(crowd)
         let versionCount = self.audiences.crowds[crowd].versions.count
-        let keepsAlerts = self.keepsAlerts(crowd, pass: pass)
-        let waiting = missing.map { join in
+        let alertsSinceSeconds = self.keepsAlertsSinceSeconds(crowd, pass: pass)
+        let waiting = missing.map { missing in
             let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
-                of: join.member, at: members.table.position(of: join.member), distanceMillis: distance,
+                of: missing.member, at: members.table.position(of: missing.member), distanceMillis: distance,
                 nowMillis: now.steadyMillis)
-            let owesAlert = self.mayBeOwedAlert(crowd, memberSinceMillis: join.memberSinceMillis)
-            return (member: join.member, notBeforeMillis: notBefore, owesAlert: owesAlert)
+            return (member: missing.member, notBeforeMillis: notBefore, owesAlert: missing.owesAlert)
         }
         self.audiences.crowds[crowd].passes[pass].leaveToChannel(
-            versionCount: versionCount, keepingAlerts: keepsAlerts, in: &members.table)
+            versionCount: versionCount, keepingAlertsSinceSeconds: alertsSinceSeconds, in: &members.table)
         for (member, notBefore, owesAlert) in waiting
         where self.audiences.crowds[crowd].passes[pass].retries[member] == nil {
             let count = self.audiences.crowds[crowd].passes[pass].retries.count
@@ -260,13 +281,13 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].noteLate(number, offset: 0)
         }
     }
-    /// The newest version's alert may be for a member since then: it joined before, or at the same time as far as clocks tell. It comes with the
-    /// content, or the phone would ignore the broadcast that has it, under the same stamp.
-    private func mayBeOwedAlert(_ crowd: CrowdID, memberSinceMillis: Int64) -> Bool {
-        guard let newest = self.audiences.crowds[crowd].newest, newest.hasAlert,
-            newest.stampSeconds == self.audiences.crowds[crowd].alert?.stampSeconds
-        else { return false }
-        return memberSinceMillis <= newest.layer.recordMillis
+    /// The newest alert has not come to the member.
+    private func isOwedAlert(
+        _ member: MemberID, by crowd: CrowdID, pass: Int, members: CrowdTable.Members
+    ) -> Bool {
+        guard self.audiences.crowds[crowd].alert != nil else { return false }
+        if self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true { return true }
+        return self.waysOweAlert(member, of: crowd, pass: pass, members: members)
     }
     /// The newest version has not come to the member by its token.
     private func isOwed(_ member: MemberID, by crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> Bool {

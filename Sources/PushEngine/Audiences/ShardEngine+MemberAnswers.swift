@@ -170,8 +170,11 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].passes[push.pass].isServedByChannel,
             push.stampSeconds != self.audiences.crowds[crowd].stampSeconds, old?.owesAlert != true
         {
-            // A newer version reaches it by broadcast, and what alert it brought only if the channel has not had that.
-            if isNewestAlert, !dropsAlert, self.keepsAlerts(crowd, pass: push.pass) {
+            // A newer version reaches it by broadcast, and what alert it brought only if the channel has not had that. Where that version is owed to it by token
+            // as well, the phone may ignore the broadcast.
+            let alertsSinceSeconds = self.keepsAlertsSinceSeconds(crowd, pass: push.pass)
+            let isKept = Int64(members.table.joinedSeconds(of: push.member)) >= alertsSinceSeconds
+            if isNewestAlert, !dropsAlert, isKept || old?.isOwed == true {
                 let before = self.owed(crowd, pass: push.pass, alert: self.audiences.crowds[crowd].alert)
                 self.audiences.crowds[crowd].passes[push.pass].retries.set(
                     RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true, owesAlert: true), for: push.member)
