@@ -90,7 +90,8 @@ extension SimulationWorld {
         else { return }
         let movements = self.members[member].movements
         if let stay = stays.min(), let first = audience.alertDepartures[alert]?[flight.partition],
-            movements[stay].writtenMillis > first, !self.written[self.order[alert]]!.hasCopy
+            movements[stay].writtenMillis > first, !self.written[self.order[alert]]!.hasCopy,
+            !self.wasLeftToChannel(alert, besides: body, movements[stay...])
         {
             self.fail("member \(member): came after the alert of event \(alert), and gets it")
         }
@@ -100,6 +101,15 @@ extension SimulationWorld {
             self.fail("member \(member): the alert of event \(alert) a second time")
         }
         self.checkNotWithdrawn(alert, body: body, at: place)
+    }
+
+    /// The alert goes beside a version that came after it, to a phone that is said to listen. Its channel had not had the alert, as far as its audience's owner
+    /// knew: a broadcast that brings it is for everybody who listens, and what falls back to tokens goes to them, alert included (Audiences, "A channel
+    /// for an audience").
+    private func wasLeftToChannel(
+        _ alert: Int, besides body: MemberBody, _ movements: ArraySlice<SimulatedMember.Movement>
+    ) -> Bool {
+        self.plan.kept.isOn && body.contentEvent != alert && movements.contains { $0.channel != nil }
     }
 
     /// Its partition has sent a version that shows the event which withdrew the alert.
