@@ -29,7 +29,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo dev chaos drill test docs simulate mutations fuzz build bench bench-micro format lint deps clean
+.PHONY: help demo dev chaos drill test docs simulate mutations fuzz build bench soak bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -84,6 +84,12 @@ bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESU
 		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(QUICK),--quick) \
 		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
+
+soak: build ## Keep a worker under 5,000 pushes a second for an hour: memory, files and latency must stay flat (MINUTES=60 RESULTS=file PLOTS=dir BOOTSTRAP=host:port)
+	swift build --configuration release --product mailboat-bench
+	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/mailboat-bench" soak --mailboat "$$bin/mailboat" \
+		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(filter-out default file,$(origin MINUTES)),--minutes $(MINUTES)) \
+		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
 
 bench-micro: deps ## Count instructions and allocations of each part of a push, beside the thresholds in the tree (ARGS=--update sets them)
 	@Benchmarks/install-package.sh valgrind valgrind

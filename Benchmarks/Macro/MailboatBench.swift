@@ -14,7 +14,7 @@ struct MailboatBench: AsyncParsableCommand {
             from outside. Benchmarks/README.md says what each row means. Ends with 1 only when a measurement could not be made.
             """,
         subcommands: [
-            RunRowsCommand.self, TableCommand.self, TransportClientCommand.self, IngestCommand.self,
+            RunRowsCommand.self, SoakCommand.self, TableCommand.self, TransportClientCommand.self, IngestCommand.self,
             RawConsumptionCommand.self,
             MeasuredWorkerCommand.self, PacedPublisherCommand.self, CountedPushesCommand.self,
             CountCommand.self, CountedOperationsCommand.self, CountedMembersCommand.self,

@@ -16,6 +16,15 @@ struct LinePlotTests {
         #expect(plot.svg.contains("a &lt; b &amp; c"))
     }
 
+    @Test func aDensePlotHasALineAndNoPoints() {
+        var plot = LinePlot(title: "a", xTitle: "x", yTitle: "y", isDense: true)
+        plot.add("line", (0..<100).map { (Double($0) / 2, 5) })
+        #expect(XMLParser(data: Data(plot.svg.utf8)).parse())
+        // Of the legend.
+        #expect(plot.svg.ranges(of: "<circle").count == 1)
+        #expect(plot.svg.ranges(of: "<polyline").count == 1)
+    }
+
     @Test(arguments: [(0, 1), (7, 8), (8, 8), (0.9, 1), (131_000, 150_000), (11, 15)] as [(Double, Double)])
     func theAxisEndsAtARoundNumber(highest: Double, end: Double) {
         #expect(abs(LinePlot.ceiling(highest) - end) < 1e-6)

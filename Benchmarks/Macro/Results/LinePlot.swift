@@ -1,22 +1,25 @@
 import Foundation
 
-/// A line plot as SVG, without help: axes from zero (or logarithmic to the right), a point for each value, the value beside it.
+/// A line plot as SVG, without help: axes from zero (or logarithmic to the right), a point for each value, the value beside it. With many values (`isDense`) only
+/// the line, and round numbers below it.
 struct LinePlot {
     var title: String
     var xTitle: String
     var yTitle: String
     var isXLogarithmic = false
+    var isDense = false
     private var lines: [(name: String, points: [(x: Double, y: Double)])] = []
 
     private static let (width, height) = (640.0, 360.0)
     private static let (left, right, top, bottom) = (84.0, 24.0, 48.0, 60.0)
     private static let colours = ["#1f6feb", "#d1242f", "#1a7f37"]
 
-    init(title: String, xTitle: String, yTitle: String, isXLogarithmic: Bool = false) {
+    init(title: String, xTitle: String, yTitle: String, isXLogarithmic: Bool = false, isDense: Bool = false) {
         self.title = title
         self.xTitle = xTitle
         self.yTitle = yTitle
         self.isXLogarithmic = isXLogarithmic
+        self.isDense = isDense
     }
 
     /// Points from left to right.
@@ -52,7 +55,11 @@ struct LinePlot {
 
     // MARK: Scales
 
-    private var xs: [Double] { Array(Set(self.lines.flatMap { $0.points.map(\.x) })).sorted() }
+    private var xs: [Double] {
+        let values = Set(self.lines.flatMap { $0.points.map(\.x) })
+        guard self.isDense, let highest = values.max() else { return values.sorted() }
+        return (0...6).map { Self.ceiling(highest) * Double($0) / 6 }
+    }
 
     /// A round number at or above the highest value.
     static func ceiling(_ value: Double) -> Double {
@@ -97,6 +104,7 @@ struct LinePlot {
         let places = line.points.map { (x: self.place(x: $0.x), y: self.place(y: $0.y)) }
         let path = places.map { "\($0.x.plain),\($0.y.plain)" }.joined(separator: " ")
         var parts = [#"<polyline points="\#(path)" fill="none" stroke="\#(colour)" stroke-width="2"/>"#]
+        guard !self.isDense else { return parts }
         for (place, point) in zip(places, line.points) {
             parts.append(#"<circle cx="\#(place.x.plain)" cy="\#(place.y.plain)" r="4" fill="\#(colour)"/>"#)
             parts.append(self.text(point.y.short, place.x + 6, place.y - 8))

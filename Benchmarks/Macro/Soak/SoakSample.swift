@@ -1,0 +1,100 @@
+import Foundation
+import Histogram
+
+/// What one interval of a soak was like.
+struct SoakSample: Codable, Equatable {
+    /// From the load's begin to the interval's end, minutes.
+    var minutes: Double
+    /// Resident in the worker at the interval's end, bytes.
+    var residentByteCount: Int
+    /// Files, sockets and pipes that the worker has open at the interval's end.
+    var openFileCount: Int
+    /// Of the worker, of one core, in the interval.
+    var cpuShare: Double
+    /// Pushes APNs accepted in the interval, per second.
+    var acceptedPerSecond: Double
+    /// Of single activities, from being taken out of Kafka to acceptance, milliseconds.
+    var p50Millis: Double
+    var p99Millis: Double
+    /// Of members: age of the event at acceptance, milliseconds.
+    var memberP99Millis: Double
+    /// Events taken that have no outcome yet, at the interval's end.
+    var pendingCount: Int
+
+    /// - Parameters:
+    ///   - latencies: of the interval.
+    ///   - seconds: how long it lasted.
+    init(
+        minutes: Double, seconds: Double, residentByteCount: Int, openFileCount: Int, cpuMicros: Int64,
+        latencies: LatencyReport, pendingCount: Int
+    ) {
+        self.minutes = minutes
+        self.residentByteCount = residentByteCount
+        self.openFileCount = openFileCount
+        self.cpuShare = Double(cpuMicros) / 1e6 / seconds
+        self.acceptedPerSecond = Double(latencies.accepted) / seconds
+        let taken = LatencyReport.histogram(latencies.takenToAccepted)
+        self.p50Millis = LatencyReport.millis(taken, 50)
+        self.p99Millis = LatencyReport.millis(taken, 99)
+        self.memberP99Millis = LatencyReport.millis(LatencyReport.histogram(latencies.memberFreshness), 99)
+        self.pendingCount = pendingCount
+    }
+}
+
+/// Whether a soak's values stayed where they were: medians of a part of it after the warm-up, and of its end.
+struct SoakFlatness {
+    /// Of all samples, those at the beginning that are not judged: memory fills, connections open.
+    static let warmUpShare = 0.2
+    /// The part right after the warm-up, and the part at the end, of all samples each.
+    static let partShare = 0.25
+
+    let early: [SoakSample]
+    let late: [SoakSample]
+
+    /// - Throws: when there are too few samples to tell.
+    init(_ samples: [SoakSample]) throws {
+        let (skipped, count) = (
+            Int(Double(samples.count) * Self.warmUpShare), Int(Double(samples.count) * Self.partShare)
+        )
+        guard count >= 2 else {
+            throw BenchmarkFailure("\(samples.count) samples of a soak: at least 8 are needed to tell whether they are flat")
+        }
+        self.early = Array(samples.dropFirst(skipped).prefix(count))
+        self.late = Array(samples.suffix(count))
+    }
+
+    /// The medians of a value, early and late.
+    func medians(_ value: (SoakSample) -> Double) -> (early: Double, late: Double) {
+        (Self.median(self.early.map(value)), Self.median(self.late.map(value)))
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        var sample = Sample()
+        for value in values { sample.add(value) }
+        return sample.median
+    }
+
+    /// The rows of the results: early beside late.
+    var rows: [ResultRow] {
+        func row(_ name: String, _ unit: String, _ target: Target, _ value: (SoakSample) -> Double) -> ResultRow {
+            let medians = self.medians(value)
+            return ResultRow("soak, end beside begin: \(name)", medians.late, unit, baseline: medians.early, target: target)
+        }
+        return [
+            row("resident memory", "MB", .soakMemory) { Double($0.residentByteCount) / 1e6 },
+            row("open files", "files", .soakFiles) { Double($0.openFileCount) },
+            row("taken -> accepted, p50", "ms", .soakLatency, \.p50Millis),
+            row("taken -> accepted, p99", "ms", .soakLatency, \.p99Millis),
+            row("age at members, p99", "ms", .soakLatency, \.memberP99Millis),
+            row("CPU of the worker", "cores", .soakCPU, \.cpuShare),
+        ]
+    }
+}
+
+extension Target {
+    /// More than noise of a heap that fills its arenas; an hour of a leak of 20 bytes a push at 5,000 pushes a second would be 360 MB.
+    static let soakMemory = Target.atMost(1.05, aim: 1.01)
+    static let soakFiles = Target.atMost(1)
+    static let soakLatency = Target.atMost(1.5, aim: 1.1)
+    static let soakCPU = Target.atMost(1.1, aim: 1.02)
+}
