@@ -3,7 +3,9 @@ import Testing
 @testable import mailboat_bench
 
 struct SoakTests {
-    private static func sample(_ number: Int, residentByteCount: Int, openFileCount: Int = 40, millis: UInt64 = 2) -> SoakSample {
+    private static func sample(_ number: Int, residentByteCount: Int, openFileCount: Int = 40, millis: UInt64 = 2)
+        -> SoakSample
+    {
         var latencies = LatencyReport()
         latencies.accepted = 1_000
         latencies.takenToAccepted = [millis * 1_000: 990, 50_000: 10]
@@ -30,7 +32,8 @@ struct SoakTests {
     }
 
     @Test func whatGrowsDoesNotHold() throws {
-        let memory = try SoakFlatness((0..<100).map { Self.sample($0, residentByteCount: 100_000_000 + $0 * 100_000) }).rows
+        let memory = try SoakFlatness((0..<100).map { Self.sample($0, residentByteCount: 100_000_000 + $0 * 100_000) })
+            .rows
         #expect(memory.filter { $0.holds == false }.map(\.name) == ["soak, end beside begin: resident memory"])
         let files = try SoakFlatness(
             (0..<100).map { Self.sample($0, residentByteCount: 100_000_000, openFileCount: 40 + $0 / 30) }

@@ -6,7 +6,8 @@ import LocalFiles
 struct SoakCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
-        abstract: "Keep a worker under an even load for a long time, and see whether memory, files and latency stay flat.",
+        abstract:
+            "Keep a worker under an even load for a long time, and see whether memory, files and latency stay flat.",
         discussion: """
             Ends with 1 when something could not be measured, an event was lost or the load could not be kept up. A value that grew is a row that \
             does not hold, and says NO.

@@ -117,11 +117,13 @@ struct SoakRun {
     }
 
     private func say(_ sample: SoakSample) {
-        self.bench.say(
-            String(
-                format: "        %5.1f min: %.0f pushes/s, %.1f MB, %d files, p50 %.1f ms, p99 %.1f ms, members p99 %.0f ms, CPU %.2f",
-                sample.minutes, sample.acceptedPerSecond, Double(sample.residentByteCount) / 1e6, sample.openFileCount,
-                sample.p50Millis, sample.p99Millis, sample.memberP99Millis, sample.cpuShare))
+        let load = String(
+            format: "%5.1f min: %.0f pushes/s, CPU %.2f, %.1f MB, %d files", sample.minutes, sample.acceptedPerSecond,
+            sample.cpuShare, Double(sample.residentByteCount) / 1e6, sample.openFileCount)
+        let times = String(
+            format: "p50 %.1f ms, p99 %.1f ms, members p99 %.0f ms", sample.p50Millis, sample.p99Millis,
+            sample.memberP99Millis)
+        self.bench.say("        \(load), \(times)")
     }
 }
 

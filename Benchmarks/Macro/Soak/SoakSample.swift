@@ -57,7 +57,8 @@ struct SoakFlatness {
             Int(Double(samples.count) * Self.warmUpShare), Int(Double(samples.count) * Self.partShare)
         )
         guard count >= 2 else {
-            throw BenchmarkFailure("\(samples.count) samples of a soak: at least 8 are needed to tell whether they are flat")
+            throw BenchmarkFailure(
+                "\(samples.count) samples of a soak: at least 8 are needed to tell whether they are flat")
         }
         self.early = Array(samples.dropFirst(skipped).prefix(count))
         self.late = Array(samples.suffix(count))
@@ -78,7 +79,8 @@ struct SoakFlatness {
     var rows: [ResultRow] {
         func row(_ name: String, _ unit: String, _ target: Target, _ value: (SoakSample) -> Double) -> ResultRow {
             let medians = self.medians(value)
-            return ResultRow("soak, end beside begin: \(name)", medians.late, unit, baseline: medians.early, target: target)
+            return ResultRow(
+                "soak, end beside begin: \(name)", medians.late, unit, baseline: medians.early, target: target)
         }
         return [
             row("resident memory", "MB", .soakMemory) { Double($0.residentByteCount) / 1e6 },
