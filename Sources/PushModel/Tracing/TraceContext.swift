@@ -1,0 +1,79 @@
+/// Where in a trace something happens: what the header `traceparent` says (https://www.w3.org/TR/trace-context/, version 00).
+public struct TraceContext: Sendable, Hashable {
+    /// The trace's 16 bytes, not all 0, in big-endian order: the first half.
+    public var traceIDHigh: UInt64
+    /// The second half.
+    public var traceIDLow: UInt64
+    /// The span that something is done for, or that a span is; not 0.
+    public var spanID: UInt64
+    /// Somebody before keeps the trace: bit 0 of the flags.
+    public var isSampled: Bool
+
+    /// All as they stand in a header.
+    public init(traceIDHigh: UInt64, traceIDLow: UInt64, spanID: UInt64, isSampled: Bool) {
+        self.traceIDHigh = traceIDHigh
+        self.traceIDLow = traceIDLow
+        self.spanID = spanID
+        self.isSampled = isSampled
+    }
+
+    /// Bytes of a header of version 00.
+    public static var headerByteCount: Int { 55 }
+
+    /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, digits in lower case. Of a later version what stands in these places counts,
+    /// as the recommendation has it (§4.3); version ff is none.
+    /// - Returns: `nil` when it is anything else.
+    public init?(traceparent: Span<UInt8>) {
+        let dash = UInt8(ascii: "-")
+        guard traceparent.count >= Self.headerByteCount,
+            traceparent[2] == dash, traceparent[35] == dash, traceparent[52] == dash,
+            let version = Self.number(traceparent.extracting(0..<2)), version != 0xFF,
+            traceparent.count == Self.headerByteCount || version > 0 && traceparent[Self.headerByteCount] == dash,
+            let high = Self.number(traceparent.extracting(3..<19)),
+            let low = Self.number(traceparent.extracting(19..<35)), high | low != 0,
+            let span = Self.number(traceparent.extracting(36..<52)), span != 0,
+            let flags = Self.number(traceparent.extracting(53..<55))
+        else { return nil }
+        self.init(traceIDHigh: high, traceIDLow: low, spanID: span, isSampled: flags & 1 != 0)
+    }
+
+    /// The number that at most 16 lower-case hexadecimal digits make.
+    private static func number(_ digits: Span<UInt8>) -> UInt64? {
+        var number: UInt64 = 0
+        for index in digits.indices {
+            let value = Hex.value(of: digits[index])
+            // An upper-case letter has a value, and is none of these.
+            guard value < 16, digits[index] == Hex.digit(value) else { return nil }
+            number = number << 4 | UInt64(value)
+        }
+        return number
+    }
+
+    /// The value of the header, always of version 00. Of the flags only `isSampled` is known and said.
+    public var traceparent: [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(Self.headerByteCount)
+        text.append(utf8: "00-")
+        Hex.append(self.traceIDHigh, to: &text)
+        Hex.append(self.traceIDLow, to: &text)
+        text.append(UInt8(ascii: "-"))
+        Hex.append(self.spanID, to: &text)
+        text.append(utf8: self.isSampled ? "-01" : "-00")
+        return text
+    }
+
+    /// The trace's id as people and collectors write it: 32 digits.
+    public var traceIDText: String {
+        var text: [UInt8] = []
+        Hex.append(self.traceIDHigh, to: &text)
+        Hex.append(self.traceIDLow, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The span's id as people and collectors write it: 16 digits.
+    public var spanIDText: String {
+        var text: [UInt8] = []
+        Hex.append(self.spanID, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+}
