@@ -216,6 +216,11 @@ public struct ShardLoop: ~Copyable {
         return self.hasChanged
     }
 
+    /// See `ShardEngine.takeTraceNotes`.
+    public mutating func takeTraceNotes(_ body: (TraceNote) -> Void) {
+        if self.engine.hasTraceNotes { self.engine.takeTraceNotes(body) }
+    }
+
     /// See `ShardEngine.takeAcceptedSamples`.
     public mutating func takeAcceptedSamples(_ body: (AcceptedSample) -> Void) {
         self.engine.takeAcceptedSamples(body)

@@ -85,6 +85,7 @@ extension Journal {
         in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
+        if intake.record.isTraced { memory.noteOutcome(outcome, details, of: intake.source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
@@ -96,6 +97,7 @@ extension Journal {
         let key = self.appendHash(details.tokenHash)
         self.batch.append(
             .outcomes, key: key, value: value,
+            headers: self.traceHeader(intake.record.isTraced, intake.traceparent.span),
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
     }
     private mutating func appendHash(_ hash: UInt64) -> Range<Int> {

@@ -82,6 +82,7 @@ extension Coalescer {
         if memory.updates[update].top.mayBeSent { self.scratchLayer.mayBeSent = true }
         self.scratchLayer.stampFloorSeconds = max(
             self.scratchLayer.stampFloorSeconds, memory.updates[update].top.stampFloorSeconds)
+        if memory.updates[update].top.isTraced { self.noteReplaced(update, by: self.scratchLayer.source, in: &memory) }
         swap(&memory.updates[update].top, &self.scratchLayer)
         memory.updates[update].mergedCount += mergedCount
         memory.updates[update].priority = max(memory.updates[update].priority, priority)

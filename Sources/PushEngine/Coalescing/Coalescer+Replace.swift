@@ -35,8 +35,10 @@ extension Coalescer {
         memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
         memory.updates[pending].mergedCount += 1
         memory.updates[pending].stampSeconds = nil
+        if memory.updates[pending].top.isTraced { self.noteReplaced(pending, by: intake.source, in: &memory) }
         memory.updates[pending].top.replace(
-            with: intake.event, value: value, traceparent: intake.traceparent.span, source: intake.source,
+            with: intake.event, value: value, traceparent: intake.traceparent.span, isTraced: intake.record.isTraced,
+            source: intake.source,
             arrival: memory.counters.consumed, timestampSeconds: timestamp, recordMillis: intake.record.timestampMillis,
             takenMillis: now.steadyMillis, expiresSeconds: expires)
         return true

@@ -31,6 +31,7 @@ struct Coalescer: ~Copyable {
 
         var source: SourcePosition
         var isWritten: Bool
+        var isTraced: Bool
         var eventID: ByteRange
         var traceparent: ByteRange
         /// The bytes the ranges lie in.
@@ -42,6 +43,7 @@ struct Coalescer: ~Copyable {
             self.cause = cause
             self.source = layer.source
             self.isWritten = layer.isWritten
+            self.isTraced = layer.isTraced
             self.eventID = layer.eventID
             self.traceparent = layer.traceparent
             self.blob = layer.blob
@@ -185,6 +187,9 @@ struct Coalescer: ~Copyable {
             // The common case costs no copy of what the record would say.
             memory.counters.pending -= 1
             memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
+            if layer.isTraced {
+                memory.traceNotes.append(.ended(.superseded, reason: "", into: into), of: layer.source)
+            }
             return
         }
         let unsaid: OutcomeDetails.Cause = layer.alertIsWithdrawn ? .alertWithdrawn : .none
@@ -194,6 +199,12 @@ struct Coalescer: ~Copyable {
         ending.keepsAlert = keepsAlert
         ending.keepsPriority = keepsPriority
         self.endings.append(ending)
+    }
+
+    /// The traced event that an update would have sent gives way to another, and no record tells of it.
+    @inline(never) func noteReplaced(_ update: UpdateID, by source: SourcePosition, in memory: inout ShardMemory) {
+        memory.traceNotes.append(
+            .ended(.superseded, reason: "", into: source), of: memory.updates[update].top.source)
     }
 
     /// Everything of an update gives way to `into`.

@@ -33,6 +33,8 @@ struct Layer {
     var contentIsInherited = false
     var scoreIsInherited = false
     var staleDateIsInherited = false
+    /// What happens to the event is told. Not written down: whoever keeps its trace is this process.
+    var isTraced = false
     /// Timestamps of the events that alert and content-state came with: the device would have ignored them after something newer.
     var alertSeconds: Int64 = 0
     var contentSeconds: Int64 = 0
@@ -168,7 +170,8 @@ struct Layer {
     /// Makes this the layer of an update, in place of one with which it goes out of date. Only that an attempt of the former may have
     /// arrived, and the latest stamp it stands for, remain.
     mutating func replace(
-        with event: borrowing DecodedEvent, value: Span<UInt8>, traceparent: Span<UInt8>, source: SourcePosition,
+        with event: borrowing DecodedEvent, value: Span<UInt8>, traceparent: Span<UInt8>, isTraced: Bool,
+        source: SourcePosition,
         arrival: UInt64, timestampSeconds: Int64, recordMillis: Int64, takenMillis: Int64, expiresSeconds: Int64
     ) {
         self.source = source
@@ -187,6 +190,7 @@ struct Layer {
         self.contentIsInherited = false
         self.scoreIsInherited = false
         self.staleDateIsInherited = false
+        self.isTraced = isTraced
         self.alertSeconds = timestampSeconds
         self.contentSeconds = timestampSeconds
         self.content = PayloadContent()

@@ -17,6 +17,9 @@ extension ShardEngine {
         let slot = self.memory.updates[update].slot
         guard self.memory.slots[slot].inFlight == update else { return }
         self.dispatch.returned(update, in: &self.memory)
+        if self.memory.updates[update].top.isTraced {
+            self.memory.traceNotes.append(.answered(answer), of: self.memory.updates[update].top.source)
+        }
         switch answer.result {
         case .accepted:
             self.accepted(slot, answer: answer, now: now)

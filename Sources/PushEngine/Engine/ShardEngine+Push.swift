@@ -33,7 +33,7 @@ extension ShardEngine {
                     self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
                     return true
                 }
-                self.send(slot, request: &request, now: now)
+                self.send(slot, route: route, request: &request, now: now)
                 self.dispatch.topicProbeLeft(lane: lane, in: &self.memory, now: now)
                 self.dispatch.singleLeft(lane: lane)
                 return true
@@ -59,12 +59,13 @@ extension ShardEngine {
         return true
     }
 
-    private mutating func send(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
+    private mutating func send(_ slot: SlotID, route: UInt16, request: inout PushRequest, now: EngineTime) {
         let update = self.memory.slots[slot].pending
         self.memory.giveStampForAttempt(update, of: slot)
         self.dispatch.departed(update, in: &self.memory, now: now)
         self.coalescer.putInFlight(slot, in: &self.memory)
         PushComposer.fill(&request, update: update, in: &self.memory, now: now)
+        if self.memory.updates[update].top.isTraced { self.noteSent(update, request, route: route) }
         if request.kind == .broadcast { self.dispatch.broadcastDeparted(slot, in: &self.memory, now: now) }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }

@@ -16,6 +16,7 @@ struct ShardMemory: ~Copyable {
     /// Of the channels that publishers have sent to and that are kept for audiences: for which. Empty: for one that has not come yet.
     var keptFor: [SlotID: [UInt8]] = [:]
     var passedOver = PassedOverApps()
+    var traceNotes = TraceNotes()
     private let addressOnly = AddressOnly()
 
     init(configuration: EngineConfiguration, indexSeed: UInt64) {

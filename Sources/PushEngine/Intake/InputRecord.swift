@@ -18,6 +18,8 @@ public struct InputRecord: Sendable {
     public var origin: SourcePosition?
     /// What it is, of the routed topic; an event in every other.
     public var kind: RoutedKind
+    /// Somebody keeps a trace of the event: what happens to it is told (`ShardEngine.takeTraceNotes`).
+    public var isTraced = false
 
     public init(
         topic: UInt16, partition: Int32, offset: Int64, timestampMillis: Int64, hasKey: Bool, hasValue: Bool,

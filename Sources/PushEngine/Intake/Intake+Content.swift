@@ -20,6 +20,7 @@ extension Intake {
         layer.takenMillis = now.steadyMillis
         layer.isEnd = self.event.kind == .end
         layer.isStart = self.event.kind == .start
+        layer.isTraced = self.record.isTraced
         layer.expirationHeaderSeconds = self.event.expiresSeconds
         let given = PayloadContent(of: self.event)
         layer.content.staleDateSeconds = given.staleDateSeconds

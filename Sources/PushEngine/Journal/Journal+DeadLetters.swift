@@ -13,8 +13,11 @@ extension Journal {
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.batch.append(key)
         let valueRange = self.batch.append(value)
-        let firstHeader = self.batch.headers.count
         let reason = "\(refusal.field): \(refusal.reason)"
+        if intake.record.isTraced {
+            memory.traceNotes.append(.ended(.deadLettered, reason: reason, into: nil), of: intake.source)
+        }
+        let firstHeader = self.batch.headers.count
         self.batch.appendHeader(.reason, text: reason)
         self.batch.appendHeader(.field, text: refusal.field)
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
@@ -30,7 +33,9 @@ extension Journal {
             .deadLettered, kind: .activity, app: nil, key: Span(), source: intake.source, eventID: Span(),
             traceparent: intake.traceparent.span, details: details, in: memory)
         self.batch.append(
-            .outcomes, key: keyRange, value: value, hasNoKey: !intake.record.hasKey,
+            .outcomes, key: keyRange, value: value,
+            headers: self.traceHeader(intake.record.isTraced, intake.traceparent.span),
+            hasNoKey: !intake.record.hasKey,
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
     }
 
@@ -104,6 +109,9 @@ extension Journal {
     ) {
         memory.counters.forwarded += 1
         memory.counters.misplaced += 1
+        if intake.record.isTraced {
+            memory.traceNotes.append(.forwarded(partition: partition), of: intake.source)
+        }
         let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.batch.append(key)
@@ -111,9 +119,7 @@ extension Journal {
         let firstHeader = self.batch.headers.count
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
         if !intake.traceparent.isEmpty {
-            let name = self.batch.append("traceparent")
-            let value = self.batch.append(intake.traceparent.span)
-            self.batch.headers.append(RecordBatch.Header(name: name, value: value))
+            self.batch.appendTraceparent(intake.traceparent.span)
         }
         self.batch.append(
             .routed, partition: partition, key: keyRange, value: valueRange,

@@ -8,6 +8,9 @@ extension Journal {
         in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
+        if intake.record.isTraced {
+            memory.noteOutcome(outcome, OutcomeDetails(cause: cause), of: intake.source)
+        }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else {
             return
         }
@@ -30,6 +33,7 @@ extension Journal {
             details: OutcomeDetails(cause: cause), in: memory)
         self.batch.append(
             .outcomes, key: keyRange, value: value,
+            headers: self.traceHeader(intake.record.isTraced, intake.traceparent.span),
             acknowledgement: self.expect(
                 .outcome, partition: intake.partition, entry: entry, slot: waiting, in: &memory))
     }
@@ -45,6 +49,7 @@ extension Journal {
         details.keepsPriority = ending.keepsPriority
         self.finish(
             ending.slot, outcome: ending.outcome, source: ending.source, isWritten: ending.isWritten,
+            isTraced: ending.isTraced,
             eventID: ending.blob.span.extracting(ending.eventID.range),
             traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
     }
@@ -55,7 +60,7 @@ extension Journal {
         in memory: inout ShardMemory
     ) {
         self.finish(
-            slot, outcome: outcome, source: layer.source, isWritten: layer.isWritten,
+            slot, outcome: outcome, source: layer.source, isWritten: layer.isWritten, isTraced: layer.isTraced,
             eventID: layer.blob.span.extracting(layer.eventID.range),
             traceparent: layer.blob.span.extracting(layer.traceparent.range), details: details, in: &memory)
         if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, in: &memory) }
@@ -72,16 +77,19 @@ extension Journal {
         let blob = unsafe Span(_unsafeElements: bytes)
         unsafe self.finish(
             slot, outcome: .delivered, source: top.pointee.source, isWritten: top.pointee.isWritten,
+            isTraced: top.pointee.isTraced,
             eventID: blob.extracting(top.pointee.eventID.range),
             traceparent: blob.extracting(top.pointee.traceparent.range), details: details, in: &memory)
     }
 
     private mutating func finish(
-        _ slot: SlotID, outcome: Outcome, source: SourcePosition, isWritten: Bool, eventID: Span<UInt8>,
+        _ slot: SlotID, outcome: Outcome, source: SourcePosition, isWritten: Bool, isTraced: Bool,
+        eventID: Span<UInt8>,
         traceparent: Span<UInt8>, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {
         memory.counters.pending -= 1
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
+        if isTraced { memory.noteOutcome(outcome, details, of: source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         // The slot lives, so its bytes do.
         let idBytes = unsafe memory.slots.idBytes(slot)
@@ -95,7 +103,9 @@ extension Journal {
         let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot, in: &memory)
         let acknowledgement = self.expectGuarded(
             .outcome, slot: slot, stateWaits: waits, in: &memory)
-        self.batch.append(.outcomes, key: keyRange, value: value, acknowledgement: acknowledgement)
+        self.batch.append(
+            .outcomes, key: keyRange, value: value, headers: self.traceHeader(isTraced, traceparent),
+            acknowledgement: acknowledgement)
     }
 
     /// Whether the slot's state record waits for one more event that needs no push. One that is due does so for a number of them only: an

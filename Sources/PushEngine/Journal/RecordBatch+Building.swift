@@ -28,6 +28,11 @@ extension RecordBatch {
         self.headers.append(Header(name: name, value: start..<self.bytes.count))
     }
 
+    mutating func appendTraceparent(_ value: Span<UInt8>) {
+        let name = self.append("traceparent")
+        self.headers.append(Header(name: name, value: self.append(value)))
+    }
+
     /// - Parameters:
     ///   - partition: -1 leaves it to the partitioner.
     ///   - timestampMillis: since 1970; 0: now.

@@ -176,6 +176,16 @@ final class EngineHarness {
 
     // MARK: Records in
 
+    /// Whether events that come from here on are traced.
+    var tracesEvents = false
+
+    /// What happened to traced events since the last call.
+    func traceNotes() -> [TraceNote] {
+        var notes: [TraceNote] = []
+        self.engine.takeTraceNotes { notes.append($0) }
+        return notes
+    }
+
     /// Consumes one record and answers its offset.
     @discardableResult
     func consume(
@@ -195,10 +205,11 @@ final class EngineHarness {
     ) -> Int64 {
         let offset = self.logEnd(topic)
         self.nextOffset[topic] = offset + 1
-        let record = InputRecord(
+        var record = InputRecord(
             topic: topic, partition: self.partition, offset: offset,
             timestampMillis: recordMillis ?? self.now.wallMillis,
             hasKey: key != nil, hasValue: value != nil, origin: origin, kind: kind)
+        record.isTraced = self.tracesEvents
         let keyBytes = key ?? []
         let valueBytes = value ?? []
         let trace = Array(traceparent.utf8)

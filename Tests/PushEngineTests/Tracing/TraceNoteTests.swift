@@ -1,0 +1,186 @@
+import APNSProtocol
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// What the engine tells of traced events.
+@Suite struct TraceNoteTests {
+    private static let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    private static func harness(
+        _ publication: OutcomePublication = .all, placement: Bool = false
+    ) -> EngineHarness {
+        let h = EngineHarness {
+            $0.settings.outcomePublication = publication
+            if placement { $0.settings.placement = .check }
+        }
+        h.tracesEvents = true
+        return h
+    }
+
+    private static func update(_ n: Int, _ h: EngineHarness, more: String = "") -> Int64 {
+        h.consume(
+            key: "a", value: #"{"event":"update","priority":10,"content-state":{"n":\#(n)}\#(more)}"#,
+            traceparent: Self.traceparent)
+    }
+
+    private static func position(_ offset: Int64) -> SourcePosition {
+        SourcePosition(topic: 0, partition: 0, offset: offset)
+    }
+
+    @Test func anEventIsFollowedFromItsPushToItsOutcome() throws {
+        let h = Self.harness()
+        let registration = h.register()
+        #expect(
+            h.traceNotes() == [
+                TraceNote(source: Self.position(registration), happening: .ended(.applied, reason: "", into: nil))
+            ])
+        let offset = Self.update(1, h)
+        #expect(h.traceNotes() == [])
+        let push = try #require(h.take())
+        let sent = h.traceNotes()
+        guard case .sent(let told) = sent.first?.happening else {
+            Issue.record("nothing is told of the push: \(sent)")
+            return
+        }
+        #expect(sent.count == 1 && sent[0].source == Self.position(offset))
+        #expect(told.id == push.id)
+        #expect(told.slotID == Array("a".utf8))
+        #expect(told.priority == .high)
+        #expect(told.mergedCount == 1)
+        #expect(told.kind == .device)
+        h.answer(push, .accepted)
+        let ends = h.traceNotes().map(\.happening)
+        #expect(ends.count == 2)
+        guard case .answered(let answer) = ends.first else {
+            Issue.record("nothing is told of the answer: \(ends)")
+            return
+        }
+        #expect(answer.id == push.id && answer.result == .accepted)
+        #expect(ends.last == .ended(.delivered, reason: "", into: nil))
+        // Whoever reads outcomes goes on with the trace as any consumer does.
+        let outcome = h.written.last { $0.topic == .outcomes }
+        #expect(outcome?.headers["traceparent"] == Self.traceparent)
+    }
+
+    @Test func ofOthersNothingIsTold() throws {
+        let h = Self.harness()
+        h.tracesEvents = false
+        h.register()
+        _ = Self.update(1, h)
+        _ = Self.update(2, h)
+        h.deliver()
+        h.consume(key: "a", value: "{")
+        #expect(h.traceNotes() == [])
+        #expect(h.written.allSatisfy { $0.topic != .outcomes || $0.headers.isEmpty })
+    }
+
+    /// By the way that most take, without a record, and by the long one.
+    @Test(arguments: [OutcomePublication.all, .failures])
+    func aReplacedEventSaysByWhich(_ publication: OutcomePublication) throws {
+        let h = Self.harness(publication)
+        h.register()
+        let first = Self.update(1, h)
+        let second = Self.update(2, h)
+        let third = h.consume(key: "a", value: #"{"event":"end"}"#, traceparent: Self.traceparent)
+        let superseded = h.traceNotes().suffix(2)
+        #expect(
+            Array(superseded) == [
+                TraceNote(
+                    source: Self.position(first),
+                    happening: .ended(.superseded, reason: "", into: Self.position(second))),
+                TraceNote(
+                    source: Self.position(second),
+                    happening: .ended(.superseded, reason: "", into: Self.position(third))),
+            ])
+    }
+
+    @Test func everyAttemptIsTold() throws {
+        let h = Self.harness()
+        h.register()
+        _ = Self.update(1, h)
+        _ = h.traceNotes()
+        h.answer(try #require(h.take()), .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        h.advance(120_000)
+        h.answer(try #require(h.take()), .accepted)
+        let kinds = h.traceNotes().map { note in
+            switch note.happening {
+            case .sent: "sent"
+            case .answered(let answer): answer.result == .accepted ? "accepted" : "refused"
+            case .ended(let outcome, _, _): "\(outcome.name)"
+            case .forwarded: "forwarded"
+            }
+        }
+        #expect(kinds == ["sent", "refused", "sent", "accepted", "delivered"])
+    }
+
+    @Test func aRecordThatCannotBeTakenSaysWhy() throws {
+        let h = Self.harness()
+        let offset = h.consume(key: "a", value: "{}", traceparent: Self.traceparent)
+        let notes = h.traceNotes()
+        #expect(notes.map(\.source) == [Self.position(offset)])
+        guard case .ended(.deadLettered, let reason, nil) = notes.first?.happening else {
+            Issue.record("\(notes)")
+            return
+        }
+        #expect(reason.hasPrefix("event: "))
+    }
+
+    @Test func aMisplacedRecordIsToldWhereItGoes() throws {
+        let h = Self.harness(placement: true)
+        // Of nine keys at least one belongs elsewhere.
+        for key in 1...9 { h.register(of: "\(key)") }
+        let forwards = h.traceNotes().filter {
+            if case .forwarded = $0.happening { true } else { false }
+        }
+        #expect(!forwards.isEmpty)
+        #expect(UInt64(forwards.count) == h.counters.forwarded)
+    }
+
+    /// Whatever happens to events, of each its outcome is told once.
+    @Test(arguments: [OutcomePublication.all, .pushes, .failures], [1, 2, 3, 4] as [UInt64])
+    func everyOutcomeIsToldOnce(_ publication: OutcomePublication, seed: UInt64) throws {
+        let h = Self.harness(publication)
+        var random = SplitMix64(seed: seed)
+        var ended: [SourcePosition: Outcome] = [:]
+        func note() {
+            for note in h.traceNotes() {
+                guard case .ended(let outcome, _, _) = note.happening else { continue }
+                #expect(ended.updateValue(outcome, forKey: note.source) == nil, "\(note.source) ended twice")
+            }
+        }
+        for _ in 0..<400 {
+            let activity = ["a", "b", "c"].randomElement(using: &random)!
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0: h.register(of: activity)
+            case 1: h.end(Int.random(in: 0..<9, using: &random), of: activity)
+            case 2: h.start(1, of: activity)
+            case 3: h.consume(key: activity, value: "nonsense")
+            case 4: h.advance(Int64.random(in: 1...400_000, using: &random))
+            case 5:
+                let results: [PushAnswer.Result] = [
+                    .unknown(detail: "lost"), .notProcessed,
+                    .response(PushResponse(status: 410, reason: "Unregistered")),
+                    .response(PushResponse(status: 400, reason: "BadMessageId")), .accepted,
+                ]
+                if let push = h.take() { h.answer(push, results.randomElement(using: &random)!) }
+            case 6:
+                let expires = h.wallSeconds + Int64.random(in: 0...300, using: &random)
+                h.update(
+                    7, of: activity, alert: Bool.random(using: &random) ? "!" : nil, more: #""expires":\#(expires)"#)
+            default:
+                h.update(
+                    Int.random(in: 0..<9, using: &random), of: activity,
+                    at: Bool.random(using: &random) ? Int64.random(in: 0...60, using: &random) : nil,
+                    priority: Bool.random(using: &random) ? 10 : 5, alert: Bool.random(using: &random) ? "!" : nil)
+            }
+            note()
+        }
+        for outcome in Outcome.allCases {
+            let told = UInt64(ended.values.count { $0 == outcome })
+            #expect(told == h.counters.count(outcome), "\(outcome.name)")
+        }
+        #expect(ended.count > 100)
+    }
+}
