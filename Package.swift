@@ -27,6 +27,8 @@ let configuration: Target.Dependency = .product(name: "Configuration", package: 
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let http: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 
 let package = Package(
@@ -38,6 +40,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.10.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.3.0"),
@@ -85,7 +88,7 @@ let package = Package(
             dependencies: [
                 "PageStyle",
                 "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
-                "TLSSession", logging, coreMetrics, lifecycle, configuration, hummingbird, "LocalFiles",
+                "TLSSession", logging, coreMetrics, tracing, lifecycle, configuration, hummingbird, http, "LocalFiles",
                 .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
@@ -114,8 +117,8 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
                 "PushEngine", "ChannelKeeping", "DevPage", "PushInspection",
-                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, lifecycle,
-                hummingbird,
+                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, tracing,
+                lifecycle, hummingbird,
                 histogram, argumentParser,
             ] + nio),
 
@@ -150,11 +153,15 @@ let package = Package(
                 "PushTransport", "APNSPool", "PushModel", "APNSProtocol", "APNSSimulator", "DeviceModel",
                 "HTTP2Session", "TLSSession", logging, .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + nio),
+        // A collector of traces, for the tests.
+        .target(name: "TraceCollecting", dependencies: [http] + nio, path: "Tests/TraceCollecting"),
         .testTarget(
             name: "PushWorkerTests",
             dependencies: [
                 "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "PushTransport",
-                "KafkaLog", "APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession", logging, coreMetrics,
+                "KafkaLog", "APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession", "TraceCollecting", logging,
+                coreMetrics,
+                tracing, .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
@@ -198,7 +205,7 @@ let package = Package(
             dependencies: [
                 "mailboat", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog",
                 "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession", "HTTP2Session", "DevPage",
-                "PushInspection", logging, lifecycle,
+                "PushInspection", "TraceCollecting", logging, lifecycle,
             ]),
         .testTarget(
             name: "BenchmarkTests", dependencies: ["mailboat-bench", "KafkaLog", histogram, argumentParser]),

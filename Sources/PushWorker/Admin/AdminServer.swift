@@ -202,7 +202,7 @@ private struct AdminTLSChannel: ServerChildChannel, HTTPChannelHandler {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(AdminTLSHandler(self.tls.session()))
+            try channel.pipeline.syncOperations.addHandler(TLSChannelHandler(self.tls.session()))
         }.flatMap { self.base.setup(channel: channel, logger: logger) }
     }
 

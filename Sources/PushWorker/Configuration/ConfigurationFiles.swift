@@ -27,6 +27,11 @@ extension WorkerConfiguration {
                 faults.append(ConfigurationFault(setting: setting, text: error.description))
             }
         }
+        if let path = self.tracing.headersFile {
+            do throws(OTLPHeaders.Fault) { _ = try OTLPHeaders.read(path: path) } catch {
+                faults.append(ConfigurationFault(setting: "tracing.headers-file", text: error.description))
+            }
+        }
         if let tls = self.admin.tls {
             do throws(AdminTLS.Fault) { _ = try AdminTLS(tls, logger: Logger(label: "mailboat")) } catch {
                 faults.append(ConfigurationFault(setting: error.setting, text: error.text))

@@ -10,6 +10,7 @@ extension WorkerConfiguration: SettingsRoot {
     /// Settings given once for the worker.
     static let settings: [SettingRow<WorkerConfiguration>] =
         Self.kafkaSettings + Self.flowSettings + Self.connectionSettings + Self.operationSettings
+        + Self.tracingSettings + Self.logSettings
 
     /// Groups whose keys are librdkafka's, handed on as they are.
     static let openGroups: [(name: String, documentation: String)] = [
@@ -188,6 +189,29 @@ extension WorkerConfiguration: SettingsRoot {
             \.admin.channelsTokenFile,
             "With it, `/channels` on the admin port makes, shows and deletes [channels](Channels.md#from-another-service) for whoever sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
+    ]
+
+    private static let tracingSettings: [SettingRow<WorkerConfiguration>] = [
+        .optionalText(
+            "tracing.otlp-endpoint", effect: .restart, expected: OTLPEndpoint.expected, \.tracing.otlpEndpoint,
+            "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced."
+        ) { OTLPEndpoint($0) != nil },
+        .optionalText(
+            "tracing.headers-file", effect: .restart, expected: "the path of a file of header fields",
+            \.tracing.headersFile,
+            "Header fields that the collector wants to see, such as `authorization`: one on each line, `name: value`. Read for each request, so it may be changed at any time."
+        ) { SettingChecks.isPath($0) },
+        .fraction(
+            "tracing.sample-ratio", effect: .restart, in: 0...1, unit: "share of events", \.tracing.sampleRatio,
+            "Of the events that come without a header `traceparent`, the share that a trace begins with. Those with one are traced when whoever published them has sampled them."
+        ),
+        .number(
+            "tracing.sample-per-second-max", effect: .restart, in: 1...10_000, unit: "events per second and shard",
+            \.tracing.samplesPerSecondMax,
+            "More events are not traced; what they carry goes on unchanged, and they are counted."),
+    ]
+
+    private static let logSettings: [SettingRow<WorkerConfiguration>] = [
         .flag(
             "reload.watch", effect: .live, \.watchesFile,
             "Whether the configuration file is looked at every 2 s, and read again when it has changed. SIGHUP has it read in any case."

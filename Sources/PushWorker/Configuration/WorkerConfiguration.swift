@@ -104,6 +104,21 @@ public struct WorkerConfiguration: Sendable {
         }
     }
 
+    /// Whose way is traced, and where traces go.
+    public struct Tracing: Sendable, Equatable {
+        /// A collector that takes OTLP in JSON over HTTP; `nil`: nothing is exported.
+        public var otlpEndpoint: String?
+        /// A file of header fields for it.
+        public var headersFile: String?
+        /// The share of the events without a trace context that a trace begins with, 0...1.
+        public var sampleRatio: Double = 0
+        /// Events whose tracing begins within a second, at most, of each shard.
+        public var samplesPerSecondMax = 100
+
+        /// The defaults.
+        public init() {}
+    }
+
     /// How Kafka is reached.
     public var kafka = Kafka()
     /// Names of the Kafka topics.
@@ -130,6 +145,8 @@ public struct WorkerConfiguration: Sendable {
     public var partitionStallLimitMillis: Int64 = 300_000
     /// Where health, readiness and metrics are served.
     public var admin = Admin()
+    /// Whose way is traced, and where traces go.
+    public var tracing = Tracing()
     /// Whether whoever runs the worker reads its file again when that has changed.
     public var watchesFile = false
     /// Lines below it are not written.

@@ -1,3 +1,5 @@
+import PushModel
+
 /// Counts of durations in buckets that grow by a thirty-second: any quantile is known to 3.2 %. A value; merging is addition.
 public struct LatencyDistribution: Sendable, Equatable {
     /// Buckets for each doubling, as a power of two; the first 32 hold 0...31 microseconds one by one.
@@ -13,6 +15,8 @@ public struct LatencyDistribution: Sendable, Equatable {
     public private(set) var sumMicros: UInt64 = 0
     /// The longest, microseconds; 0 when nothing was recorded.
     public private(set) var maxMicros: UInt64 = 0
+    /// Traces of some of them. Empty, or one place for each bucket of the page of metrics.
+    private(set) var examples: [LatencyExample?] = []
 
     /// Nothing recorded yet.
     public init() {}
@@ -32,6 +36,19 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.record(micros: isTooLong && millis > 0 ? .max : micros)
     }
 
+    /// A duration that was recorded has this trace. The latest of each bucket of the page is kept.
+    mutating func keepExample(of place: TraceContext, micros: Int64, wallMillis: Int64) {
+        self.keep(LatencyExample(place: place, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
+    }
+
+    private mutating func keep(_ example: LatencyExample) {
+        let bounds = PrometheusText.boundsMillis
+        if self.examples.isEmpty { self.examples = Array(repeating: nil, count: bounds.count + 1) }
+        let bucket = bounds.firstIndex { example.micros <= $0 * 1_000 } ?? bounds.count
+        if let kept = self.examples[bucket], kept.wallMillis > example.wallMillis { return }
+        self.examples[bucket] = example
+    }
+
     /// The longest duration that counts in each bucket, ascending, and how many did; empty buckets are left out.
     public func forEachBucket(_ body: (_ highestMicros: UInt64, _ count: UInt64) -> Void) {
         for (index, count) in self.counts.enumerated() where count > 0 { body(Self.highestMicros(of: index), count) }
@@ -43,6 +60,7 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.count += other.count
         self.sumMicros &+= other.sumMicros
         self.maxMicros = max(self.maxMicros, other.maxMicros)
+        for case let example? in other.examples { self.keep(example) }
     }
 
     /// At most this many milliseconds in a share of the cases; 0 when nothing was recorded.
@@ -86,4 +104,12 @@ public struct LatencyDistribution: Sendable, Equatable {
         let step = UInt64(bucket & Self.stepMask) + UInt64(Self.stepMask) + 1
         return (step + 1) << (exponent - UInt64(Self.stepBits)) - 1
     }
+}
+
+/// The trace of something that took so long.
+struct LatencyExample: Sendable, Equatable {
+    var place: TraceContext
+    var micros: UInt64
+    /// When it was over, since 1970.
+    var wallMillis: Int64
 }

@@ -11,7 +11,7 @@ public enum MetricsTable {
                 WorkerMetrics.membersCurrent, WorkerMetrics.memberFreshness, WorkerMetrics.fanoutDrain,
                 WorkerMetrics.channelsListed, WorkerMetrics.partitions, WorkerMetrics.shards,
             ] + Self.families(RouteCounters.rows) + [WorkerMetrics.goAways]
-            + Self.families(KafkaCounters.rows)
+            + Self.families(KafkaCounters.rows) + Self.families(TracingCounters.rows)
             + [
                 WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
                 WorkerMetrics.degraded, WorkerMetrics.reloadSuccess, WorkerMetrics.reloadTime,

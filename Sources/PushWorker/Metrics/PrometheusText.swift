@@ -1,3 +1,5 @@
+import PushModel
+
 /// Writes the Prometheus text format or OpenMetrics: a head for each metric, then its samples.
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
@@ -8,7 +10,7 @@ struct PrometheusText {
 
     init(_ format: MetricsFormat = .prometheus) { self.format = format }
 
-    private static let boundsMillis = (0...22).map { UInt64(1) << UInt64($0) }
+    static let boundsMillis = (0...22).map { UInt64(1) << UInt64($0) }
 
     /// Begins a metric. Everything until the next `begin` belongs to it.
     mutating func begin(_ metric: MetricDescription) {
@@ -44,12 +46,25 @@ struct PrometheusText {
     /// Buckets at powers of two of milliseconds, in seconds as Prometheus wants it.
     mutating func write(_ metric: MetricDescription, _ distribution: LatencyDistribution) {
         self.begin(metric)
-        for (boundMillis, count) in zip(Self.boundsMillis, distribution.counts(atMostMillis: Self.boundsMillis)) {
+        let examples = self.format == .prometheus ? [] : distribution.examples
+        let counts = zip(Self.boundsMillis, distribution.counts(atMostMillis: Self.boundsMillis))
+        for (index, (boundMillis, count)) in counts.enumerated() {
             self.sample([("le", Self.number(Double(boundMillis) / 1_000))], suffix: "_bucket", count)
+            if !examples.isEmpty { self.append(examples[index]) }
         }
         self.sample([("le", "+Inf")], suffix: "_bucket", distribution.count)
+        if let last = examples.last { self.append(last) }
         self.sample([], suffix: "_sum", Double(distribution.sumMicros) / 1_000_000)
         self.sample([], suffix: "_count", distribution.count)
+    }
+
+    /// Behind the sample that was written last (OpenMetrics, "Exemplars").
+    private mutating func append(_ example: LatencyExample?) {
+        guard let example else { return }
+        self.text.removeLast()
+        self.text += " # {trace_id=\"\(example.place.traceIDText)\",span_id=\"\(example.place.spanIDText)\"}"
+        self.text += " \(Self.number(Double(example.micros) / 1_000_000))"
+        self.text += " \(Self.number(Double(example.wallMillis) / 1_000))\n"
     }
 
     /// One line. Appended piece by piece: with two input topics and 256 partitions a page has 800 of them.

@@ -15,6 +15,8 @@ enum WorkerMetrics {
         var lags: [Lag] = []
         var isReady = false
         var process = ProcessReading()
+        /// What became of spans, where the tracer is the worker's own.
+        var spans = ExportCounters()
         /// The machine's clock, since 1970.
         var wallMillis: Int64 = 0
     }
@@ -40,6 +42,9 @@ enum WorkerMetrics {
         self.writePartitions(snapshot, to: &text)
         self.writeRoutes(snapshot, to: &text)
         text.write(KafkaCounters.rows, of: snapshot.kafka)
+        var tracing = snapshot.tracing
+        tracing.add(surroundings.spans)
+        text.write(TracingCounters.rows, of: tracing)
         self.writeSurroundings(surroundings, to: &text)
         text.write(Self.errors, Double(snapshot.errors.count))
         text.write(Self.degraded, Double(snapshot.degraded.count))

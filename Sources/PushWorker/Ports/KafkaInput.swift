@@ -8,6 +8,8 @@ package struct KafkaInput {
     private let inputTopics: [String]
     /// Asks for a turn, from any thread.
     private let wake: @Sendable () -> Void
+    /// `nil`: nothing is traced.
+    private let traces: EventTraces?
     /// Partitions that are owned, by no order.
     private var queues: [PartitionQueues] = []
     /// By partition number: its place in `queues`; -1: not owned.
@@ -22,7 +24,12 @@ package struct KafkaInput {
 
     /// - Parameter inputTopics: the last is the routed one.
     package init(inputTopics: [String], wake: @escaping @Sendable () -> Void) {
+        self.init(inputTopics: inputTopics, traces: nil, wake: wake)
+    }
+
+    init(inputTopics: [String], traces: EventTraces?, wake: @escaping @Sendable () -> Void) {
         self.inputTopics = inputTopics
+        self.traces = traces
         self.wake = wake
     }
 
@@ -79,12 +86,42 @@ package struct KafkaInput {
             timestampMillis: Swift.max(0, record.timestampMillis),
             hasKey: record.hasKey, hasValue: record.hasValue, origin: nil)
         if isRouted { RoutedOrigin.read(record, inputTopics: self.inputTopics, into: &input) }
+        if let traces = self.traces, input.kind == .event {
+            return self.take(record, input, traces: traces, into: &batch, whenFull: whenFull)
+        }
         let (key, value) = (record.key, record.value)
         // Of a kind that nobody knows its name is wanted.
         record.withHeader(input.kind == .unknown ? RecordHeader.kind.name : "traceparent") { traceparent, _ in
             if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
             whenFull(&batch)
             _ = batch.append(input, key: key, value: value, traceparent: traceparent)
+        }
+    }
+
+    /// The same, of an event that may be traced.
+    private func take(
+        _ record: borrowing KafkaRecord, _ input: InputRecord, traces: EventTraces, into batch: inout InputBatch,
+        whenFull: (inout InputBatch) -> Void
+    ) {
+        var input = input
+        let carried = record.withHeader("traceparent") { traceparent, _ in
+            traces.begin(&input, traceparent: traceparent) {
+                record.withHeader("tracestate") { value, isPresent in
+                    isPresent ? value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } : nil
+                }
+            }
+        }
+        let (key, value) = (record.key, record.value)
+        if let carried {
+            if batch.append(input, key: key, value: value, traceparent: carried.span) { return }
+            whenFull(&batch)
+            _ = batch.append(input, key: key, value: value, traceparent: carried.span)
+        } else {
+            record.withHeader("traceparent") { traceparent, _ in
+                if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
+                whenFull(&batch)
+                _ = batch.append(input, key: key, value: value, traceparent: traceparent)
+            }
         }
     }
 

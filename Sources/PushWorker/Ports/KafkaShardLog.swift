@@ -14,10 +14,12 @@ final class KafkaShardLog: ShardLog {
     /// Asks for a turn.
     private let waker: ShardWaker
 
-    init(producer: KafkaProducer, shared: ShardShared, inputTopics: [String], waker: ShardWaker) throws(KafkaError) {
+    init(
+        producer: KafkaProducer, shared: ShardShared, inputTopics: [String], traces: EventTraces?, waker: ShardWaker
+    ) throws(KafkaError) {
         self.producer = producer
         self.shared = shared
-        self.input = KafkaInput(inputTopics: inputTopics, wake: { waker.wake() })
+        self.input = KafkaInput(inputTopics: inputTopics, traces: traces, wake: { waker.wake() })
         self.waker = waker
         let names = shared.configuration.topics
         self.topics = [

@@ -13,6 +13,7 @@ struct ShardReport: Sendable {
     var memberFreshness = LatencyDistribution()
     var drain = DrainEstimate()
     var kafka = KafkaCounters()
+    var tracing = TracingCounters()
     /// Next offsets to be committed, by input topic and partition: lag is measured from them.
     var watermarks: [CommitPosition] = []
     /// Known causes keep it from taking records: Kafka does not take what it writes, or memory is full.

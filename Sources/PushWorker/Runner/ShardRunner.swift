@@ -16,6 +16,8 @@ final class ShardRunner {
     let eventLoop: any EventLoop
     let transport: ShardTransport
     let log: KafkaShardLog
+    /// `nil`: nothing is traced.
+    private let traces: EventTraces?
     private let logger: Logger
     private let shared: ShardShared
     private let inputTopics: [String]
@@ -24,6 +26,8 @@ final class ShardRunner {
     private var report = ShardReport()
     /// Releases that are under way, by their number.
     private var releases: [Int: EventLoopPromise<ReleasedPositions>] = [:]
+    /// Which partitions each is of.
+    private var releasing: [Int: [Int32]] = [:]
     private var releaseCount = 0
     private var isClosed = false
     private var turns: TurnScheduler?
@@ -51,7 +55,11 @@ final class ShardRunner {
         self.shared = shared
         self.inputTopics = plan.inputTopics
         self.waker = waker
-        self.log = try KafkaShardLog(producer: producer, shared: shared, inputTopics: plan.inputTopics, waker: waker)
+        self.traces = shared.tracer.map { tracer in
+            EventTraces(tracer: tracer, plan.tracing, randomSeed: randomSeed ^ 0x7261_6365)
+        }
+        self.log = try KafkaShardLog(
+            producer: producer, shared: shared, inputTopics: plan.inputTopics, traces: self.traces, waker: waker)
         self.transport = try ShardTransport(
             eventLoop: eventLoop,
             routes: plan.routes(shard: number, of: shared.configuration.resolvedShardCount), bundleIDs: plan.bundleIDs,
@@ -89,7 +97,9 @@ final class ShardRunner {
         guard !self.isClosed else { return }
         self.waker.reset()
         let now = self.transport.beginTurn()
+        self.traces?.turnBegan(now: now)
         self.loop.turn(now: now)
+        if let traces = self.traces { self.takeTraceNotes(traces, now) }
         for news in self.loop.takeNews() { self.tell(news) }
         // In the turn of the answers: then is now.
         self.loop.takeAcceptedSamples { sample in
@@ -106,6 +116,16 @@ final class ShardRunner {
         self.lastTurnMicros = MachineClock.steadyMicros()
         let millis = self.lastTurnMicros / 1_000 - now.steadyMillis
         if millis >= Self.longTurnMillis { self.tellLongTurn(millis: millis) }
+    }
+
+    private func takeTraceNotes(_ traces: EventTraces, _ now: EngineTime) {
+        self.loop.takeTraceNotes { note in
+            guard let accepted = traces.take(note) else { return }
+            self.report.recordToAccepted.keepExample(
+                of: accepted.place, micros: accepted.recordToAcceptedMillis * 1_000, wallMillis: now.wallMillis)
+            self.report.takenToAccepted.keepExample(
+                of: accepted.place, micros: accepted.takenToAcceptedMicros, wallMillis: now.wallMillis)
+        }
     }
 
     private func tellLongTurn(millis: Int64) {
@@ -129,7 +149,9 @@ final class ShardRunner {
         self.loop.carryOut(command, now: MachineClock.now())
         self.turns?.take()
         // Nobody shall read of partitions that are another's.
-        if case .forget = command { self.publish() }
+        guard case .forget(let partitions) = command else { return }
+        self.traces?.partitionsLeft(partitions)
+        self.publish()
     }
 
     /// What the engine knows, looked at and left as it is.
@@ -151,6 +173,7 @@ final class ShardRunner {
         guard faults.isEmpty else { throw ReconfigurationRefusal(faults: faults) }
         try self.transport.follow(routes: routes, bundleIDs: bundleIDs)
         try self.loop.reconfigure(configuration, now: MachineClock.now())
+        self.traces?.follow(bundleIDs: bundleIDs, routes: routes.map { ($0.host, $0.port) })
         for (index, route) in routes.enumerated() {
             if index < self.report.routes.count {
                 self.report.routes[index].name = route.name
@@ -174,6 +197,7 @@ final class ShardRunner {
         let promise = self.eventLoop.makePromise(of: ReleasedPositions.self)
         self.releaseCount += 1
         self.releases[self.releaseCount] = promise
+        self.releasing[self.releaseCount] = partitions
         self.carryOut(.release(number: self.releaseCount, partitions, times: times))
         return promise.futureResult
     }
@@ -181,6 +205,7 @@ final class ShardRunner {
     private func tell(_ news: ShardNews) {
         switch news {
         case .released(let number, let commits, let unfinished):
+            if let partitions = self.releasing.removeValue(forKey: number) { self.traces?.partitionsLeft(partitions) }
             self.releases.removeValue(forKey: number)?.succeed(
                 ReleasedPositions(positions: commits, unfinished: unfinished))
         case .failed(let text): self.shared.fail("shard \(self.number): \(text)")
@@ -208,6 +233,7 @@ final class ShardRunner {
     private func publish() {
         self.report.take(
             from: self.loop, transport: self.transport, shard: self.number, nowMillis: MachineClock.now().steadyMillis)
+        if let traces = self.traces { self.report.tracing = traces.counters }
         self.shared.hub.publish(self.report, shard: self.number)
     }
 
@@ -219,6 +245,7 @@ final class ShardRunner {
         self.transport.close()
         // For the answers of what was still in flight.
         self.turns?.take()
+        self.traces?.close()
         self.publish()
         self.isClosed = true
         self.turns?.end()

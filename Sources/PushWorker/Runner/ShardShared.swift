@@ -1,5 +1,6 @@
 import KafkaLog
 import Logging
+import Tracing
 
 /// What the shards of a worker share. Nothing here is touched per record or per push.
 struct ShardShared: Sendable {
@@ -10,6 +11,8 @@ struct ShardShared: Sendable {
     let committer: Committer
     let hub: SnapshotHub
     let logger: Logger
+    /// `nil`: nothing is traced.
+    let tracer: (any Tracer)?
     let placementWarnings = PlacementWarnings()
     /// The worker cannot go on; said once or many times.
     let fail: @Sendable (String) -> Void

@@ -99,6 +99,13 @@ struct WorkerPlan {
     var bundleIDs: [String] { self.apps.map(\.bundleID) }
     var routedTopicIndex: UInt16 { UInt16(self.inputTopics.count - 1) }
 
+    /// What a shard that keeps traces needs to know.
+    var tracing: EventTraces.Configuration {
+        EventTraces.Configuration(
+            settings: self.configuration.tracing, inputTopics: self.inputTopics, bundleIDs: self.bundleIDs,
+            routes: self.routes.map { ($0.host, $0.port) }, groupID: self.configuration.kafka.groupID)
+    }
+
     func loopConfiguration(partitionCount: Int32, clusterID: String = "") -> ShardLoopConfiguration {
         ShardLoopConfiguration(
             settings: self.configuration.loop,

@@ -136,6 +136,7 @@ final class SnapshotHub: Sendable {
             snapshot.memberFreshness.add(shard.memberFreshness)
             snapshot.fanoutDrainSeconds = max(snapshot.fanoutDrainSeconds, shard.drain.seconds)
             snapshot.kafka.add(shard.kafka)
+            snapshot.tracing.add(shard.tracing)
             snapshot.errors += shard.errors
         }
         snapshot.partitions.sort { $0.number < $1.number }

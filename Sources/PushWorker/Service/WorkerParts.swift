@@ -5,6 +5,7 @@ import NIOPosix
 import PushEngine
 import PushModel
 import PushTransport
+import Tracing
 
 /// What a running worker consists of, put together in one place and taken apart in one place.
 final class WorkerParts: Sendable {
@@ -58,7 +59,8 @@ final class WorkerParts: Sendable {
 
     /// - Throws: `WorkerError`, or `CancellationError`. What was begun is ended again.
     static func start(
-        _ configuration: WorkerConfiguration, hub: SnapshotHub, metrics: PrometheusMetricsFactory?, logger: Logger,
+        _ configuration: WorkerConfiguration, hub: SnapshotHub, metrics: PrometheusMetricsFactory?,
+        tracer: (any Tracer)?, logger: Logger,
         fail: @escaping @Sendable (String) -> Void, drain: @escaping @Sendable () -> Void
     ) async throws -> WorkerParts {
         let plan = WorkerPlan(configuration)
@@ -89,12 +91,12 @@ final class WorkerParts: Sendable {
             channels = try await Self.openChannels(configuration, plan: plan, tokens: tokens, logger: logger)
             admin = try await Self.startAdmin(
                 configuration, hub: hub, tokens: tokens, channels: channels, state: state, pulses: pulses,
-                inputTopics: plan.inputTopics, metrics: metrics, logger: logger)
+                inputTopics: plan.inputTopics, metrics: metrics, spans: (tracer as? OTLPTracer)?.spans, logger: logger)
             return try await Self.join(
                 configuration, plan: plan, hub: hub, admin: admin, channels: channels, state: state, tokens: tokens,
                 group: group,
                 loops: loops,
-                pulses: beats.map(\.task),
+                pulses: beats.map(\.task), tracer: tracer,
                 logger: logger, fail: fail)
         } catch {
             await admin?.stop()
@@ -124,7 +126,7 @@ final class WorkerParts: Sendable {
     private static func startAdmin(
         _ configuration: WorkerConfiguration, hub: SnapshotHub, tokens: ProviderTokenStore, channels: ChannelDesk?,
         state: StatePages, pulses: [LoopPulse], inputTopics: [String],
-        metrics: PrometheusMetricsFactory?, logger: Logger
+        metrics: PrometheusMetricsFactory?, spans: SpanQueue?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
         let limits = (loop: configuration.stallLimitMillis, partition: configuration.partitionStallLimitMillis)
@@ -142,7 +144,8 @@ final class WorkerParts: Sendable {
                 let surroundings = WorkerMetrics.Surroundings(
                     tokenAges: Self.tokenAges(tokens, nowSeconds: now.wallSeconds),
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady,
-                    process: ProcessReading.now(), wallMillis: now.wallMillis)
+                    process: ProcessReading.now(), spans: spans?.counters ?? ExportCounters(),
+                    wallMillis: now.wallMillis)
                 return WorkerMetrics.text(snapshot, surroundings, format) + (metrics?.text(format) ?? "")
                     + format.ending
             },
@@ -201,7 +204,8 @@ final class WorkerParts: Sendable {
     private static func join(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?,
         channels: ChannelDesk?, state: StatePages, tokens: ProviderTokenStore,
-        group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], logger: Logger,
+        group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], tracer: (any Tracer)?,
+        logger: Logger,
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
         let partitionCount = try await Self.checkTopics(configuration, hub: hub, logger: logger)
@@ -216,7 +220,7 @@ final class WorkerParts: Sendable {
             let clusterID = await NamedThread.run("kafka-cluster") { logReader.clusterID(within: .seconds(5)) }
             let shared = ShardShared(
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
-                committer: committer, hub: hub, logger: logger, fail: fail)
+                committer: committer, hub: hub, logger: logger, tracer: tracer, fail: fail)
             // One worker may get all of them, when the others are gone.
             let fetchAhead = ConsumerConfiguration.fetchAhead(
                 partitionCount: Int(partitionCount) * configuration.topics.events.count)

@@ -3,6 +3,7 @@ import PushModel
 import PushTransport
 public import ServiceLifecycle
 import Synchronization
+public import Tracing
 
 /// A worker in this process: joins the consumer group, carries events to APNs, stops within a bounded time.
 ///
@@ -14,6 +15,7 @@ public final class WorkerService: Service, Sendable {
     private let logger: Logger
     private let logLevel: LogLevelSwitch?
     private let metrics: PrometheusMetricsFactory?
+    private let tracer: (any Tracer)?
     private let hub: SnapshotHub
     private let phase = Mutex(Phase.idle)
     private let reloads = Turnstile()
@@ -31,10 +33,11 @@ public final class WorkerService: Service, Sendable {
     /// - Parameters:
     ///   - metrics: served with the worker's own; bootstrap swift-metrics with it to see what libraries count.
     ///   - logLevel: is set when `log.level` changes; `nil`: nobody follows that.
+    ///   - tracer: is told of the way of sampled events; `nil`: the one that `InstrumentationSystem` was bootstrapped with, if it was.
     /// - Throws: `ConfigurationError` with every fault of the configuration.
     public init(
         _ configuration: WorkerConfiguration, logger: Logger, metrics: PrometheusMetricsFactory? = nil,
-        logLevel: LogLevelSwitch? = nil
+        logLevel: LogLevelSwitch? = nil, tracer: (any Tracer)? = nil
     ) throws(ConfigurationError) {
         let faults = configuration.faults
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
@@ -42,6 +45,8 @@ public final class WorkerService: Service, Sendable {
         self.logger = logger
         self.logLevel = logLevel
         self.metrics = metrics
+        let tracer = tracer ?? InstrumentationSystem.tracer
+        self.tracer = tracer is NoOpTracer ? nil : tracer
         self.hub = SnapshotHub(shardCount: configuration.resolvedShardCount)
         (self.failures, self.failing) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
@@ -59,7 +64,7 @@ public final class WorkerService: Service, Sendable {
         let parts: WorkerParts
         do {
             parts = try await WorkerParts.start(
-                self.configuration, hub: self.hub, metrics: self.metrics, logger: self.logger,
+                self.configuration, hub: self.hub, metrics: self.metrics, tracer: self.tracer, logger: self.logger,
                 fail: { [weak self] in self?.fail($0) }, drain: { [weak self] in self?.drain() })
         } catch {
             let failure =

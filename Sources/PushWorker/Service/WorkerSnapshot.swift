@@ -78,6 +78,8 @@ public struct WorkerSnapshot: Sendable {
     public var degraded: [String] = []
     /// Sums over all shards, with the commits and rebalances of the worker.
     public var kafka = KafkaCounters()
+    /// Sums over all shards, without what a tracer counts.
+    var tracing = TracingCounters()
 
     /// A worker that has done nothing yet.
     public init() {}

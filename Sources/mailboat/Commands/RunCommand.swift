@@ -6,6 +6,7 @@ import Logging
 import Metrics
 import PushWorker
 import ServiceLifecycle
+import Tracing
 import UnixSignals
 
 /// `mailboat run`: the worker.
@@ -70,11 +71,15 @@ struct RunCommand: AsyncParsableCommand {
         for note in loaded.notes { logger.warning("\(note)") }
         let metrics = PrometheusMetricsFactory()
         MetricsSystem.bootstrap(metrics)
+        // Libraries that trace find it there.
+        let tracer = OTLPTracer(loaded.configuration.tracing, logger: logger)
+        if let tracer { InstrumentationSystem.bootstrap(tracer) }
         let worker = try WorkerService(
-            loaded.configuration, logger: logger, metrics: metrics, logLevel: logLevel)
+            loaded.configuration, logger: logger, metrics: metrics, logLevel: logLevel, tracer: tracer)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [
+                // The first ends last: what a worker that stops has to tell is exported, too.
+                services: (tracer.map { [.init(service: $0)] } ?? []) + [
                     .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: self.reloads(of: worker, loaded: bytes, logger: logger)),
                 ],

@@ -1,0 +1,202 @@
+import Foundation
+import Logging
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+import TLSSession
+
+/// Sends what waits in a `SpanQueue` to a collector, batch by batch. Off the shards' loops.
+///
+/// What the collector does not take for now is sent again, later each time; spans wait in the queue meanwhile, and are dropped when that is full.
+struct OTLPExporter: Sendable {
+    /// Spans gather for so long before a request carries them: a collector is asked once a second at most while it keeps up.
+    static let gatherMillis: Int64 = 1_000
+    /// Spans of one request: some 500 kB.
+    static let batchSpanCountMax = 512
+    /// The first wait before a request is sent again. Doubled each time, with jitter.
+    static let backoffMinMillis: Int64 = 1_000
+    /// The longest such wait, and the longest that `retry-after` is followed.
+    static let backoffMaxMillis: Int64 = 30_000
+    /// A batch that was not taken so often is dropped: after some three minutes.
+    static let attemptsMax = 10
+    /// How long the end waits for what is left.
+    static let farewellMillisMax: Int64 = 5_000
+
+    let endpoint: OTLPEndpoint
+    let headersFile: String?
+    let spans: SpanQueue
+    let logger: Logger
+    /// Tells this process from others of the same name.
+    private let instanceID: String
+    private let complaint = RepeatedComplaint()
+
+    init(endpoint: OTLPEndpoint, headersFile: String?, spans: SpanQueue, logger: Logger) {
+        self.endpoint = endpoint
+        self.headersFile = headersFile
+        self.spans = spans
+        self.logger = logger
+        self.instanceID = UUID().uuidString.lowercased()
+    }
+
+    /// Until graceful shutdown or cancellation.
+    func run() async {
+        self.logger.info("traces are exported", metadata: ["endpoint": "\(self.endpoint.shown)"])
+        try? await cancelWhenGracefulShutdown {
+            for await _ in self.spans.filled {
+                try await Task.sleep(for: .milliseconds(Self.gatherMillis))
+                try await self.exportAll()
+            }
+        }
+        await self.bidFarewell()
+    }
+
+    /// What is left goes out in one attempt each.
+    private func bidFarewell() async {
+        // Unstructured: the task that runs this may be cancelled already.
+        let last = Task.detached {
+            while !Task.isCancelled {
+                let batch = self.spans.take(max: Self.batchSpanCountMax)
+                guard !batch.isEmpty else { return }
+                if case .notNow = await self.request(batch) { self.drop(batch.count) }
+            }
+        }
+        let limit = Task.detached {
+            try? await Task.sleep(for: .milliseconds(Self.farewellMillisMax))
+            last.cancel()
+        }
+        await last.value
+        limit.cancel()
+        self.drop(self.spans.take(max: .max).count)
+    }
+
+    private func exportAll() async throws {
+        while true {
+            let batch = self.spans.take(max: Self.batchSpanCountMax)
+            guard !batch.isEmpty else { return }
+            try await self.export(batch)
+        }
+    }
+
+    /// Throws when it is cancelled: the batch waits again then.
+    private func export(_ batch: [FinishedSpan]) async throws {
+        var waitMillis = Self.backoffMinMillis
+        for attempt in 1...Self.attemptsMax {
+            guard case .notNow(let retryAfterSeconds) = await self.attempt(batch) else { return }
+            guard attempt < Self.attemptsMax else { break }
+            let asked = min(max(0, retryAfterSeconds ?? 0), Self.backoffMaxMillis / 1_000) * 1_000
+            // Half of it is drawn: workers that were refused together do not come back together.
+            let drawn = waitMillis / 2 + Int64.random(in: 0...waitMillis / 2)
+            do {
+                try await Task.sleep(for: .milliseconds(max(asked, drawn)))
+            } catch {
+                self.spans.putBack(batch)
+                throw error
+            }
+            waitMillis = min(Self.backoffMaxMillis, 2 * waitMillis)
+        }
+        self.drop(batch.count)
+    }
+
+    private enum Verdict {
+        /// Taken, or refused for good and counted.
+        case done
+        case notNow(retryAfterSeconds: Int64?)
+    }
+
+    /// Once. What is final is counted. A request that is under way is not given up when the worker stops: it would be sent twice.
+    private func attempt(_ batch: [FinishedSpan]) async -> Verdict {
+        await Task.detached { await self.request(batch) }.value
+    }
+
+    private func request(_ batch: [FinishedSpan]) async -> Verdict {
+        let answer: OTLPRequest.Answer
+        do {
+            let request = OTLPRequest(
+                endpoint: self.endpoint, headers: try await self.headers(),
+                body: OTLPDocument.write(batch, instanceID: self.instanceID))
+            answer = try await request.send(
+                tls: self.endpoint.isSecure ? TLSContext.client(applicationProtocols: []) : nil)
+        } catch {
+            self.failed("\(error)")
+            return .notNow(retryAfterSeconds: nil)
+        }
+        switch answer.status {
+        case 200...299:
+            let rejected = min(UInt64(batch.count), Self.rejectedSpanCount(answer.body))
+            self.spans.count { counters in
+                counters.spansExported += UInt64(batch.count) - rejected
+                counters.spansDropped += rejected
+            }
+            if self.complaint.recovered() { self.logger.notice("traces are exported again") }
+            return .done
+        case 429, 502, 503, 504:
+            self.failed("status \(answer.status)")
+            return .notNow(retryAfterSeconds: answer.retryAfterSeconds)
+        default:
+            // Nothing else may be sent again (OTLP specification, "Failures").
+            self.failed("status \(answer.status): these spans are dropped")
+            self.drop(batch.count)
+            return .done
+        }
+    }
+
+    /// Read for each request, so the file may be changed at any time.
+    private func headers() async throws -> OTLPHeaders? {
+        guard let path = self.headersFile else { return nil }
+        return try await NIOThreadPool.singleton.runIfActive { try OTLPHeaders.read(path: path) }
+    }
+
+    /// What an answer says of spans that were not taken: `{"partialSuccess": {"rejectedSpans": "3"}}`.
+    static func rejectedSpanCount(_ body: [UInt8]) -> UInt64 {
+        struct Answer: Decodable {
+            struct Partial: Decodable {
+                var rejectedSpans: UInt64 = 0
+
+                enum CodingKeys: CodingKey { case rejectedSpans }
+
+                init(from decoder: any Decoder) throws {
+                    let fields = try decoder.container(keyedBy: CodingKeys.self)
+                    // 64-bit numbers come as text or as numbers.
+                    if let text = try? fields.decode(String.self, forKey: .rejectedSpans) {
+                        self.rejectedSpans = UInt64(text) ?? 0
+                    } else {
+                        self.rejectedSpans = (try? fields.decode(UInt64.self, forKey: .rejectedSpans)) ?? 0
+                    }
+                }
+            }
+            var partialSuccess: Partial?
+        }
+        return (try? JSONDecoder().decode(Answer.self, from: Data(body)))?.partialSuccess?.rejectedSpans ?? 0
+    }
+
+    private func drop(_ count: Int) { self.spans.count { $0.spansDropped += UInt64(count) } }
+
+    private func failed(_ cause: String) {
+        self.spans.count { $0.exportsFailed += 1 }
+        guard self.complaint.failed() else { return }
+        self.logger.warning(
+            "traces cannot be exported; trying again, and saying so once",
+            metadata: ["endpoint": "\(self.endpoint.shown)", "cause": "\(cause)"])
+    }
+}
+
+/// Says of a fault that lasts that it is new, once.
+private final class RepeatedComplaint: Sendable {
+    private let isFailing = Mutex(false)
+
+    /// Whether it went well before.
+    func failed() -> Bool {
+        self.isFailing.withLock { isFailing in
+            defer { isFailing = true }
+            return !isFailing
+        }
+    }
+
+    /// Whether it went wrong before.
+    func recovered() -> Bool {
+        self.isFailing.withLock { isFailing in
+            defer { isFailing = false }
+            return isFailing
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import LocalFiles
+
+/// Header fields that a collector wants to see, such as `authorization`: from a file, as they are secrets.
+struct OTLPHeaders: Equatable, Sendable {
+    /// More are not taken.
+    static let countMax = 32
+    /// A longer file is not taken.
+    static let byteCountMax = 16_384
+
+    private(set) var fields: [(name: String, value: String)] = []
+
+    /// Why a file's content is no list of header fields; the content is not repeated.
+    struct Fault: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// What a request says of itself.
+    private static let reserved: Set<String> = [
+        "host", "content-type", "content-length", "transfer-encoding", "connection", "user-agent",
+    ]
+
+    /// One field on each line, `name: value`. Empty lines and those that begin with `#` are passed over.
+    init(_ content: [UInt8]) throws(Fault) {
+        let lines = content.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d })
+        for (index, line) in lines.enumerated() {
+            let text = String(decoding: line, as: UTF8.self).trimmingBlanks
+            if text.isEmpty || text.hasPrefix("#") { continue }
+            guard let colon = text.firstIndex(of: ":") else {
+                throw Fault(description: "has a line \(index + 1) without a colon: expected name: value")
+            }
+            let name = String(text[..<colon]).lowercased()
+            let value = text[text.index(after: colon)...].trimmingBlanks
+            guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken) else {
+                throw Fault(description: "names no header field on line \(index + 1): expected name: value")
+            }
+            guard !Self.reserved.contains(name) else {
+                throw Fault(description: "names \(name), which is the exporter's to say: expected other fields")
+            }
+            guard value.utf8.allSatisfy({ (0x20...0x7e).contains($0) || $0 == 0x09 }) else {
+                throw Fault(description: "has something else than visible ASCII characters on line \(index + 1)")
+            }
+            self.fields.append((name, value))
+        }
+        guard self.fields.count <= Self.countMax else {
+            throw Fault(description: "names \(self.fields.count) header fields: expected \(Self.countMax) at most")
+        }
+    }
+
+    /// Reads the file. Blocks on the disk. The fault names the path.
+    static func read(path: String) throws(Fault) -> OTLPHeaders {
+        let content: [UInt8]
+        do throws(FileFailure) {
+            content = try InputFile.read(path, byteCountMax: Self.byteCountMax)
+        } catch {
+            throw Fault(description: error.description)
+        }
+        do throws(Fault) { return try OTLPHeaders(content) } catch {
+            throw Fault(description: "\(path) \(error.description)")
+        }
+    }
+
+    /// RFC 9110 §5.6.2.
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.fields.elementsEqual(right.fields) { $0.name == $1.name && $0.value == $1.value }
+    }
+}
+
+extension StringProtocol {
+    /// Without spaces and tabs at both ends.
+    fileprivate var trimmingBlanks: String {
+        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+        return String(self.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+}

@@ -1,0 +1,130 @@
+import PushModel
+import Synchronization
+public import Tracing
+
+/// One span of an `OTLPTracer`. Any thread.
+public final class OTLPSpan: Span {
+    private struct State {
+        var name: String
+        var attributes = SpanAttributes()
+        var events: [SpanEvent] = []
+        var droppedEventCount = 0
+        var links: [SpanLink] = []
+        var droppedLinkCount = 0
+        var status: SpanStatus?
+        var hasEnded = false
+    }
+
+    /// More are counted and not kept.
+    static let eventCountMax = 32
+    /// The same of links.
+    static let linkCountMax = 32
+
+    /// What children of it are started in.
+    public let context: ServiceContext
+    private let place: TraceContext
+    private let parentSpanID: UInt64?
+    private let kind: SpanKind
+    private let startNanos: UInt64
+    private let state: Mutex<State>
+    private let spans: SpanQueue
+
+    init(
+        _ name: String, kind: SpanKind, place: TraceContext, parentSpanID: UInt64?, context: ServiceContext,
+        startNanos: UInt64, spans: SpanQueue
+    ) {
+        self.context = context
+        self.place = place
+        self.parentSpanID = parentSpanID
+        self.kind = kind
+        self.startNanos = startNanos
+        self.spans = spans
+        self.state = Mutex(State(name: name))
+    }
+
+    /// Nobody keeps a trace that is not sampled.
+    public var isRecording: Bool { self.place.isSampled && self.state.withLock { !$0.hasEnded } }
+
+    public var operationName: String {
+        get { self.state.withLock { $0.name } }
+        set { self.change { $0.name = newValue } }
+    }
+
+    public var attributes: SpanAttributes {
+        get { self.state.withLock { $0.attributes } }
+        set { self.change { $0.attributes = newValue } }
+    }
+
+    public func setStatus(_ status: SpanStatus) { self.change { $0.status = status } }
+
+    public func addEvent(_ event: SpanEvent) {
+        self.change { state in
+            if state.events.count < Self.eventCountMax {
+                state.events.append(event)
+            } else {
+                state.droppedEventCount += 1
+            }
+        }
+    }
+
+    public func addLink(_ link: SpanLink) {
+        self.change { state in
+            if state.links.count < Self.linkCountMax {
+                state.links.append(link)
+            } else {
+                state.droppedLinkCount += 1
+            }
+        }
+    }
+
+    public func recordError<Instant: TracerInstant>(
+        _ error: any Error, attributes: SpanAttributes, at instant: @autoclosure () -> Instant
+    ) {
+        var attributes = attributes
+        attributes["exception.type"] = "\(type(of: error))"
+        attributes["exception.message"] = "\(error)"
+        self.addEvent(SpanEvent(name: "exception", at: instant(), attributes: attributes))
+    }
+
+    /// What was added to a span that has ended changes nothing.
+    private func change(_ change: (inout State) -> Void) {
+        guard self.place.isSampled else { return }
+        self.state.withLock { if !$0.hasEnded { change(&$0) } }
+    }
+
+    /// Hands the span on. Its second end is none.
+    public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
+        guard self.place.isSampled else { return }
+        let endNanos = instant().nanosecondsSinceEpoch
+        let finished: FinishedSpan? = self.state.withLock { state in
+            guard !state.hasEnded else { return nil }
+            state.hasEnded = true
+            return FinishedSpan(
+                name: state.name, kind: self.kind, place: self.place, parentSpanID: self.parentSpanID,
+                traceState: self.context.w3cTraceState ?? "", startNanos: self.startNanos,
+                endNanos: max(self.startNanos, endNanos), attributes: state.attributes, events: state.events,
+                droppedEventCount: state.droppedEventCount, links: state.links,
+                droppedLinkCount: state.droppedLinkCount, status: state.status)
+        }
+        if let finished { self.spans.append(finished) }
+    }
+}
+
+/// A span that has ended, as it is exported.
+struct FinishedSpan: Sendable {
+    var name: String
+    var kind: SpanKind
+    var place: TraceContext
+    /// `nil`: the first of its trace.
+    var parentSpanID: UInt64?
+    /// As it came in `tracestate`; empty: nothing came.
+    var traceState: String
+    var startNanos: UInt64
+    var endNanos: UInt64
+    var attributes: SpanAttributes
+    var events: [SpanEvent]
+    var droppedEventCount: Int
+    var links: [SpanLink]
+    var droppedLinkCount: Int
+    var status: SpanStatus?
+}

@@ -1,0 +1,98 @@
+public import Logging
+import PushModel
+public import ServiceLifecycle
+public import Tracing
+
+/// A backend of swift-distributed-tracing that sends spans to a collector, as OTLP in JSON over HTTP
+/// (https://opentelemetry.io/docs/specs/otlp/). Speaks W3C Trace Context. Any thread.
+///
+/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`, and run it beside the worker: in a `ServiceGroup`, before the worker,
+/// so that it ends after it.
+public final class OTLPTracer: Tracer, Service {
+    let spans = SpanQueue()
+    private let exporter: OTLPExporter
+
+    /// - Parameters:
+    ///   - settings: with an endpoint.
+    ///   - logger: is told of exports that fail. Never of what is sent, or of header fields.
+    /// - Returns: `nil` when the settings name no endpoint, or none that can be understood.
+    public init?(_ settings: WorkerConfiguration.Tracing, logger: Logger) {
+        guard let text = settings.otlpEndpoint, let endpoint = OTLPEndpoint(text) else { return nil }
+        self.exporter = OTLPExporter(
+            endpoint: endpoint, headersFile: settings.headersFile, spans: self.spans, logger: logger)
+    }
+
+    /// Exports until graceful shutdown or cancellation, then what is left, for a few seconds at most.
+    public func run() async throws { await self.exporter.run() }
+
+    public func startSpan<Instant: TracerInstant>(
+        _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,
+        at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
+    ) -> OTLPSpan {
+        var context = context()
+        let parent = context.w3cTrace
+        let place = TraceContext(
+            traceIDHigh: parent?.traceIDHigh ?? UInt64.random(in: .min ... .max),
+            // Neither is 0, which means none.
+            traceIDLow: parent?.traceIDLow ?? UInt64.random(in: 1 ... .max),
+            spanID: UInt64.random(in: 1 ... .max), isSampled: parent?.isSampled ?? true)
+        context.w3cTrace = place
+        return OTLPSpan(
+            operationName, kind: kind, place: place, parentSpanID: parent?.spanID, context: context,
+            startNanos: instant().nanosecondsSinceEpoch, spans: self.spans)
+    }
+
+    /// Spans leave within a second in any case.
+    public func forceFlush() {}
+
+    // MARK: W3C Trace Context
+
+    public func extract<Carrier, Extract: Extractor>(
+        _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+    ) where Extract.Carrier == Carrier {
+        guard let header = extractor.extract(key: "traceparent", from: carrier) else { return }
+        let bytes = Array(header.utf8)
+        guard let place = TraceContext(traceparent: bytes.span) else { return }
+        context.w3cTrace = place
+        guard let state = extractor.extract(key: "tracestate", from: carrier), !state.isEmpty,
+            state.utf8.count <= Self.traceStateByteCountMax
+        else { return }
+        context.w3cTraceState = state
+    }
+
+    public func inject<Carrier, Inject: Injector>(
+        _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+    ) where Inject.Carrier == Carrier {
+        guard let place = context.w3cTrace else { return }
+        injector.inject(
+            String(decoding: place.traceparent, as: UTF8.self), forKey: "traceparent", into: &carrier)
+        guard let state = context.w3cTraceState else { return }
+        injector.inject(state, forKey: "tracestate", into: &carrier)
+    }
+
+    /// W3C Trace Context §3.3.1.5: so many should be carried on at least.
+    static let traceStateByteCountMax = 512
+}
+
+private enum W3CTraceKey: ServiceContextKey {
+    typealias Value = TraceContext
+    static let nameOverride: String? = "w3c-trace"
+}
+
+private enum W3CTraceStateKey: ServiceContextKey {
+    typealias Value = String
+    static let nameOverride: String? = "w3c-trace-state"
+}
+
+extension ServiceContext {
+    /// The span that something is done for.
+    var w3cTrace: TraceContext? {
+        get { self[W3CTraceKey.self] }
+        set { self[W3CTraceKey.self] = newValue }
+    }
+    /// What others who keep the trace have to say, as it came.
+    var w3cTraceState: String? {
+        get { self[W3CTraceStateKey.self] }
+        set { self[W3CTraceStateKey.self] = newValue }
+    }
+}
