@@ -16,8 +16,10 @@ package enum LocalHTTP {
     }
 
     /// - Returns: `nil` when nobody listens on the port, or the answer is cut short or takes too long.
-    package static func get(_ path: String, port: Int) async throws -> Answer? {
-        try await self.exchange("GET \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n", port: port)
+    /// - Parameter accept: which kinds of answer are wanted.
+    package static func get(_ path: String, port: Int, accept: String = "*/*") async throws -> Answer? {
+        try await self.exchange(
+            "GET \(path) HTTP/1.1\r\nhost: localhost\r\naccept: \(accept)\r\nconnection: close\r\n\r\n", port: port)
     }
 
     /// Sends a body of JSON, which may be empty. The answer is as that of `get`.

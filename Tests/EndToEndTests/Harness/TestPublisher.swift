@@ -76,26 +76,33 @@ final class TestPublisher {
     }
 
     /// Any record, which no phone is expected to make anything of.
-    func send(key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0) throws {
+    /// - Parameter traceparent: the header of that name; empty: none.
+    func send(key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0, traceparent: String = "") throws {
+        var headers = KafkaHeaders()
+        if !traceparent.isEmpty { headers.append("traceparent", traceparent) }
         let opaque = UInt64(self.positions.count)
         let partition = self.partitioner.partition(for: key)
         let result: ProduceResult =
             switch (key, value) {
             case (let key?, let value?):
                 self.producer.produce(
-                    self.topic, partition: partition, key: key.span, value: value.span, timestampMillis: recordMillis,
+                    self.topic, partition: partition, key: key.span, value: value.span, headers: headers,
+                    timestampMillis: recordMillis,
                     opaque: opaque)
             case (nil, let value?):
                 self.producer.produce(
-                    self.topic, partition: partition, key: nil, value: value.span, timestampMillis: recordMillis,
+                    self.topic, partition: partition, key: nil, value: value.span, headers: headers,
+                    timestampMillis: recordMillis,
                     opaque: opaque)
             case (let key?, nil):
                 self.producer.produce(
-                    self.topic, partition: partition, key: key.span, value: nil, timestampMillis: recordMillis,
+                    self.topic, partition: partition, key: key.span, value: nil, headers: headers,
+                    timestampMillis: recordMillis,
                     opaque: opaque)
             case (nil, nil):
                 self.producer.produce(
-                    self.topic, partition: partition, key: nil, value: nil, timestampMillis: recordMillis,
+                    self.topic, partition: partition, key: nil, value: nil, headers: headers,
+                    timestampMillis: recordMillis,
                     opaque: opaque)
             }
         guard result == .queued else { throw CommandFailure("could not publish: \(result)") }

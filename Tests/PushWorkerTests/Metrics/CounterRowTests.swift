@@ -40,6 +40,10 @@ struct CounterRowTests {
         Self.checkRows(EngineCounters.rows, of: EngineCounters()) { $0.add($1) }
         Self.checkRows(KafkaCounters.rows, of: KafkaCounters()) { $0.add($1) }
         Self.checkRows(RouteCounters.rows, of: RouteCounters()) { $0.add($1) }
+        Self.checkRows(TracingCounters.rows, of: TracingCounters()) {
+            (sum: inout TracingCounters, other: TracingCounters) in
+            sum.add(other)
+        }
     }
 
     /// Rows of one name are one family on the page, with one head.

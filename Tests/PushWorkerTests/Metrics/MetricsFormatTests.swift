@@ -1,3 +1,4 @@
+import PushModel
 import Testing
 
 @testable import PushWorker
@@ -52,5 +53,32 @@ struct MetricsFormatTests {
         }
         #expect(families.count > 50)
         #expect(Set(families).count == families.count)
+    }
+
+    /// A trace of something in a bucket stands behind the bucket, in OpenMetrics alone.
+    @Test func examplesStandBehindTheirBuckets() {
+        let place = TraceContext(traceIDHigh: 1, traceIDLow: 2, spanID: 3, isSampled: true)
+        var distribution = LatencyDistribution()
+        for millis: Int64 in [3, 3, 9_000_000] { distribution.record(millis: millis) }
+        distribution.keepExample(of: place, micros: 2_500, wallMillis: 1_700_000_000_250)
+        var other = LatencyDistribution()
+        // The latest of a bucket counts, whichever shard has it.
+        other.keepExample(of: place, micros: 3_000, wallMillis: 1_700_000_000_500)
+        other.keepExample(of: place, micros: 9_000_000_000, wallMillis: 1_700_000_000_000)
+        distribution.add(other)
+        other.add(distribution)
+        #expect(other.examples == distribution.examples)
+        func lines(_ format: MetricsFormat) -> [Substring] {
+            var text = PrometheusText(format)
+            text.write(.init(name: "a_seconds", kind: .histogram, unit: "seconds", help: "A."), distribution)
+            return text.text.split(separator: "\n").filter { $0.contains("#") && !$0.hasPrefix("#") }
+        }
+        let ids = #"trace_id="00000000000000010000000000000002",span_id="0000000000000003""#
+        #expect(
+            lines(.openMetrics(version: "1.0.0")) == [
+                "a_seconds_bucket{le=\"0.004\"} 2 # {\(ids)} 0.003 1700000000.5",
+                "a_seconds_bucket{le=\"+Inf\"} 3 # {\(ids)} 9000 1700000000",
+            ])
+        #expect(lines(.prometheus).isEmpty)
     }
 }

@@ -1,0 +1,115 @@
+import Foundation
+import Logging
+import Testing
+import TraceCollecting
+import Tracing
+
+@testable import PushWorker
+
+/// Spans on their way to a collector, over sockets.
+@Suite(.timeLimit(.minutes(3)))
+struct OTLPExporterTests {
+    private static func settings(_ endpoint: String) -> WorkerConfiguration.Tracing {
+        var settings = WorkerConfiguration.Tracing()
+        settings.otlpEndpoint = endpoint
+        return settings
+    }
+
+    private static func span(_ name: String, of tracer: OTLPTracer) {
+        let moment = TraceMoment(nanosecondsSinceEpoch: 1_700_000_000_000_000_000)
+        tracer.startAnySpanAt(name, context: .topLevel, ofKind: .internal, at: moment).end(at: moment)
+    }
+
+    /// Runs the tracer, and ends it afterwards as a worker that stops does.
+    private static func running(_ tracer: OTLPTracer, _ body: () async throws -> Void) async throws {
+        let task = Task { try await tracer.run() }
+        do {
+            try await body()
+        } catch {
+            task.cancel()
+            throw error
+        }
+        task.cancel()
+        try await task.value
+    }
+
+    @Test func whatIsRefusedForNowIsSentAgain() async throws {
+        // A file, so that it may be changed while the worker runs.
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("headers-\(UUID().uuidString)").path
+        try "authorization: Bearer s3cret\n".write(toFile: path, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let collector = try await TraceCollector.start(answers: [
+            .init(status: 503, headers: [("retry-after", "1")]), .init(status: 200),
+            .init(status: 200, body: #"{"partialSuccess":{"rejectedSpans":"1"}}"#),
+        ])
+        let lines = LogLines()
+        let logger = Logger(label: "test") { _ in lines.handler }
+        var settings = Self.settings(collector.endpoint)
+        settings.headersFile = path
+        let tracer = try #require(OTLPTracer(settings, logger: logger))
+        try await Self.running(tracer) {
+            Self.span("first", of: tracer)
+            await collector.waitForRequests(2)
+            try "authorization: Bearer other\n".write(toFile: path, atomically: true, encoding: .utf8)
+            Self.span("second", of: tracer)
+            await collector.waitForRequests(3)
+        }
+        let requests = collector.requests
+        #expect(requests.count == 3)
+        #expect(requests.allSatisfy { $0.method == "POST" && $0.path == "/v1/traces" })
+        #expect(requests.allSatisfy { $0.headers["content-type"] == "application/json" })
+        #expect(requests.map { $0.headers["authorization"] } == ["Bearer s3cret", "Bearer s3cret", "Bearer other"])
+        #expect(requests.first?.headers["host"] == "127.0.0.1:\(collector.port)")
+        #expect(requests[0].body == requests[1].body)
+        #expect(try collector.spans().map(\.name) == ["first", "first", "second"])
+        #expect(tracer.spans.counters == ExportCounters(spansExported: 1, spansDropped: 1, exportsFailed: 1))
+        // That it fails is said, that it goes well again, and no secret.
+        let written = lines.all
+        #expect(written.contains { $0.contains("cannot be exported") && $0.contains("503") })
+        #expect(written.contains { $0.contains("exported again") })
+        #expect(!written.contains { $0.contains("s3cret") })
+        await collector.stop()
+    }
+
+    @Test func whatIsRefusedForGoodIsDropped() async throws {
+        let collector = try await TraceCollector.start(answers: [.init(status: 400), .init(status: 413)])
+        let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
+        try await Self.running(tracer) {
+            Self.span("first", of: tracer)
+            await collector.waitForRequests(1)
+            Self.span("second", of: tracer)
+            await collector.waitForRequests(2)
+            Self.span("third", of: tracer)
+            await collector.waitForRequests(3)
+        }
+        #expect(try collector.spans().map(\.name) == ["first", "second", "third"])
+        #expect(tracer.spans.counters == ExportCounters(spansExported: 1, spansDropped: 2, exportsFailed: 2))
+        await collector.stop()
+    }
+
+    /// What a worker has to tell while it stops goes out.
+    @Test func theEndSendsWhatIsLeft() async throws {
+        let collector = try await TraceCollector.start()
+        let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
+        try await Self.running(tracer) {
+            for number in 0..<(OTLPExporter.batchSpanCountMax + 1) { Self.span("\(number)", of: tracer) }
+        }
+        #expect(try collector.spans().count == OTLPExporter.batchSpanCountMax + 1)
+        #expect(collector.requests.count == 2)
+        await collector.stop()
+    }
+
+    @Test func aCollectorThatIsNotThereCostsSpansAlone() async throws {
+        let collector = try await TraceCollector.start()
+        await collector.stop()
+        let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
+        try await Self.running(tracer) { Self.span("lost", of: tracer) }
+        #expect(tracer.spans.counters.spansDropped == 1)
+        #expect(tracer.spans.counters.exportsFailed >= 1)
+    }
+
+    @Test func withoutAnEndpointThereIsNoTracer() {
+        #expect(OTLPTracer(WorkerConfiguration.Tracing(), logger: Logger(label: "test")) == nil)
+        #expect(OTLPTracer(Self.settings("nonsense"), logger: Logger(label: "test")) == nil)
+    }
+}

@@ -1,0 +1,143 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A collector that takes spans as OTLP in JSON over HTTP, on a socket of this machine, and keeps them. It reads them as strictly as the
+/// specification writes them.
+package final class TraceCollector: Sendable {
+    /// What it answers to a request.
+    package struct Answer: Sendable {
+        package var status: Int
+        package var headers: [(name: String, value: String)] = []
+        package var body = "{}"
+
+        package init(status: Int, headers: [(name: String, value: String)] = [], body: String = "{}") {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
+    }
+
+    /// What came.
+    package struct Request: Sendable {
+        package var method: String
+        package var path: String
+        /// By name in lower case.
+        package var headers: [String: String]
+        package var body: [UInt8]
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var answers: [Answer]
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    package let port: Int
+    private let channel: any Channel
+    private let state: Mutex<State>
+
+    /// Listens on a free port.
+    /// - Parameter answers: to the first requests; all others are taken.
+    package static func start(answers: [Answer] = []) async throws -> TraceCollector {
+        let box = Box()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    try channel.pipeline.syncOperations.addHandler(RequestHandler { box.collector?.take($0) })
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let collector = TraceCollector(channel, answers: answers)
+        box.use(collector)
+        return collector
+    }
+
+    private init(_ channel: any Channel, answers: [Answer]) {
+        self.channel = channel
+        self.port = channel.localAddress?.port ?? 0
+        self.state = Mutex(State(answers: answers))
+    }
+
+    package func stop() async { try? await self.channel.close() }
+
+    /// What `tracing.otlp-endpoint` is to name.
+    package var endpoint: String { "http://127.0.0.1:\(self.port)" }
+
+    /// All that came, in order.
+    package var requests: [Request] { self.state.withLock { $0.requests } }
+
+    /// Waits until so many requests have come.
+    package func waitForRequests(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = self.state.withLock { state in
+                if state.requests.count >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// The spans of all requests.
+    /// - Throws: when one is not as the specification has it.
+    package func spans() throws -> [CollectedSpan] { try self.requests.flatMap { try CollectedSpan.read($0.body) } }
+
+    private func take(_ request: Request) -> Answer {
+        let (answer, ready) = self.state.withLock { state in
+            state.requests.append(request)
+            let count = state.requests.count
+            let ready = state.waiters.filter { $0.count <= count }
+            state.waiters.removeAll { $0.count <= count }
+            return (state.answers.isEmpty ? Answer(status: 200) : state.answers.removeFirst(), ready)
+        }
+        for waiter in ready { waiter.continuation.resume() }
+        return answer
+    }
+
+    /// The channel is there before the collector is.
+    private final class Box: Sendable {
+        private let held = Mutex<TraceCollector?>(nil)
+
+        var collector: TraceCollector? { self.held.withLock { $0 } }
+
+        func use(_ collector: TraceCollector) { self.held.withLock { $0 = collector } }
+    }
+}
+
+/// Confined to its event loop.
+private final class RequestHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let take: @Sendable (TraceCollector.Request) -> TraceCollector.Answer?
+    private var request: TraceCollector.Request?
+
+    init(_ take: @escaping @Sendable (TraceCollector.Request) -> TraceCollector.Answer?) { self.take = take }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch self.unwrapInboundIn(data) {
+        case .head(let head):
+            var headers: [String: String] = [:]
+            for header in head.headers { headers[header.name.lowercased()] = header.value }
+            self.request = .init(method: head.method.rawValue, path: head.uri, headers: headers, body: [])
+        case .body(let bytes): self.request?.body += bytes.readableBytesView
+        case .end:
+            guard let request = self.request, let answer = self.take(request) else {
+                context.close(promise: nil)
+                return
+            }
+            var headers = HTTPHeaders([("content-type", "application/json")])
+            for header in answer.headers { headers.add(name: header.name, value: header.value) }
+            headers.add(name: "content-length", value: "\(answer.body.utf8.count)")
+            let head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: answer.status), headers: headers)
+            context.write(self.wrapOutboundOut(.head(head)), promise: nil)
+            let body = context.channel.allocator.buffer(string: answer.body)
+            context.write(self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+            context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+        }
+    }
+}
