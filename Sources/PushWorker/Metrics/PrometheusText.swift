@@ -4,25 +4,40 @@ import PushModel
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
-    private(set) var text = ""
-    private var name = ""
+    /// UTF-8. A page has some ten thousand pieces: appended to a `String` they cost twice as much.
+    private var bytes: [UInt8] = []
+    private var name: [UInt8] = []
     private let format: MetricsFormat
 
-    init(_ format: MetricsFormat = .prometheus) { self.format = format }
+    init(_ format: MetricsFormat = .prometheus) {
+        self.format = format
+        self.bytes.reserveCapacity(Self.usualByteCount)
+    }
+
+    /// Of a page with a hundred partitions.
+    private static let usualByteCount = 64 * 1_024
+
+    var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
     static let boundsMillis = (0...22).map { UInt64(1) << UInt64($0) }
 
     /// Begins a metric. Everything until the next `begin` belongs to it.
     mutating func begin(_ metric: MetricDescription) {
         let (name, kind) = (metric.name, metric.kind)
-        self.name = name
+        self.name = Array(name.utf8)
         // In OpenMetrics a counter's family has the name without the suffix of its samples, and quotes are escaped in help, too.
         let isOpen = self.format != .prometheus
         let hasSuffix = isOpen && kind == .counter && name.hasSuffix("_total")
         let family = hasSuffix ? name.dropLast("_total".count) : name[...]
-        self.text += "# HELP \(family) "
+        self.append("# HELP ")
+        self.bytes.append(contentsOf: family.utf8)
+        self.append(" ")
         self.appendEscaped(metric.help, alsoQuotes: isOpen)
-        self.text += "\n# TYPE \(family) \(kind.rawValue)\n"
+        self.append("\n# TYPE ")
+        self.bytes.append(contentsOf: family.utf8)
+        self.append(" ")
+        self.append(kind.rawValue)
+        self.append("\n")
     }
 
     mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", _ value: Double) {
@@ -61,29 +76,31 @@ struct PrometheusText {
     /// Behind the sample that was written last (OpenMetrics, "Exemplars").
     private mutating func append(_ example: LatencyExample?) {
         guard let example else { return }
-        self.text.removeLast()
-        self.text += " # {trace_id=\"\(example.place.traceIDText)\",span_id=\"\(example.place.spanIDText)\"}"
-        self.text += " \(Self.number(Double(example.micros) / 1_000_000))"
-        self.text += " \(Self.number(Double(example.wallMillis) / 1_000))\n"
+        self.bytes.removeLast()
+        self.append(" # {trace_id=\"\(example.place.traceIDText)\",span_id=\"\(example.place.spanIDText)\"}")
+        self.append(" \(Self.number(Double(example.micros) / 1_000_000))")
+        self.append(" \(Self.number(Double(example.wallMillis) / 1_000))\n")
     }
 
     /// One line. Appended piece by piece: with two input topics and 256 partitions a page has 800 of them.
     mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", written value: String) {
-        self.text += self.name
-        self.text += suffix
-        var separator = "{"
+        self.bytes.append(contentsOf: self.name)
+        self.append(suffix)
+        var separator = UInt8(ascii: "{")
         for label in labels {
-            self.text += separator
-            self.text += label.name
-            self.text += "=\""
+            self.bytes.append(separator)
+            self.append(label.name)
+            self.append("=\"")
             self.appendEscaped(label.value, alsoQuotes: true)
-            self.text += "\""
-            separator = ","
+            self.bytes.append(UInt8(ascii: "\""))
+            separator = UInt8(ascii: ",")
         }
-        self.text += labels.isEmpty ? " " : "} "
-        self.text += value
-        self.text += "\n"
+        self.append(labels.isEmpty ? " " : "} ")
+        self.append(value)
+        self.bytes.append(UInt8(ascii: "\n"))
     }
+
+    private mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
 
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
@@ -95,16 +112,15 @@ struct PrometheusText {
     /// Backslashes and line feeds are escaped, and quotes within a label's value. Few texts have any: those are not copied.
     private mutating func appendEscaped(_ text: String, alsoQuotes: Bool) {
         guard text.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A || $0 == 0x22 && alsoQuotes }) else {
-            self.text += text
+            self.append(text)
             return
         }
-        // By scalar: CR and LF together are one Character, and the line feed in it would still end the line.
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\\": self.text += "\\\\"
-            case "\n": self.text += "\\n"
-            case "\"" where alsoQuotes: self.text += "\\\""
-            default: self.text.unicodeScalars.append(scalar)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): self.append("\\\\")
+            case UInt8(ascii: "\n"): self.append("\\n")
+            case UInt8(ascii: "\"") where alsoQuotes: self.append("\\\"")
+            default: self.bytes.append(byte)
             }
         }
     }
