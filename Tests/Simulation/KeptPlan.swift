@@ -4,7 +4,7 @@ import PushModel
 /// What one seed makes of channels that are kept for audiences, and of the phones that listen on them.
 package struct KeptPlan {
     /// Of the worlds that have audiences, so many in a hundred keep channels, unless whoever plays says otherwise.
-    package static let worldsPercent = 0
+    package static let worldsPercent = 25
 
     /// Worlds without are as they were.
     var isOn = false
