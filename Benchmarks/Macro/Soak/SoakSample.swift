@@ -53,15 +53,18 @@ struct SoakFlatness {
 
     /// - Throws: when there are too few samples to tell.
     init(_ samples: [SoakSample]) throws {
-        let (skipped, count) = (
-            Int(Double(samples.count) * Self.warmUpShare), Int(Double(samples.count) * Self.partShare)
-        )
+        let count = Int(Double(samples.count) * Self.partShare)
         guard count >= 2 else {
             throw BenchmarkFailure(
                 "\(samples.count) samples of a soak: at least 8 are needed to tell whether they are flat")
         }
-        self.early = Array(samples.dropFirst(skipped).prefix(count))
+        self.early = Array(Self.judged(samples).prefix(count))
         self.late = Array(samples.suffix(count))
+    }
+
+    /// All but those of the warm-up.
+    static func judged(_ samples: [SoakSample]) -> [SoakSample] {
+        Array(samples.dropFirst(Int(Double(samples.count) * Self.warmUpShare)))
     }
 
     /// The medians of a value, early and late.
