@@ -98,6 +98,20 @@ struct TimelineTests {
         #expect(try timeline.search(EntryQuery("is:event status:410")).map(\.id) == [3])
     }
 
+    @Test func attemptsThatFailedBeforeTheirEventWasReadBelongToIt() throws {
+        var timeline = Self.timeline()
+        _ = self.take(&timeline, #"{"event":"register","token":"\(Self.token)"}"#, at: 0)
+        timeline.takePush(Self.push(id: "before"))
+        timeline.takePush(Self.push(id: "id-0", status: 503, reason: "ServiceUnavailable", phone: .notReached))
+        _ = self.take(&timeline, #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#, at: 1)
+        timeline.takePush(Self.push())
+        try self.outcome(
+            &timeline, "delivered", at: 1, more: #","apns-id":"id-1","status":200,"priority":10,"merged":1"#)
+        #expect(timeline.entry(4)?.related == [5, 3])
+        #expect(timeline.entry(3)?.related == [4])
+        #expect(timeline.entry(2)?.related == [], "what APNs took for another event")
+    }
+
     @Test func aSupersededEventNamesTheOneThatTookItsPlace() throws {
         var timeline = Self.timeline()
         _ = self.take(&timeline, #"{"event":"update","content-state":{"minutes":12}}"#, at: 0)

@@ -198,15 +198,22 @@ public struct Timeline: Sendable {
         }
     }
 
-    /// An outcome names the last attempt. Those before it brought the same content to the same activity, after the event had come.
+    /// A worker may have pushed an event before the page reads it: so long ago at most, and so many entries.
+    private static let readLateMillisMax: Int64 = 2_000
+    private static let readLateEntriesMax = 64
+
+    /// An outcome names the last attempt. Those before it brought the same content to the same activity, after the event had come; or just before it was read here,
+    /// and then in vain.
     private mutating func relate(attemptsOf event: Int, before push: Int) {
-        // A push may be seen before its event; then nothing lies between them.
-        guard let first = self.entries.first, first.id <= event, event < push, let place = self.entry(event),
+        guard let first = self.entries.first, first.id <= event, let place = self.entry(event),
             case .push(let last)? = self.entry(push)?.body
         else { return }
-        let attempts = self.entries[event - first.id..<push - first.id].filter { entry in
+        let begin = max(first.id, min(event, push) - Self.readLateEntriesMax)
+        let attempts = self.entries[begin - first.id..<push - first.id].filter { entry in
             guard case .push(let attempt) = entry.body, entry.related.isEmpty else { return false }
-            return entry.activity == place.activity && attempt.contentState == last.contentState
+            guard entry.activity == place.activity && attempt.contentState == last.contentState else { return false }
+            return entry.id > event
+                || attempt.status != 200 && entry.atMillis >= place.atMillis - Self.readLateMillisMax
         }
         for attempt in attempts { self.relate(event: event, push: attempt.id) }
     }
