@@ -4,7 +4,7 @@ import PushModel
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
-    /// UTF-8. A page has some ten thousand pieces: appended to a `String` they cost twice as much.
+    /// UTF-8. A page has some ten thousand pieces: appended to a `String` they cost a quarter more.
     private var bytes: [UInt8] = []
     private var name: [UInt8] = []
     private let format: MetricsFormat
