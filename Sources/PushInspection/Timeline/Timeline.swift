@@ -211,7 +211,9 @@ public struct Timeline: Sendable {
         let begin = max(first.id, min(event, push) - Self.readLateEntriesMax)
         let attempts = self.entries[begin - first.id..<push - first.id].filter { entry in
             guard case .push(let attempt) = entry.body, entry.related.isEmpty else { return false }
-            guard entry.activity == place.activity && attempt.contentState == last.contentState else { return false }
+            // Before its event is read, nobody knows what activity a push is for.
+            let isToSame = entry.activity == place.activity || entry.activity.isEmpty && attempt.phone == last.phone
+            guard isToSame, attempt.contentState == last.contentState else { return false }
             return entry.id > event
                 || attempt.status != 200 && entry.atMillis >= place.atMillis - Self.readLateMillisMax
         }
