@@ -7,7 +7,7 @@ import TLSSession
 
 /// Sends what waits in a `SpanQueue` to a collector, batch by batch. Off the shards' loops.
 ///
-/// What the collector does not take for now is sent again, later each time; spans wait in the queue meanwhile, and are dropped when that is full.
+/// A batch that the collector cannot take yet is sent again, later each time. Spans wait in the queue meanwhile, and are dropped when that is full.
 struct OTLPExporter: Sendable {
     /// Spans gather for so long before a request carries them: a collector is asked once a second at most while it keeps up.
     static let gatherMillis: Int64 = 1_000
