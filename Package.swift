@@ -88,7 +88,8 @@ let package = Package(
             dependencies: [
                 "PageStyle",
                 "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
-                "TLSSession", logging, coreMetrics, tracing, lifecycle, configuration, hummingbird, http, "LocalFiles",
+                "TLSSession", deque, logging, coreMetrics, tracing, lifecycle, configuration, hummingbird, http,
+                "LocalFiles",
                 .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
@@ -142,7 +143,7 @@ let package = Package(
             dependencies: ["PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
-        .testTarget(name: "DevPageTests", dependencies: ["DevPage"]),
+        .testTarget(name: "DevPageTests", dependencies: ["DevPage", "PageStyle"]),
         .testTarget(name: "PushInspectionTests", dependencies: ["PushInspection", "PushModel", "DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),

@@ -1,3 +1,4 @@
+import PageStyle
 import Testing
 
 @testable import DevPage
@@ -80,8 +81,8 @@ struct FollowersTests {
 
 struct PageFileTests {
     @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(PageFile.all.count == 13)
-        for file in PageFile.all {
+        #expect(DevPageFiles.all.count == 13)
+        for file in DevPageFiles.all {
             #expect(file.text.utf8.count > 500, "\(file.path)")
             #expect(
                 !file.text.contains("innerHTML") && !file.text.contains("eval("), "\(file.path): text becomes markup")
@@ -90,8 +91,8 @@ struct PageFileTests {
             }
             #expect(foreign.isEmpty, "\(file.path) names an address")
         }
-        let served = Set(PageFile.all.map(\.path))
-        for file in PageFile.all {
+        let served = Set(DevPageFiles.all.map(\.path))
+        for file in DevPageFiles.all {
             for match in file.text.matches(of: /(?:from |src=|href=)"(\/[a-z]+\.(?:js|css))"/) {
                 #expect(served.contains(String(match.output.1)), "\(file.path) loads \(match.output.1)")
             }

@@ -23,11 +23,6 @@ enum DevAnswer {
         headers[.xContentTypeOptions] = "nosniff"
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
-
-    /// Everything the page loads comes from itself.
-    static let contentSecurityPolicy =
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
-        + "form-action 'none'; frame-ancestors 'none'"
 }
 
 /// Why a request is not answered as asked.

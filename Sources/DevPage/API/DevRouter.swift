@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import PageStyle
 import PushInspection
 import PushModel
 import PushWorker
@@ -19,10 +20,10 @@ struct DevRouter: Sendable {
             middleware: DevGate(
                 guarding: RequestGuard(host: self.house.settings.host),
                 refusalOfChanges: self.house.settings.refusalOfChanges))
-        for file in PageFile.all {
+        for file in DevPageFiles.all {
             router.get(RouterPath(file.path)) { _, _ in
                 var answer = DevAnswer.text(file.text, type: file.type)
-                answer.headers[.contentSecurityPolicy] = DevAnswer.contentSecurityPolicy
+                answer.headers[.contentSecurityPolicy] = PageFile.contentSecurityPolicy
                 return answer
             }
         }

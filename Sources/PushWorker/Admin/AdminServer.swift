@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import PageStyle
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
@@ -130,7 +131,7 @@ final class AdminServer: Sendable {
         router.get("/") { _, _ in
             Self.response(.ok, "text/plain; charset=utf-8", Self.index)
         }
-        for file in WorkerPageFile.all {
+        for file in WorkerPageFiles.all {
             router.get(RouterPath(file.path)) { request, _ in
                 if let refusal = pages.state?.refusalOfPage(Self.asked(request)) { return Self.response(refusal) }
                 return Self.response(file)
@@ -177,11 +178,11 @@ final class AdminServer: Sendable {
         return response
     }
 
-    private static func response(_ file: WorkerPageFile) -> Response {
+    private static func response(_ file: PageFile) -> Response {
         var response = Self.response(.ok, file.type, file.text)
         response.headers[.cacheControl] = "no-cache"
         response.headers[.xContentTypeOptions] = "nosniff"
-        response.headers[.contentSecurityPolicy] = WorkerPageFile.contentSecurityPolicy
+        response.headers[.contentSecurityPolicy] = PageFile.contentSecurityPolicy
         return response
     }
 

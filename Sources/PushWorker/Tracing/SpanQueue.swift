@@ -1,9 +1,10 @@
+import DequeModule
 import Synchronization
 
 /// Spans that wait to be exported, and what became of others. Bounded: a collector that is away costs spans, not memory. Any thread.
 final class SpanQueue: Sendable {
     private struct State {
-        var spans: [FinishedSpan] = []
+        var spans: Deque<FinishedSpan> = []
         var counters = ExportCounters()
     }
 
@@ -38,8 +39,15 @@ final class SpanQueue: Sendable {
         }
     }
 
-    /// Taken before any other again.
-    func putBack(_ spans: [FinishedSpan]) { self.state.withLock { $0.spans.insert(contentsOf: spans, at: 0) } }
+    /// Taken before any other again. What has no room behind them any more is dropped.
+    func putBack(_ spans: [FinishedSpan]) {
+        self.state.withLock { state in
+            state.spans.prepend(contentsOf: spans)
+            let excess = max(0, state.spans.count - Self.spanCountMax)
+            state.spans.removeLast(excess)
+            state.counters.spansDropped += UInt64(excess)
+        }
+    }
 
     var counters: ExportCounters { self.state.withLock { $0.counters } }
 

@@ -33,6 +33,18 @@ struct OTLPExporterTests {
         try await task.value
     }
 
+    @Test func whatIsPutBackTakesTheRoomOfWhatCameLast() throws {
+        let tracer = try #require(OTLPTracer(Self.settings("http://localhost:4318"), logger: Logger(label: "test")))
+        for number in 0..<SpanQueue.spanCountMax { Self.span("\(number)", of: tracer) }
+        let batch = tracer.spans.take(max: 2)
+        for name in ["last but one", "last"] { Self.span(name, of: tracer) }
+        tracer.spans.putBack(batch)
+        let waiting = tracer.spans.take(max: .max)
+        #expect(waiting.count == SpanQueue.spanCountMax)
+        #expect(waiting.first?.name == "0" && waiting.last?.name == "\(SpanQueue.spanCountMax - 1)")
+        #expect(tracer.spans.counters.spansDropped == 2)
+    }
+
     @Test func whatIsRefusedForNowIsSentAgain() async throws {
         // A file, so that it may be changed while the worker runs.
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("headers-\(UUID().uuidString)").path

@@ -1,13 +1,7 @@
 import PageStyle
 
-/// A file of the page as it is served. They are texts in the program, so that it needs nothing beside it and no tool to build them.
-struct PageFile: Sendable {
-    /// Where it is served.
-    let path: String
-    /// Its media type.
-    let type: String
-    let text: String
-
+/// What the page is made of.
+enum DevPageFiles {
     static let all: [PageFile] = [
         PageFile(path: "/", type: "text/html; charset=utf-8", text: PageHTML.text),
         PageFile(path: "/page.css", type: "text/css; charset=utf-8", text: PageCSS.text),
