@@ -15,6 +15,13 @@ extension SimulationWorld {
         for app in configuration.engine.apps.indices {
             configuration.engine.apps[app].lowPriorityWindowMillis = Int64.random(
                 in: 0...10_000, using: &self.reconfigurationRandom)
+            guard self.plan.kept.isOn else { continue }
+            configuration.engine.apps[app].channelFallbackMillis = Int64.random(
+                in: 10_000...120_000, using: &self.reconfigurationRandom)
+            // Never less than the judge allows.
+            configuration.engine.apps[app].minimumDistanceMillis = Int64.random(
+                in: self.plan.app.minimumDistanceMillis...self.minimumDistanceMillisMax,
+                using: &self.reconfigurationRandom)
         }
         // Never more than the judge allows.
         let most = configuration.engine.settings.unacknowledgedMax
@@ -31,6 +38,12 @@ extension SimulationWorld {
         } catch {
             self.fail("worker \(worker.number) does not take a configuration: \(error)")
         }
+    }
+
+    /// No worker of this world keeps a greater distance between two pushes to a phone.
+    var minimumDistanceMillisMax: Int64 {
+        let distance = self.plan.app.minimumDistanceMillis
+        return self.plan.kept.isOn && self.plan.reconfigurationPercent > 0 ? 3 * distance : distance
     }
 }
 

@@ -28,7 +28,7 @@ extension SimulationWorld {
         _ member: Int, since last: SimulatedMember.Service, at begun: Int64, _ flight: Flight
     ) -> Bool {
         // Out of turn it was served a moment ago.
-        let isRecent = !last.isInTurn && begun <= last.millis + self.plan.app.minimumDistanceMillis
+        let isRecent = !last.isInTurn && begun <= last.millis + self.minimumDistanceMillisMax
         return last.stampSeconds < flight.stampSeconds && last.acceptedMillis ?? .max <= begun && !isRecent
             && self.stays(member, since: last.millis)
     }

@@ -22,6 +22,8 @@ struct CrowdTable: ~Copyable {
     }
     func contains(_ crowd: CrowdID) -> Bool { self.elements.contains(crowd) }
     var count: Int { self.elements.count - self.free.count }
+    /// Places of crowds, those of gone ones included.
+    var placeCount: Int { self.elements.count }
 
     /// How records name an audience: the same on every worker. FNV-1a, 64 bits, of bundle id and audience id, mixed once more.
     static func reference(bundleID: Span<UInt8>, id: Span<UInt8>) -> UInt64 {

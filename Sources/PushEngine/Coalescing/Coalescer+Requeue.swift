@@ -46,21 +46,30 @@ extension Coalescer {
         let merged = memory.updates[pending].mergedCount
         // Those under the newest that arrived after it come after it: the device would have ignored them.
         let newestArrival = memory.updates[pending].top.arrival
-        let later = memory.updates[pending].under.filter { $0.arrival > newestArrival }
-        let earlier = memory.updates[pending].under.filter { $0.arrival <= newestArrival }
+        let under = memory.updates[pending].under
+        let later = under.filter { $0.arrival > newestArrival }
+        let earlier = under.filter { $0.arrival <= newestArrival }
         memory.updates[pending].under = later
         // The newest has taken along already what it had to of those beneath it: what came after something newer was ignored.
         let carried = earlier.isEmpty ? nil : memory.updates[failed].top
-        for layer in earlier {
+        for (index, layer) in earlier.enumerated() {
             self.scratchLayer = layer
-            if !self.fold(
+            if self.fold(
                 into: failed, mergedCount: 0, priority: priority, isReplay: isReplay, carries: true, in: &memory)
             {
-                if layer.mayBeSent { memory.updates[pending].top.mayBeSent = true }
-                self.supersede(
-                    self.scratchLayer, of: slot, into: memory.updates[pending].top.source, keepsAlert: false,
-                    keepsPriority: false, in: &memory)
+                continue
             }
+            if wasBehind.isNone, layer.expiresSeconds > memory.updates[pending].top.expiresSeconds {
+                // It outlives the newest, and has no room beside the alert of what failed: both follow that.
+                let gone = Set(earlier[..<index].map(\.arrival))
+                memory.updates[pending].under = under.filter { !gone.contains($0.arrival) }
+                memory.slots[slot].behind = pending
+                return
+            }
+            if layer.mayBeSent { memory.updates[pending].top.mayBeSent = true }
+            self.supersede(
+                self.scratchLayer, of: slot, into: memory.updates[pending].top.source, keepsAlert: false,
+                keepsPriority: false, in: &memory)
         }
         swap(&self.scratchLayer, &memory.updates[pending].top)
         if self.fold(

@@ -37,22 +37,33 @@ extension ShardEngine {
                 self.beginKeepers(of: partition, apps: appCountBefore..<new.apps.count, now: now)
             }
         }
-        self.review = SlotReview(dueMillis: now.steadyMillis)
+        self.review = ConfigurationReview(dueMillis: now.steadyMillis)
     }
 
-    /// Puts some of the slots that wait where they belong by the configuration that holds now.
+    /// Puts some of what waits where it belongs by the configuration that holds now: first slots, then crowds.
     mutating func goOnReviewing(now: EngineTime) {
         guard var review = self.review else { return }
-        let end = min(review.nextIndex + SlotReview.slotsMax, self.memory.slots.placeCount)
-        for index in review.nextIndex..<end {
-            let slot = SlotID(index: index)
-            guard self.memory.slots[slot].isLive, self.memory.slots[slot].pending.isSome,
-                self.memory.partitions[self.memory.slots[slot].partition].sends
-            else { continue }
-            self.dispatch.reschedule(slot, in: &self.memory, now: now)
+        let slotCount = self.memory.slots.placeCount
+        if review.nextSlot < slotCount {
+            let end = min(review.nextSlot + ConfigurationReview.placesMax, slotCount)
+            for index in review.nextSlot..<end { self.review(SlotID(index: index), now: now) }
+            review.nextSlot = end
+            self.review = review
+            return
         }
-        review.nextIndex = end
-        self.review = end < self.memory.slots.placeCount ? review : nil
+        let crowdCount = self.audiences.crowds.placeCount
+        let end = min(review.nextCrowd + ConfigurationReview.placesMax, crowdCount)
+        for index in review.nextCrowd..<end { self.schedule(CrowdID(index: index), now: now) }
+        review.nextCrowd = end
+        self.review = end < crowdCount ? review : nil
+    }
+
+    private mutating func review(_ slot: SlotID, now: EngineTime) {
+        guard self.memory.slots[slot].isLive, self.memory.partitions[self.memory.slots[slot].partition].sends else {
+            return
+        }
+        if self.memory.slots[slot].pending.isSome { self.dispatch.reschedule(slot, in: &self.memory, now: now) }
+        self.advanceChannels(slot, now: now)
     }
 
     /// A record of `state` that means nothing here: perhaps it is about an app that is not configured.
@@ -64,12 +75,13 @@ extension ShardEngine {
     }
 }
 
-/// How far the slots have been looked at since the configuration changed. A shard may have millions: a turn looks at some.
-struct SlotReview {
-    /// Slots looked at in one turn.
-    static let slotsMax = 16_384
+/// How far slots and crowds have been looked at since the configuration changed. A shard may have millions: a turn looks at some.
+struct ConfigurationReview {
+    /// Slots, or crowds, looked at in one turn.
+    static let placesMax = 16_384
 
-    var nextIndex = 0
+    var nextSlot = 0
+    var nextCrowd = 0
     /// Steady: at once.
     let dueMillis: Int64
 }

@@ -26,7 +26,7 @@ public struct ShardEngine: ~Copyable {
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []
     /// Which slots another configuration has still to be looked at for; `nil`: none.
-    var review: SlotReview?
+    var review: ConfigurationReview?
 
     /// How many latency samples are kept until the loop takes them; the rest is not sampled.
     static let samplesMax = 4_096

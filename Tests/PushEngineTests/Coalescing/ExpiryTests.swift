@@ -380,4 +380,23 @@ import Testing
         for offset in [withAlert, large] { #expect(h.outcome(of: offset)?.outcome == "delivered") }
         if let follower { #expect(h.outcome(of: follower)?.outcome == "expired") }
     }
+
+    /// A push with an alert fails. What came meanwhile is content too large for that alert and, on top of it, an update that soon expires: the
+    /// content stays, for the time after. Found by the simulation.
+    @Test func whatOutlivesTheNewestWaitsBehindAFailedAlert() throws {
+        let h = Self.alive()
+        let first = h.update(1, at: 1, priority: 10, alert: String(repeating: "a", count: 1_000))
+        let push = try #require(h.take())
+        let large = h.update(2, at: 2, padding: 3_500)
+        let soon = h.update(3, at: 3, more: Self.expires(30))
+        h.answer(push, .notProcessed)
+        h.advance(5_000)
+        #expect(h.outcomes(of: large).isEmpty)
+        h.stepWallClock(40_000)
+        #expect(h.deliver()?.n == 1)
+        h.advance(2_000)
+        #expect(h.deliver()?.n == 2)
+        #expect(h.outcomes(of: soon) == ["expired"])
+        for offset in [first, large] { #expect(h.outcomes(of: offset) == ["delivered"]) }
+    }
 }

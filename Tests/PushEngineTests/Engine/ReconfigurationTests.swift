@@ -210,6 +210,43 @@ import Testing
         try h.reconfigure { $0.apps.append(Self.other { $0.bundleID = "com.example.chess" }) }
     }
 
+    // MARK: Audiences
+
+    /// Listeners wait for a broadcast that does not get through: less patience holds for that wait too.
+    @Test func lessPatienceWithAChannelHoldsForWhoWaits() throws {
+        let (h, _) = AudienceChannelTests.harness { $0.channelFallbackMillis = 3_600_000 }
+        h.join(2, channel: AudienceChannelTests.channel)
+        h.deliverAll()
+        h.advance(3_000)
+        h.audienceUpdate(2)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+        let broadcast = try #require(h.take(route: 2))
+        h.answer(
+            broadcast, .response(PushResponse(status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 1_800)))
+        h.advance(120_000)
+        #expect(h.deliverAll().isEmpty && h.counters.channelFallbacks == 0)
+        try h.reconfigure { $0.apps[0].channelFallbackMillis = 60_000 }
+        h.advance(1)
+        h.carryBus()
+        h.advance(1_000)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(2)] && h.counters.channelFallbacks == 1)
+    }
+
+    /// A pass came late, and the next waits for its distance from that: a shorter one holds for it too.
+    @Test func aShorterDistanceLetsMembersGo() throws {
+        let h = EngineHarness { $0.apps[0].minimumDistanceMillis = 60_000 }
+        h.join(1)
+        h.audienceUpdate(1)
+        h.advance(65_000)
+        #expect(h.deliverAll().map(\.n) == [1])
+        h.audienceUpdate(2)
+        h.advance(10_000)
+        #expect(h.deliverAll().isEmpty)
+        try h.reconfigure { $0.apps[0].minimumDistanceMillis = 1_000 }
+        h.advance(1)
+        #expect(h.deliverAll().map(\.n) == [2])
+    }
+
     // MARK: Under load
 
     /// Events, answers, time and configurations in any order: nothing is lost or counted twice, and all of it ends.
