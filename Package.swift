@@ -103,9 +103,8 @@ let package = Package(
         .target(
             name: "DevPage",
             dependencies: [
-                "PageStyle", "PushInspection", "PushModel", "DeviceModel", "PushWorker", "APNSSimulator", "KafkaLog",
-                logging,
-                lifecycle, hummingbird,
+                "PageStyle", "PushInspection", "PushModel", "DeviceModel", "PushEngine", "PushWorker", "APNSSimulator",
+                "KafkaLog", logging, lifecycle, hummingbird,
             ] + nio),
         // What every program on a command line needs: its streams, its failures, which cluster it is to reach.
         .target(

@@ -206,7 +206,7 @@ class Browser:
 
 
 def start_dev(mailboat, directory):
-    """The process, the page's address, and the commands it prints, by name."""
+    """The process, the page's address, that of Kafka, and the commands it prints, by name."""
     process = subprocess.Popen(
         [mailboat, "dev", "--port", "0", "--kafka-port", "0"], cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     printed = ""
@@ -218,8 +218,9 @@ def start_dev(mailboat, directory):
     address = re.search(r"page +(http://\S+)", printed)
     if not address:
         sys.exit(f"check-dev-page: mailboat dev printed no address: {printed}")
+    kafka = re.search(r"kafka +([^,\s]+)", printed).group(1)
     snippets = dict(re.findall(r"^# (.+?)\n(.*?)(?=^# |\Z)", printed, re.MULTILINE | re.DOTALL))
-    return process, address.group(1), snippets
+    return process, address.group(1), kafka, snippets
 
 
 def shell(script):
@@ -283,7 +284,70 @@ def use(browser, address, snippets):
     browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
     browser.run("[...document.querySelectorAll('#entries summary')].find((one) => one.innerText.includes('update') && one.innerText.includes('match-1')).click()")
     browser.until("[...document.querySelectorAll('#entries details[open] button')].some((one) => one.innerText === 'Copy as Swift')", "what can be copied")
+    use_copies(browser)
     browser.run("document.getElementById('snippets').open = true")
+
+    # It restarts, which takes some seconds: it is looked at again later.
+    browser.run((button % "'Restart it'") + ".click()")
+    browser.until("document.querySelector('.device.away .away-note')?.innerText.includes('starting up')", "the phone to start up")
+    browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', priority: 10, 'content-state': {homeTeam: 'Lions', awayTeam: 'Bears', homeScore: 2, awayScore: 1, minute: 70}}); "
+                "document.getElementById('publish').requestSubmit()")
+    browser.until("document.querySelector('.phone-says .badge')?.innerText === 'waiting'", "the push to wait for the phone that starts up")
+
+
+def use_copies(browser):
+    """What an entry can be copied as, for a test of one's own."""
+    browser.until("['Copy as Swift test', 'Copy as test fixture'].every((name) => [...document.querySelectorAll('#entries details[open] button')].some((one) => one.innerText === name))", "what a test can be made of")
+    copies = browser.run("fetch(`/api/entries/${document.querySelector('#entries details[open]').parentElement.id.replace('entry-', '')}/copies`).then((answer) => answer.json())")
+    fixture = json.loads(copies["fixture"])
+    push = fixture["pushes"][-1]
+    if fixture["event"]["key"] != "match-1" or push["headers"]["apns-push-type"] != "liveactivity" or "homeScore" not in push["payload"]["aps"]["content-state"] or not push["verdict"]["word"]:
+        sys.exit(f"check-dev-page: the fixture is {fixture}")
+    if re.search("[0-9a-fA-F]{33}", json.dumps(copies)):
+        sys.exit(f"check-dev-page: a copy has a whole device token: {copies}")
+    if "#expect(state.homeTeam == \"Lions\")" not in copies["test"]:
+        sys.exit(f"check-dev-page: the Swift test is {copies['test']}")
+
+
+def use_budget(browser):
+    """The phone is up again; the meter of its activity shows what its events have spent, in cells and in words."""
+    browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('match-1')).click()")
+    browser.until("document.querySelector('.lock-card .score')?.innerText.includes('2 : 1')", "what waited for the phone that was starting up")
+    meter = "document.querySelector('#budget [role=meter]')"
+    browser.until(f"document.querySelector('#budget h3')?.innerText === 'Budget of match-1' && Number({meter}.ariaValueNow) >= 4", "the budget of the activity")
+    browser.until(f"{meter}.querySelectorAll('.spent').length === Number({meter}.ariaValueNow) && {meter}.querySelectorAll('.kept').length === 2 && {meter}.children.length === 15", "the cells of the budget")
+    browser.until(f"{meter}.ariaValueText.includes('of 15 pushes at priority 10') && document.querySelectorAll('#budget .hour i').length >= 4", "the budget in words")
+
+
+def use_schemas(browser, address):
+    """A schema that is none, a sample that a push does not fit, and none again."""
+    browser.run("document.getElementById('schemas').open = true")
+    browser.until("document.getElementById('schema-text').value.includes('homeScore')", "the card as a sample")
+    browser.run("document.getElementById('schema-text').value = '{\"type\": \"object\", \"properties\": {\"minute\": {\"minimum\": 0}}}'; document.getElementById('schema-form').requestSubmit()")
+    browser.until("document.getElementById('schema-answer').innerText.includes('“minute” has “minimum”: expected type')", "what is wrong with the schema")
+    browser.run("document.getElementById('schema-text').value = '{\"homeScore\": 1, \"stadium\": \"Park\"}'; document.getElementById('schema-form').requestSubmit()")
+    browser.until("document.getElementById('schema-answer').innerText.includes('decode by it from now on')", "the sample to be taken")
+    publish = ("document.getElementById('publish-event').value = JSON.stringify({event: 'update', priority: 10, 'content-state': {homeTeam: 'Lions', awayTeam: 'Bears', homeScore: %d, awayScore: 1, minute: 75}}); "
+               "document.getElementById('publish').requestSubmit()")
+    browser.run(publish % 3)
+    browser.until("document.querySelector('.phone-says .badge')?.innerText === 'undecodable' && document.querySelector('.phone-says').innerText.includes('“stadium” is missing')", "what the app misses")
+    browser.run("document.getElementById('schema-none').click()")
+    browser.until("document.getElementById('schema-answer').innerText.includes('take whatever comes') && document.getElementById('schema-none').hidden", "the sample to be taken away")
+    browser.run(publish % 2)
+    browser.until("document.querySelector('.phone-says .badge')?.innerText === 'shown'", "the push that fits again")
+    shell(f"curl -fsS -X PUT {address}/api/schemas -d '{{\"minute\": 1}}' && curl -fsS -X DELETE {address}/api/schemas")
+    if "has “minimum”" not in shell(f"curl -sS -X PUT {address}/api/schemas -d '{{\"type\": \"object\", \"properties\": {{}}, \"minimum\": 1}}'"):
+        sys.exit("check-dev-page: nobody says what is wrong with a schema that curl brings")
+
+
+def use_flood(browser, mailboat, kafka):
+    """More at once than is listed: the page says that it shows a sample."""
+    lines = "".join(f'{{"key": "flood-{number}", "value": {{"event": "update", "to": {{"token": "{number:064x}"}}, "content-state": {{"n": 1}}}}}}\n' for number in range(1_200))
+    done = subprocess.run([mailboat, "publish", "--bootstrap", kafka, "-"], input=lines, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_SECONDS, check=False)
+    if done.returncode:
+        sys.exit(f"check-dev-page: the flood was not published: {done.stdout}")
+    browser.until("document.getElementById('unlisted').innerText.includes('This is a sample: ')", "the page to say that it shows a sample")
+    browser.until("!document.getElementById('unlisted').innerText.includes('This is a sample') && document.getElementById('unlisted').innerText.includes('too fast to be listed')", "the flood to be over")
 
 
 def use_audiences(browser, address):
@@ -401,7 +465,7 @@ def audit(browser, faults, where):
     faults.extend(f"{where}: {fault}" for fault in found["faults"])
     for node in browser.call("Accessibility.getFullAXTree")["nodes"]:
         role = node.get("role", {}).get("value")
-        if node.get("ignored") or role not in ("button", "link", "textbox", "searchbox", "combobox", "checkbox", "progressbar"):
+        if node.get("ignored") or role not in ("meter", "button", "link", "textbox", "searchbox", "combobox", "checkbox", "progressbar"):
             continue
         if not node.get("name", {}).get("value", "").strip():
             faults.append(f"{where}: a {role} has no name")
@@ -449,16 +513,19 @@ def main():
     options = arguments.parse_args()
     faults = []
     with tempfile.TemporaryDirectory() as scratch:
-        dev, address, snippets = start_dev(os.path.abspath(options.mailboat), scratch)
+        dev, address, kafka, snippets = start_dev(os.path.abspath(options.mailboat), scratch)
         browser = Browser(options.chromium, os.path.join(scratch, "profile"))
         try:
             use(browser, address, snippets)
             use_audiences(browser, address)
             use_channels(browser)
+            use_budget(browser)
             use_faults(browser)
+            use_schemas(browser, address)
             use_templates(browser)
             follow_a_link(browser)
             look_at(browser, faults, options.screenshots, "")
+            use_flood(browser, os.path.abspath(options.mailboat), kafka)
             use_worker_page(browser)
             look_at(browser, faults, options.screenshots, "worker-")
             # The pages were asked for what they refuse on purpose; a browser writes down the status.

@@ -102,17 +102,20 @@ public struct SimulatorConfiguration: Sendable {
     /// end with it. Not with `.sink`, which has no phones.
     public var journalPath: String?
 
-    /// Told of each push to a phone, in order, whatever becomes of it. It is called while the simulator is locked:
+    /// Told of each push to a phone that `wantsPush` wants, in order, whatever becomes of it. It is called while the simulator is locked:
     /// it has to be quick, and must not ask the simulator anything. `nil`: nobody watches, which costs nothing.
     public var onPush: (@Sendable (ObservedPush) -> Void)?
+    /// Asked before each call of `onPush` whether the push is worth a copy, with the token as it stands in the path and the body. Called as `onPush` is.
+    /// `nil`: each is.
+    public var wantsPush: (@Sendable (PushGlimpse, _ token: Span<UInt8>, _ body: Span<UInt8>) -> Bool)?
     /// Told of each broadcast, as `onPush` is of pushes; only where that is set, too. `nil`: nobody watches.
     public var onBroadcast: (@Sendable (ObservedBroadcast) -> Void)?
     /// The address at which a person can look at a push to a phone, by its id: answers have it in the field `mailboat-page`. It is asked for
-    /// each answer and has to be quick. `nil`, or none for an id: no such field.
+    /// each answer to a push that `wantsPush` wants, and has to be quick. `nil`, or none for an id: no such field.
     public var pageOfPush: (@Sendable (_ messageID: String) -> String?)?
     /// What the app's own code would find wrong with a `content-state`, such as a property that is missing; `nil`: nothing. A push with such
-    /// content shows nothing, as on a phone whose app cannot decode it. Not asked again when a journal is read.
-    public var contentFault: (@Sendable (_ contentState: [UInt8]) -> String?)?
+    /// content shows nothing, as on a phone whose app cannot decode it. Not asked again when a journal is read. It is called as `onPush` is.
+    public var contentFault: (@Sendable (_ contentState: Span<UInt8>, _ app: () -> String) -> String?)?
 
     /// `false`: a provider token's signature is not checked and its key need not be registered. For other people's load generators.
     public var checksSignatures = true

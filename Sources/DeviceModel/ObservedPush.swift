@@ -22,6 +22,8 @@ public struct ObservedPush: Sendable, Equatable {
     public var topic: String
     /// `apns-priority`; 10 when the request said nothing.
     public var priority: Int
+    /// `apns-expiration`, seconds since 1970; `nil`: the request said nothing, or it is not known any more.
+    public var expirationSeconds: Int64?
     /// The payload.
     public var body: [UInt8]
     /// HTTP status of the answer; `nil`: it was never answered, or the push had waited for the phone and was answered long ago.
@@ -36,14 +38,17 @@ public struct ObservedPush: Sendable, Equatable {
     public var stampBeforeSeconds: Int64?
 
     public init(
-        atMillis: Int64, messageID: String, token: String, topic: String, priority: Int, body: [UInt8], status: Int?,
-        reason: String, phone: Phone, hadWaited: Bool, stampBeforeSeconds: Int64?
+        atMillis: Int64, messageID: String, token: String, topic: String, priority: Int,
+        expirationSeconds: Int64? = nil,
+        body: [UInt8], status: Int?, reason: String, phone: Phone, hadWaited: Bool,
+        stampBeforeSeconds: Int64?
     ) {
         self.atMillis = atMillis
         self.messageID = messageID
         self.token = token
         self.topic = topic
         self.priority = priority
+        self.expirationSeconds = expirationSeconds
         self.body = body
         self.status = status
         self.reason = reason

@@ -18,7 +18,10 @@ import Testing
         let watch = Watch()
         try await Bench.run({ configuration in
             configuration.deviceRules.budgetPerHour = 3
-            configuration.contentFault = { $0.starts(with: #"{"wrong""#.utf8) ? "“n” is missing" : nil }
+            configuration.contentFault = { content, app in
+                let isWrong = content.count > 7 && content[2] == UInt8(ascii: "w")
+                return isWrong ? "“n” of \(app()) is missing" : nil
+            }
             configuration.onPush = { push in watch.seen.withLock { $0.append(push) } }
         }) { bench in
             let client = try await bench.connect()
@@ -40,7 +43,8 @@ import Testing
             #expect(pushes.map(\.reason) == ["", "", "", "", "ExpiredToken", ""])
             #expect(
                 pushes.prefix(5).map(\.phone) == [
-                    .took(.shown), .took(.ignoredOlder), .couldNotDecode("“n” is missing"), .took(.throttled),
+                    .took(.shown), .took(.ignoredOlder), .couldNotDecode("“n” of \(Bench.app) is missing"),
+                    .took(.throttled),
                     .notReached,
                 ])
             guard case .couldNotDecode(let fault)? = pushes.last?.phone else {

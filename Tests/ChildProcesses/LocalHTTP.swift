@@ -24,17 +24,20 @@ package enum LocalHTTP {
 
     /// Sends a body of JSON, which may be empty. The answer is as that of `get`.
     package static func post(_ path: String, body: String = "", port: Int) async throws -> Answer? {
-        try await self.exchange(
-            "POST \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
-                + "content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)",
-            port: port)
+        try await self.send("POST", path, body: body, port: port)
     }
 
     /// The answer is as that of `get`.
     package static func delete(_ path: String, body: String = "", port: Int) async throws -> Answer? {
+        try await self.send("DELETE", path, body: body, port: port)
+    }
+
+    /// Sends a body of JSON, which may be empty. The answer is as that of `get`.
+    /// - Parameter method: such as `PUT`.
+    package static func send(_ method: String, _ path: String, body: String = "", port: Int) async throws -> Answer? {
         try await self.exchange(
-            "DELETE \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-length: \(body.utf8.count)\r\n"
-                + "connection: close\r\n\r\n\(body)",
+            "\(method) \(path) HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+                + "content-length: \(body.utf8.count)\r\nconnection: close\r\n\r\n\(body)",
             port: port)
     }
 

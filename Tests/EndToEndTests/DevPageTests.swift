@@ -38,14 +38,16 @@ import Testing
     }
 
     private static func run(
-        _ options: DevStage.Options, _ body: (House) async throws -> Void
+        _ options: DevStage.Options, bootTime: Duration = .seconds(5), _ body: (House) async throws -> Void
     ) async throws {
         var logger = Logger(label: "dev")
         logger.logLevel = .error
         let stage = try await DevStage(options, logger: logger)
         let listening = AsyncStream<Int>.makeStream()
+        var settings = stage.pageSettings
+        settings.bootTime = bootTime
         let page = try DevPageService(
-            stage.pageSettings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
+            settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
         ) { address in listening.continuation.yield(address.port) }
         var configuration = ServiceGroupConfiguration(services: [page], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(1)
@@ -65,7 +67,7 @@ import Testing
     }
 
     @Test func anEventIsPublishedShownAndExplained() async throws {
-        let schema = try ContentSchema(JSONTree.parse(Array(#"{"minutes":12}"#.utf8)))
+        let schema = try GivenSchema(JSONTree.parse(Array(#"{"minutes":12}"#.utf8)), origin: "sample.json")
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0, schema: schema)) { house in
             // A phone comes by itself, and shows it.
             let published = try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":12}}"#)
@@ -242,6 +244,72 @@ import Testing
             #expect(unknown.status == 400 && unknown.body.contains("“titel” is no field of it"), "\(unknown)")
             #expect(try await post("/api/templates", "{").status == 400)
         }
+    }
+
+    @Test func aSchemaIsGivenAndTakenAwayAndABudgetIsSpent() async throws {
+        var options = DevStage.Options(apps: ["com.example.app", "com.example.other"], kafkaPort: 0)
+        options.phoneBudgetPerHour = 16
+        try await Self.run(options, bootTime: .milliseconds(100)) { house in
+            func send(_ method: String, _ path: String, _ body: String = "") async throws -> LocalHTTP.Answer {
+                try #require(try await LocalHTTP.send(method, path, body: body, port: house.port))
+            }
+            func update(_ minutes: Int, app: String = "com.example.app", activity: String = "order-1") async throws {
+                let event =
+                    #"{"app":"\#(app)","event":"update","priority":10,"content-state":{"minutes":\#(minutes)}}"#
+                #expect(try await house.publish(event, activity: activity).status == 202)
+            }
+            #expect(try await send("GET", "/api/schemas").body.hasPrefix("[]"))
+            for (path, body, status, text) in [
+                (
+                    "/api/schemas", #"{"type":"object","properties":{"a":{"minimum":1}}}"#, 400,
+                    "“a” has “minimum”: expected"
+                ),
+                ("/api/schemas", "{", 400, "no JSON: at byte 1"), ("/api/schemas", "[]", 400, "it is no JSON object"),
+                ("/api/schemas?app=com.example.none", "{}", 400, "expected one of com.example.app, com.example.other"),
+                ("/api/schemas", String(repeating: " ", count: 70_000), 413, "more than 65536 bytes"),
+            ] {
+                let answer = try await send("PUT", path, body)
+                #expect(answer.status == status && answer.body.contains(text), "\(answer)")
+            }
+            #expect(try await send("DELETE", "/api/schemas").status == 404)
+
+            // One for each app, and one for all others.
+            #expect(try await send("PUT", "/api/schemas?app=com.example.app", #"{"hours":1}"#).status == 200)
+            try await update(12)
+            try await self.newest(house, has: "undecodable")
+            try await update(12, app: "com.example.other", activity: "order-2")
+            #expect(try await house.waitFor("activity=order-2&key=minutes&value=12").status == 200)
+            #expect(try await send("DELETE", "/api/schemas?app=com.example.app").body.hasPrefix("[]"))
+            try await update(11)
+            #expect(try await house.waitFor("activity=order-1&key=minutes&value=11").status == 200)
+
+            let budget = try await house.get("/api/budget?activity=order-1").body
+            #expect(
+                budget.contains(#""worker":{"perHour":15,"spent":2,"left":13,"reserve":2,"standing":"plenty""#),
+                "\(budget)")
+            #expect(budget.contains(#""phone":{"perHour":16,"spent":2"#), "\(budget)")
+            #expect(try await house.get("/api/budget?activity=nobody").body.contains(#""worker":null,"phone":null"#))
+            #expect(try await house.get("/api/budget").status == 400)
+
+            try await self.restart(house, update: update)
+        }
+    }
+
+    /// What comes while it starts up waits, and its token is the same afterwards.
+    private func restart(
+        _ house: House, update: (_ minutes: Int, _ app: String, _ activity: String) async throws -> Void
+    ) async throws {
+        let phone = try #require(house.stage.store.read { $0.phone(activity: "order-1") })
+        #expect(try await house.act("reboot", phone: phone.id).status == 200)
+        try await update(10, "com.example.app", "order-1")
+        #expect(try await house.waitFor("activity=order-1&key=minutes&value=10").status == 200)
+        let after = try #require(house.stage.store.read { $0.phone(activity: "order-1") })
+        #expect(after.tokens == phone.tokens)
+        #expect(
+            try await house.get("/api/entries?search=is:note%20phone:\(phone.id)").body.contains(
+                "The phone is up again"))
+        #expect(try await house.act("offline", phone: phone.id).status == 200)
+        #expect(try await house.act("reboot", phone: phone.id).status == 409, "it is away")
     }
 
     /// Waits for the newest push to get this verdict.

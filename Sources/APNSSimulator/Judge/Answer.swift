@@ -16,6 +16,11 @@ struct Answer {
     var prepared: PreparedAnswer?
     /// The token that was pushed to, as an index; -1: none that is known.
     var token: Int32 = -1
+    /// Nobody who watches wanted to see the push.
+    var isPassedOver = false
+
+    /// HTTP status, as far as a push is answered.
+    var status: Int { self.prepared?.status ?? self.reason?.status ?? 200 }
 }
 
 /// What an answer says beside its id when the request succeeded.

@@ -197,7 +197,7 @@ extension SimulatorState {
         _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64),
         on connection: ConnectionRecord?, nowMillis: Int64
     ) {
-        let fault = self.decodingFault(content, body)
+        let fault = self.decodingFault(content, body, token: index)
         let content = fault == nil ? content : nil
         if let fault { self.sight.phone = .couldNotDecode(fault) }
         let stampBeforeSeconds = self.store.devices[Int(self.store.tokens[index].device)].stampSeconds

@@ -7,6 +7,8 @@ extension SimulatorState {
     struct Sight {
         var phone = ObservedPush.Phone.notReached
         var stampBeforeSeconds: Int64?
+        /// What was read of it; `nil`: nothing yet.
+        var request: (fields: RequestFields, path: RequestPath)?
     }
 
     /// Judges one whole request, as `judge`, and tells the watcher if it was a push to a phone or a broadcast.
@@ -18,16 +20,24 @@ extension SimulatorState {
         self.sight = Sight()
         self.judgeRequest(request, in: events, on: &connection, nowMillis: nowMillis, rulings: &rulings)
         let bytes = events.bytes.span
-        let fields = RequestFields(events.fields[request.fields], bytes: bytes)
+        guard connection.door == .pushes, let (fields, path) = self.sight.request,
+            path.resource == .device || path.resource == .broadcast
+        else { return }
         let pathBytes = bytes.extracting(fields.path ?? 0..<0)
-        let path = RequestPath(pathBytes)
-        guard connection.door == .pushes, [.device, .broadcast].contains(path.resource) else { return }
+        if path.resource == .device, let wantsPush = self.configuration.wantsPush {
+            let status = rulings.answers.count > answerCount ? rulings.answers.last?.answer.status : nil
+            let glimpse = PushGlimpse(atMillis: nowMillis, status: status, phone: self.sight.phone)
+            guard wantsPush(glimpse, pathBytes.extracting(path.name), bytes.extracting(request.body)) else {
+                if status != nil { rulings.answers[rulings.answers.count - 1].answer.isPassedOver = true }
+                return
+            }
+        }
         let answer = rulings.answers.count > answerCount ? rulings.answers.last?.answer : nil
         let asked = fields.messageID.flatMap { MessageID.parse(bytes.extracting($0)) }
         let messageID = (answer?.messageID ?? asked).map { MessageID.text($0) } ?? ""
         let name = String(decoding: pathBytes.extracting(path.name).array, as: UTF8.self)
         let priority = fields.priority.flatMap { Self.number(bytes.extracting($0)) } ?? 10
-        let status = answer.map { $0.prepared?.status ?? $0.reason?.status ?? 200 }
+        let status = answer.map(\.status)
         let reason = answer.flatMap { $0.prepared?.name ?? $0.reason?.rawValue } ?? ""
         guard path.resource == .device else {
             let channel = fields.channelID.map { bytes.extracting($0).array } ?? []
@@ -42,7 +52,9 @@ extension SimulatorState {
             ObservedPush(
                 atMillis: nowMillis, messageID: messageID, token: name.lowercased(),
                 topic: fields.topic.map { String(decoding: bytes.extracting($0).array, as: UTF8.self) } ?? "",
-                priority: priority == 5 ? 5 : 10, body: bytes.extracting(request.body).array, status: status,
+                priority: priority == 5 ? 5 : 10,
+                expirationSeconds: fields.expiration.flatMap { Self.date(bytes.extracting($0)) },
+                body: bytes.extracting(request.body).array, status: status,
                 reason: reason, phone: self.sight.phone, hadWaited: false,
                 stampBeforeSeconds: self.sight.stampBeforeSeconds))
     }
@@ -62,21 +74,26 @@ extension SimulatorState {
     /// Tells the watcher of a push that had waited for its phone, which has just got it.
     func tellOfLatePush(_ token: Int, body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64), nowMillis: Int64) {
         guard let onPush = self.configuration.onPush else { return }
+        let tokenText = TokenText.encode(self.store.tokens.token(token))
+        if let wantsPush = self.configuration.wantsPush {
+            let glimpse = PushGlimpse(atMillis: nowMillis, status: nil, phone: self.sight.phone)
+            guard wantsPush(glimpse, Array(tokenText.utf8).span, body) else { return }
+        }
         let topic = self.store.tokens[token].topic
         onPush(
             ObservedPush(
                 atMillis: nowMillis, messageID: MessageID.text(messageID),
-                token: TokenText.encode(self.store.tokens.token(token)),
+                token: tokenText,
                 topic: topic < 0 ? "" : String(decoding: self.store.topics[Int(topic)], as: UTF8.self),
                 priority: priority, body: body.array, status: nil, reason: "", phone: self.sight.phone,
                 hadWaited: true, stampBeforeSeconds: self.sight.stampBeforeSeconds))
     }
 
     /// What the app's own code finds wrong with the `content-state` of a push; `nil`: nothing.
-    func decodingFault(_ content: PushContent?, _ body: Span<UInt8>) -> String? {
+    func decodingFault(_ content: PushContent?, _ body: Span<UInt8>, token index: Int) -> String? {
         guard let check = self.configuration.contentFault, let content, !content.contentState.isEmpty else {
             return nil
         }
-        return check(body.extracting(content.contentState).array)
+        return check(body.extracting(content.contentState)) { self.app(ofToken: index) ?? "" }
     }
 }

@@ -77,6 +77,7 @@ struct SimulatorState {
         let bytes = events.bytes.span
         let fields = RequestFields(events.fields[request.fields], bytes: bytes)
         let path = RequestPath(bytes.extracting(fields.path ?? 0..<0))
+        if self.configuration.onPush != nil { self.sight.request = (fields, path) }
         // A sample of Apple's names a broadcast by `apns-id`.
         let idField = path.isAboutChannels ? fields.requestID ?? fields.messageID : fields.messageID
         let messageID = idField.flatMap { MessageID.parse(bytes.extracting($0)) }

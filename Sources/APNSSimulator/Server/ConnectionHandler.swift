@@ -229,7 +229,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Puts the address at which a person can look at the push behind its id. - Returns: whether there is one.
     private func appendPage(_ answer: Answer) -> Bool {
-        guard let pageOfPush = self.shared.configuration.pageOfPush, !answer.isAboutChannels,
+        guard let pageOfPush = self.shared.configuration.pageOfPush, !answer.isAboutChannels, !answer.isPassedOver,
             let page = pageOfPush(MessageID.text(answer.messageID))
         else { return false }
         self.values.append(Array(page.utf8))

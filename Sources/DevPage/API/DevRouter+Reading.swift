@@ -27,7 +27,7 @@ extension DevRouter {
             "bootstrap": .string(settings.bootstrapShown),
             "eventsTopic": .string(settings.eventsTopic), "origin": .string(self.origin()),
             "workerPage": self.house.worker.adminPort.map { .string("http://127.0.0.1:\($0)/page") } ?? .null,
-            "makesPhones": .bool(settings.makesPhones), "schema": .string(settings.schemaName),
+            "makesPhones": .bool(settings.makesPhones), "apps": .array(settings.apps.map { .string($0) }),
             "snippets": .array(
                 DevSnippets(settings: settings, origin: self.origin()).all.map {
                     ["name": .string($0.name), "text": .string($0.text)]
@@ -102,6 +102,7 @@ extension DevRouter {
         defer { alarm.cancel() }
         // The stream has one element at the beginning, and ends when the time is over.
         for await _ in follower.wakes {
+            self.house.store.look(at: condition.activity, nowMillis: self.house.nowMillis)
             if case .success(let answer) = self.answer(condition) { return answer }
         }
         switch self.answer(condition) {
@@ -129,6 +130,7 @@ extension DevRouter {
         } catch {
             throw DevRefusal(.badRequest, error.description)
         }
+        for activity in query.activities { self.house.store.look(at: activity, nowMillis: self.house.nowMillis) }
         let found = self.house.store.read { timeline in timeline.search(query).map(timeline.json) }
         return DevAnswer.json(.array(found))
     }
@@ -146,19 +148,27 @@ extension DevRouter {
             return [
                 "curl": isComplete ? .string(curl) : nil, "kcat": isComplete ? kcat.map { .string($0) } : nil,
                 "swift": event.reading.event?.contentState.map { .string(SwiftCode.contentState($0)) },
+                "test": Self.test(event.reading.event?.contentState, entry), "fixture": self.fixture(entry),
                 "json": .string(shown.prettyText),
             ]
-        case .push(let push):
-            return [
-                "swift": push.contentState.map { .string(SwiftCode.contentState($0)) },
-                "json": push.contentState.map { .string($0.prettyText) },
-            ]
-        case .broadcast(let broadcast):
-            return [
-                "swift": broadcast.contentState.map { .string(SwiftCode.contentState($0)) },
-                "json": broadcast.contentState.map { .string($0.prettyText) },
-            ]
+        case .push(let push): return self.copies(push.contentState, of: entry)
+        case .broadcast(let broadcast): return self.copies(broadcast.contentState, of: entry)
         case .note: return [:]
         }
+    }
+
+    private func copies(_ content: JSONTree?, of entry: TimelineEntry) -> JSONTree {
+        [
+            "swift": content.map { .string(SwiftCode.contentState($0)) }, "test": Self.test(content, entry),
+            "fixture": self.fixture(entry), "json": content.map { .string($0.prettyText) },
+        ]
+    }
+
+    private func fixture(_ entry: TimelineEntry) -> JSONTree? {
+        self.house.store.read { $0.fixture(of: entry) }.map { .string($0.prettyText + "\n") }
+    }
+
+    private static func test(_ content: JSONTree?, _ entry: TimelineEntry) -> JSONTree? {
+        content.map { .string(SwiftCode.test(of: $0, activity: entry.activity)) }
     }
 }

@@ -9,17 +9,13 @@ extension DevRouter {
             DevAnswer.json(["templates": .array(self.house.store.read { $0.templates.map(\.json) })])
         }
         router.post("/api/templates") { request, _ in
-            let templates = try Self.templates(try await Self.body(of: request))
+            let templates = try Self.templates(try await Self.document(of: request))
             self.house.store.change { $0.setTemplates(templates) }
             return DevAnswer.json(["count": .integer(templates.count)])
         }
     }
 
-    private static func templates(_ body: [UInt8]) throws(DevRefusal) -> [CardTemplate] {
-        let document: JSONTree
-        do { document = try JSONTree.parse(body) } catch {
-            throw DevRefusal(.badRequest, "no JSON: at byte \(error.index), \(error.expectation)")
-        }
+    private static func templates(_ document: JSONTree) throws(DevRefusal) -> [CardTemplate] {
         do { return try CardTemplate.read(document) } catch { throw DevRefusal(.badRequest, error.description) }
     }
 }

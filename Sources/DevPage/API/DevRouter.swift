@@ -58,10 +58,12 @@ struct DevRouter: Sendable {
         }
         router.post("/api/phones/:id/:action") { request, context in try await self.perform(request, context) }
         router.post("/api/activities") { request, _ in try await self.makeActivity(request) }
+        self.addBudget(to: router)
         self.addAudiences(to: router)
         self.addChannels(to: router)
         self.addFaults(to: router)
         self.addTemplates(to: router)
+        self.addSchemas(to: router)
     }
 
     // MARK: Publishing
@@ -141,6 +143,14 @@ struct DevRouter: Sendable {
             let entry = self.house.store.read({ $0.entry(id) })
         else { throw DevRefusal(.notFound, "there is no such entry: it may have been forgotten") }
         return entry
+    }
+
+    /// The body as JSON.
+    static func document(of request: Request) async throws -> JSONTree {
+        let body = try await Self.body(of: request)
+        do { return try JSONTree.parse(body) } catch {
+            throw DevRefusal(.badRequest, "no JSON: at byte \(error.index), \(error.expectation)")
+        }
     }
 
     static func body(of request: Request) async throws -> [UInt8] {

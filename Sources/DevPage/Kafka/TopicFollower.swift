@@ -28,7 +28,11 @@ final class TopicFollower: Sendable {
 
     /// Reads until the task is cancelled. Topics take turns in the order given, so that what the first says is mostly known before what the
     /// second says of it.
-    func run(_ take: @Sendable (_ topic: String, OwnedRecord) -> Void) async {
+    /// - Parameter wants: whether a record is worth a copy.
+    func run(
+        wants: @Sendable (_ topic: String, borrowing KafkaRecord) -> Bool,
+        _ take: @Sendable (_ topic: String, OwnedRecord) -> Void
+    ) async {
         for section in self.sections { section.onReadable { [waking] in waking.yield() } }
         self.waking.yield()
         for await _ in self.wakes {
@@ -37,9 +41,12 @@ final class TopicFollower: Sendable {
                 mayHaveMore = false
                 for section in self.sections {
                     var records: [OwnedRecord] = []
-                    let result = section.read(max: Self.batchCountMax) { records.append(OwnedRecord($0)) }
+                    let topic = section.topicPartition.topic
+                    let result = section.read(max: Self.batchCountMax) { record in
+                        if wants(topic, record) { records.append(OwnedRecord(record)) }
+                    }
                     mayHaveMore = mayHaveMore || result.mayHaveMore
-                    for record in records { take(section.topicPartition.topic, record) }
+                    for record in records { take(topic, record) }
                 }
             }
         }

@@ -7,6 +7,7 @@ enum PageHTML {
         <link rel="stylesheet" href="/page.css">
         <link rel="stylesheet" href="/phones.css">
         <link rel="stylesheet" href="/audiences.css">
+        <link rel="stylesheet" href="/budget.css">
         <script type="module" src="/page.js"></script>
         </head>
         <body>
@@ -33,6 +34,18 @@ enum PageHTML {
                 <p id="template-hint" class="hint">The first that fits draws a card. “when” may name activity, attributes-type and keys; “timer” is a Date, seconds since 2001.</p>
                 <div class="row"><button type="submit" class="small">Use these</button> <button type="button" class="small" id="template-none">Use none</button></div>
                 <p id="template-answer" class="answer" role="status"></p>
+              </form>
+            </details>
+            <details id="schemas"><summary>Decode as your app does</summary>
+              <form id="schema-form">
+                <p id="schema-app-row" hidden><label for="schema-app">For</label>
+                  <select id="schema-app"></select></p>
+                <label for="schema-text">A JSON Schema, or a sample of a content-state</label>
+                <textarea id="schema-text" rows="10" spellcheck="false" autocapitalize="off" aria-describedby="schema-hint schema-answer" required></textarea>
+                <p id="schema-hint" class="hint">What does not fit shows nothing, as on a phone. All keys of a sample are required; one that is null may be missing.</p>
+                <div class="row"><button type="submit" class="small">Use it</button> <button type="button" class="small" id="schema-card">Begin with this card</button>
+                  <button type="button" class="small" id="schema-none" hidden>Take it away</button></div>
+                <p id="schema-answer" class="answer" role="status"></p>
               </form>
             </details>
           </section>
@@ -83,6 +96,7 @@ enum PageHTML {
             </section>
             <section class="panel" id="timeline" tabindex="-1" aria-labelledby="timeline-title">
               <h2 id="timeline-title">Timeline</h2>
+              <div id="budget" hidden></div>
               <form id="search" role="search" class="inline">
                 <label for="search-text">Search</label>
                 <input id="search-text" type="search" autocomplete="off" maxlength="512" placeholder="is:ignored status:410 Anne" aria-describedby="search-hint search-answer">

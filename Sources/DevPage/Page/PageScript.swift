@@ -4,10 +4,12 @@ enum PageScript {
         import { el, byID, ask, say } from "/elements.js";
         import { PhonePanel, drawPhoneList } from "/phones.js";
         import { Timeline } from "/timeline.js";
+        import { BudgetPanel } from "/budget.js";
         import { AudiencesPanel } from "/audiences.js";
         import { ChannelsPanel } from "/channels.js";
         import { FaultsPanel } from "/faults.js";
         import { prepareTemplates } from "/templates.js";
+        import { SchemasPanel } from "/schemas.js";
         import { preparePublishing, drawAbout, writeForAudience, writeForChannel } from "/publish.js";
 
         const state = { run: "", phones: new Map(), entries: new Map(), ready: false, trouble: [], chosen: 0, choseByHand: false, found: null };
@@ -21,6 +23,8 @@ enum PageScript {
 
         const audiences = new AudiencesPanel(writeForAudience);
         const channels = new ChannelsPanel(writeForChannel);
+        const budget = new BudgetPanel();
+        const schemas = new SchemasPanel(() => state.phones.get(state.chosen));
         const faults = new FaultsPanel(() => state.chosen);
 
         function apply(change) {
@@ -30,7 +34,7 @@ enum PageScript {
             state.phones.clear();
             state.entries.clear();
             audiences.clear();
-            ask("/api/about").then(drawAbout).catch((error) => status(error.message, "bad"));
+            ask("/api/about").then((about) => { drawAbout(about); schemas.take(about.apps); }).catch((error) => status(error.message, "bad"));
           }
           const known = new Set(change.phoneIDs);
           for (const id of state.phones.keys()) if (!known.has(id)) state.phones.delete(id);
@@ -46,10 +50,22 @@ enum PageScript {
           channels.draw(change.channels);
           faults.draw(change.faults);
           panel.canListen = change.channels.length > 0;
-          const { events, pushes } = change.unlisted;
-          byID("unlisted").textContent = events + pushes === 0 ? ""
-            : `${events.toLocaleString("en")} events and ${pushes.toLocaleString("en")} pushes came too fast to be listed here.`;
+          drawUnlisted(change);
           if (byID("search-text").value.trim()) searchSoon();
+        }
+
+        const count = (number) => number.toLocaleString("en");
+
+        function drawUnlisted({ sampling, unlisted: { events, pushes } }) {
+          const isSample = sampling.isSample;
+          const text = [
+            isSample ? `This is a sample: ${count(sampling.events)} events and ${count(sampling.pushes)} pushes came in the last second. ` +
+              `Listed is all of the newest phones’ activities, and of what you look at or search for with activity: (${count(sampling.activities)}).` : "",
+            events + pushes ? `${count(events)} events and ${count(pushes)} pushes came too fast to be listed here.` : "",
+          ].filter(Boolean).join(" ");
+          const place = byID("unlisted");
+          if (place.textContent !== text) place.textContent = text;
+          place.className = isSample ? "note warn" : "hint";
         }
 
         function status(text, name) {
@@ -67,6 +83,7 @@ enum PageScript {
           drawPhoneList(phones, state.chosen, choose);
           const phone = state.phones.get(state.chosen);
           if (phone) panel.draw(phone); else panel.clear();
+          budget.follow(phone?.activity ?? "", phone?.lastPush ?? 0);
           drawEntries();
         }
 

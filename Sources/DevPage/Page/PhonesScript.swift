@@ -76,12 +76,13 @@ enum PhonesScript {
             this.says = el("div", { class: "phone-says" });
             this.answer = el("p", { class: "answer", role: "status" });
             this.online = this.button("", () => this.phone.online ? "offline" : "online");
+            this.reboot = this.button("Restart it", () => "reboot");
             this.swipe = this.button("Swipe the card away", () => "swipe");
             this.change = this.button("Change the token", () => "change-token");
             this.register = this.button("Register the new token", () => "register-token");
             this.listen = this.button("", () => this.phone.channel ? "unlisten" : "listen");
             this.actions = el("div", { class: "phone-says" },
-              el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.swipe, this.change, this.register, this.listen), this.answer);
+              el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.reboot, this.swipe, this.change, this.register, this.listen), this.answer);
           }
 
           button(label, action) {
@@ -119,7 +120,7 @@ enum PhonesScript {
               el("div", { "aria-hidden": "true" },
                 el("p", { class: "lock-date" }, now.toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" })),
                 el("p", { class: "lock-time" }, `${now.getHours()}:${String(now.getMinutes()).padStart(2, "0")}`)),
-              phone.online ? null : el("p", { class: "away-note" }, "✈ away: nothing reaches it"),
+              phone.online ? null : el("p", { class: "away-note" }, phone.rebooting ? "⟳ starting up: nothing reaches it" : "✈ away: nothing reaches it"),
               lockCard(phone)));
             this.islands.replaceChildren(...islands(phone));
             this.says.replaceChildren(...[
@@ -132,6 +133,8 @@ enum PhonesScript {
                 (phone.staleDate === null ? "" : `, stale from ${new Date(phone.staleDate * 1000).toLocaleTimeString()}`)),
             ].filter(Boolean));
             this.online.textContent = phone.online ? "Take it offline" : "Bring it back";
+            this.online.hidden = phone.rebooting;
+            this.reboot.hidden = phone.rebooting;
             this.swipe.hidden = phone.swiped;
             this.change.hidden = phone.swiped;
             this.register.hidden = phone.swiped || !phone.hasUntoldToken || !phone.activity;

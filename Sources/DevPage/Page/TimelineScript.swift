@@ -124,7 +124,7 @@ enum TimelineScript {
             if (entry.type === "note") return;
             try {
               const copies = await ask(`/api/entries/${entry.id}/copies`);
-              const names = { curl: "Copy as curl", kcat: "Copy as kcat", swift: "Copy as Swift", json: "Copy as JSON" };
+              const names = { curl: "Copy as curl", kcat: "Copy as kcat", swift: "Copy as Swift", test: "Copy as Swift test", json: "Copy as JSON", fixture: "Copy as test fixture" };
               const buttons = Object.keys(names).filter((name) => copies[name]).map((name) => copyButton(names[name], copies[name]));
               if (entry.type === "event" && !entry.rejection) {
                 buttons.push(el("button", { type: "button", class: "small", onclick: () => this.publishAgain(entry.id) }, "Publish again"));

@@ -52,7 +52,15 @@ final class DevHouse: Sendable {
     func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.publisher.run() }
-            group.addTask { await self.follower.run { topic, record in self.take(record, of: topic) } }
+            group.addTask {
+                await self.follower.run(
+                    wants: { topic, record in
+                        topic == self.settings.eventsTopic
+                            ? self.store.wantsEvent(key: record.key, nowMillis: self.nowMillis)
+                            : self.store.wantsOutcome(key: record.key)
+                    },
+                    { topic, record in self.take(record, of: topic) })
+            }
             group.addTask { await self.watchPhones() }
             group.addTask { await self.keepTime() }
         }
@@ -81,7 +89,7 @@ final class DevHouse: Sendable {
             if !untold.isEmpty { Task.detached { for one in untold { await self.tell(one) } } }
         }
         let need = self.store.change {
-            $0.takeEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
+            $0.listEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
         }
         guard let need else { return }
         switch need {
@@ -146,7 +154,7 @@ final class DevHouse: Sendable {
 
     /// What a person can do to a phone.
     enum PhoneAction: String, CaseIterable {
-        case offline, online, swipe
+        case offline, online, swipe, reboot
         case changeToken = "change-token"
         case registerToken = "register-token"
         /// The card listens to a channel, or to none any more.
@@ -178,7 +186,9 @@ final class DevHouse: Sendable {
             guard phone.isOnline else { return "the phone is away already" }
             _ = self.simulator.setOnline(token: phone.token, false)
             self.note("The phone went away: APNs keeps the newest push for it.", on: phone)
+        case .reboot: return self.reboot(phone)
         case .online:
+            guard !phone.isRebooting else { return "the phone is starting up: it comes back by itself" }
             guard !phone.isOnline else { return "the phone is there already" }
             _ = self.simulator.setOnline(token: phone.token, true)
             self.note("The phone is back.", on: phone)
@@ -195,6 +205,28 @@ final class DevHouse: Sendable {
             self.note(
                 "The phone gave the app a new token, which the app has not told its server. APNs refuses the old one.",
                 on: phone)
+        }
+        return nil
+    }
+
+    /// It is away as long as it takes to start up, and has its card, its token and what it has seen afterwards: of what a real phone does nothing is
+    /// published.
+    private func reboot(_ phone: SimulatedPhone) -> String? {
+        guard !phone.isRebooting else { return "the phone is starting up already" }
+        guard phone.isOnline else { return "the phone is away: bring it back first" }
+        _ = self.simulator.setOnline(token: phone.token, false)
+        self.store.change { $0.setRebooting(phone.id, true) }
+        self.note(
+            "The phone restarts. Nothing reaches it until it is up again: APNs keeps the newest push for it.", on: phone
+        )
+        Task.detached {
+            try? await Task.sleep(for: self.settings.bootTime)
+            // Its token may have changed meanwhile.
+            guard let phone = self.store.read({ $0.phones[phone.id] }) else { return }
+            _ = self.simulator.setOnline(token: phone.token, true)
+            self.store.change { $0.setRebooting(phone.id, false) }
+            self.note("The phone is up again, with its card and its token.", on: phone)
+            self.lookAtPhones()
         }
         return nil
     }
@@ -231,6 +263,8 @@ final class DevHouse: Sendable {
             await self.takeUpdateTokens()
             self.lookAtPhones()
             self.lookAtMembers()
+            let nowMillis = self.nowMillis
+            self.store.change { $0.tick(nowMillis: nowMillis) }
             lookCount += 1
             if lookCount % Self.lookCountBetweenHeartbeats == 0 { self.store.followers.wakeAll() }
         }

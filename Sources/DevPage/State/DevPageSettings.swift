@@ -22,10 +22,14 @@ public struct DevPageSettings: Sendable {
     public var bootstrapShown: String
     /// An activity that nobody has registered a phone for gets one by itself.
     public var makesPhones = true
+    /// How long a simulated phone takes to start up again.
+    public var bootTime = Duration.seconds(5)
+    /// Pushes at priority 10 that a simulated phone shows in an hour; `nil`: all.
+    public var phoneBudgetPerHour: Int?
     /// Why nothing may be changed now, such as that a story is being played; `nil`: it may be.
     public var refusalOfChanges: (@Sendable () -> String?)?
-    /// What is shown beside the verdicts, such as the name of the file with the content schema; empty: there is none.
-    public var schemaName = ""
+    /// Bundle ids that a schema may be given for.
+    public var apps: [String] = []
 
     /// - Parameters:
     ///   - app: bundle id.

@@ -7,6 +7,8 @@ import Synchronization
 /// Nothing is asked of the simulator while the lock is held: the simulator calls `takePush` under its own.
 public final class TimelineStore: Sendable {
     private let timeline: Mutex<Timeline>
+    /// What the apps' code asks of a `content-state`: for `SimulatorConfiguration.contentFault`.
+    public let schemas = SchemaBook()
     /// Such as `http://127.0.0.1:8484`; empty: the page is not served yet.
     let origin = Mutex("")
     /// The browsers, and whoever waits for something.
@@ -20,8 +22,19 @@ public final class TimelineStore: Sendable {
     /// Cards are drawn by these from now on, where one fits.
     public func setTemplates(_ templates: [CardTemplate]) { self.change { $0.setTemplates(templates) } }
 
-    /// A push reached the simulated APNs: for `SimulatorConfiguration.onPush`.
-    public func takePush(_ push: ObservedPush) { self.change { _ = $0.takePush(push) } }
+    /// Whether a push is worth a copy: for `SimulatorConfiguration.wantsPush`.
+    public func wantsPush(_ glimpse: PushGlimpse, token: Span<UInt8>, body: Span<UInt8>) -> Bool {
+        let (isWanted, isNew) = self.timeline.withLock { timeline in
+            let before = timeline.revision
+            let isWanted = timeline.wantsPush(glimpse, token: token, body: body)
+            return (isWanted, timeline.revision != before)
+        }
+        if isNew { self.wakeAll() }
+        return isWanted
+    }
+
+    /// A push that is wanted reached the simulated APNs: for `SimulatorConfiguration.onPush`.
+    public func takePush(_ push: ObservedPush) { self.change { _ = $0.listPush(push) } }
 
     /// A broadcast reached the simulated APNs: for `SimulatorConfiguration.onBroadcast`.
     public func takeBroadcast(_ broadcast: ObservedBroadcast) { self.change { $0.takeBroadcast(broadcast) } }
@@ -41,11 +54,26 @@ public final class TimelineStore: Sendable {
             let result = body(&timeline)
             return (result, timeline.revision != before)
         }
-        if isNew {
-            self.followers.wakeAll()
-            self.keepers.wakeAll()
-        }
+        if isNew { self.wakeAll() }
         return result
+    }
+
+    /// Whether a record of the events topic is worth a copy.
+    func wantsEvent(key: Span<UInt8>, nowMillis: Int64) -> Bool {
+        self.timeline.withLock { $0.wantsEvent(key: key, nowMillis: nowMillis) }
+    }
+
+    /// Whether a record of the outcomes topic is worth a copy.
+    func wantsOutcome(key: Span<UInt8>) -> Bool { self.timeline.withLock { $0.wantsOutcome(key: key) } }
+
+    /// Somebody looks at an activity: all of it is listed for a while, whatever comes beside it.
+    func look(at activity: String, nowMillis: Int64) {
+        self.timeline.withLock { $0.look(at: activity, nowMillis: nowMillis) }
+    }
+
+    private func wakeAll() {
+        self.followers.wakeAll()
+        self.keepers.wakeAll()
     }
 
     func end() {

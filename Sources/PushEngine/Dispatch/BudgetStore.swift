@@ -60,6 +60,15 @@ struct BudgetStore: ~Copyable {
         return held + (self.budgets[id].inFlight ? 1 : 0)
     }
 
+    /// How long until each unit that was answered returns, milliseconds, the next first.
+    func returnsMillis(_ id: BudgetID, nowMillis: Int64) -> [Int64] {
+        guard id.isSome else { return [] }
+        return self.budgets[id].answers.compactMap { answer in
+            let left = answer + RollingBudget.windowMillis - nowMillis
+            return left > 0 ? left : nil
+        }
+    }
+
     /// A unit is in flight.
     func isInFlight(_ id: BudgetID) -> Bool { id.isSome && self.budgets[id].inFlight }
 

@@ -12,6 +12,8 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
         public var out: Int
         /// May be sent now, with alerts and `end`.
         public var left: Int
+        /// When each of those that were answered returns, seconds from now, the next first. The one in flight is not among them.
+        public var returnsInSeconds: [Int64]
         /// What happens past it.
         public var policy: String
     }
@@ -85,7 +87,9 @@ extension ShardEngine {
         let app = self.memory.app(of: slot)
         let isFrequent = self.memory.slots[slot].frequentUpdates
         let limit = isFrequent ? app.budgetFrequentPerHour : app.budgetPerHour
-        let out = self.dispatch.budgets.unitsOut(self.memory.slots[slot].budget, nowMillis: now.steadyMillis)
+        let returns = self.dispatch.budgets.returnsMillis(
+            self.memory.slots[slot].budget, nowMillis: now.steadyMillis)
+        let out = returns.count + (self.dispatch.budgets.isInFlight(self.memory.slots[slot].budget) ? 1 : 0)
         let accepted = self.memory.slots[slot].lastAcceptedSeconds
         let stamp = self.memory.slots[slot].lastStampSeconds
         let rests = max(self.memory.slots[slot].notBeforeMillis, self.memory.slots[slot].backoffUntilMillis)
@@ -97,7 +101,7 @@ extension ShardEngine {
             environment: "\(self.memory.slots[slot].environment)", frequentUpdates: isFrequent,
             budget: ActivityReport.Budget(
                 perHour: limit, reserve: app.budgetReserve, out: out, left: max(0, limit - out),
-                policy: app.budgetPolicy.rawValue),
+                returnsInSeconds: returns.map { ($0 + 999) / 1_000 }, policy: app.budgetPolicy.rawValue),
             eventsPending: self.memory.eventCount(of: slot),
             pending: self.push(self.memory.slots[slot].pending, isInFlight: false, now: now),
             inFlight: self.push(self.memory.slots[slot].inFlight, isInFlight: true, now: now),

@@ -39,7 +39,9 @@ public struct AudienceBook: Sendable {
     public private(set) var audiences: [SimulatedAudience] = []
     /// Members followed, those who have left included.
     public private(set) var memberCount = 0
-    private var placesByToken: [String: [Place]] = [:]
+    private var placesByToken: [ByteKey: [Place]] = [:]
+    /// Audiences whose members were pushed to since `tell`.
+    private var moved: Set<Int> = []
     /// Joins that were not followed: whoever is pushed to without being known may be one of these.
     private(set) var unfollowedCount = 0
 
@@ -49,7 +51,7 @@ public struct AudienceBook: Sendable {
     public func audience(named name: String) -> SimulatedAudience? { self.audiences.first { $0.name == name } }
 
     /// Audiences that a token is a member of; a push-to-start token may be in several.
-    func places(token: String) -> [Place] { self.placesByToken[token] ?? [] }
+    func places(token: String) -> [Place] { self.placesByToken[ByteKey(token: token)] ?? [] }
 
     // MARK: Joining and leaving
 
@@ -72,7 +74,7 @@ public struct AudienceBook: Sendable {
         }
         self.memberCount += 1
         let member = self.audiences[index].members.count
-        self.placesByToken[token, default: []].append(Place(audience: index, member: member))
+        self.placesByToken[ByteKey(token: token), default: []].append(Place(audience: index, member: member))
         self.change(index, revision: revision) { audience in
             if !app.isEmpty { audience.app = app }
             audience.members.append(SimulatedAudience.Member(token: token, isStartMember: isStartMember))
@@ -82,8 +84,11 @@ public struct AudienceBook: Sendable {
 
     /// A card that was started has an update token of its own: what comes with it is for the same member.
     mutating func add(updateToken: String, ofStartToken startToken: String) {
-        guard self.placesByToken[updateToken] == nil, let places = self.placesByToken[startToken] else { return }
-        self.placesByToken[updateToken] = places
+        let updateKey = ByteKey(token: updateToken)
+        guard self.placesByToken[updateKey] == nil, let places = self.placesByToken[ByteKey(token: startToken)] else {
+            return
+        }
+        self.placesByToken[updateKey] = places
     }
 
     /// - Parameter name: `nil`: all audiences of the token.
@@ -107,13 +112,21 @@ public struct AudienceBook: Sendable {
 
     // MARK: What happens to members
 
-    /// - Returns: whether the push was to a member.
-    mutating func takePush(_ push: ObservedPush, revision: Int) -> Bool {
-        guard let place = self.placesByToken[push.token]?.first else { return false }
+    /// - Returns: whether the push was to a member. Nobody is told of it before `tell`.
+    mutating func takePush(_ push: PushGlimpse, to token: ByteKey, body: Span<UInt8>) -> Bool {
+        guard let place = self.placesByToken[token]?.first else { return false }
         // Counted in place: a copy of ten thousand members for each push would cost more than the push.
-        self.audiences[place.audience].takePush(push)
-        self.audiences[place.audience].revision = revision
+        self.audiences[place.audience].takePush(push, body: body)
+        self.moved.insert(place.audience)
         return true
+    }
+
+    /// Somebody was pushed to since `tell`.
+    var hasNews: Bool { !self.moved.isEmpty }
+
+    mutating func tell(revision: Int) {
+        for index in self.moved { self.audiences[index].revision = revision }
+        self.moved.removeAll(keepingCapacity: true)
     }
 
     mutating func take(_ glances: [(member: Int, glance: CardGlance)], of id: Int, revision: Int) -> Bool {

@@ -1,4 +1,5 @@
 public import DeviceModel
+import PushModel
 
 /// An audience as the page knows it: who has joined, what each shows, and the rounds of pushes.
 public struct SimulatedAudience: Sendable {
@@ -140,10 +141,11 @@ public struct SimulatedAudience: Sendable {
     // MARK: Pushes
 
     /// A push to a member: of the round that is under way, or the first of a new one.
-    mutating func takePush(_ push: ObservedPush) {
-        if self.rounds.isEmpty || push.body != self.lastBody {
-            self.lastBody = push.body
-            let aps = (try? JSONTree.parse(push.body))?["aps"]
+    mutating func takePush(_ push: PushGlimpse, body: Span<UInt8>) {
+        if self.rounds.isEmpty || !body.holdsSameBytes(as: self.lastBody.span) {
+            self.lastBody.removeAll(keepingCapacity: true)
+            self.lastBody.append(copying: body)
+            let aps = (try? JSONTree.parse(self.lastBody))?["aps"]
             let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
             // A member whose alert differs, or that joined late, gets the same version in another push.
             if let known = self.rounds.firstIndex(where: { $0.stampSeconds == stampSeconds }) {

@@ -30,6 +30,8 @@ public struct ContentSchema: Equatable, Sendable {
     }
 
     let shape: Shape
+    /// It was read from a sample.
+    public let isFromSample: Bool
 
     /// Says what a schema only says to its readers.
     private static let annotations: Set<String> = [
@@ -42,8 +44,10 @@ public struct ContentSchema: Equatable, Sendable {
             throw Fault(description: "it is no JSON object: expected a JSON Schema, or a sample of a content-state")
         }
         if case .object? = file["properties"], file["type"] == "object" || file["$schema"] != nil {
+            self.isFromSample = false
             self.shape = try Self.shape(of: file, at: "")
         } else {
+            self.isFromSample = true
             self.shape = Self.shape(ofSample: file)
         }
     }

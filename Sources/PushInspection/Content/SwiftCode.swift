@@ -22,10 +22,7 @@ public enum SwiftCode {
         var nested: [String] = []
         var keys: [String] = []
         var hasOtherNames = false
-        var taken: Set<String> = []
-        for member in members {
-            var property = Self.identifier(member.name)
-            while !taken.insert(property).inserted { property += "2" }
+        for (member, property) in zip(members, Self.properties(of: members)) {
             let isSame = property == member.name || property == "`\(member.name)`"
             hasOtherNames = hasOtherNames || !isSame
             keys.append(
@@ -42,6 +39,16 @@ public enum SwiftCode {
         return lines + nested + ["\(indent)}"]
     }
 
+    /// Names of properties, each once.
+    static func properties(of members: [JSONTree.Member]) -> [String] {
+        var taken: Set<String> = []
+        return members.map { member in
+            var property = Self.identifier(member.name)
+            while !taken.insert(property).inserted { property += "2" }
+            return property
+        }
+    }
+
     private static func object(in value: JSONTree) -> JSONTree? {
         switch value {
         case .object: value
@@ -50,7 +57,7 @@ public enum SwiftCode {
         }
     }
 
-    private static func typeName(_ value: JSONTree, named name: String, depth: Int) -> (type: String, note: String) {
+    static func typeName(_ value: JSONTree, named name: String, depth: Int) -> (type: String, note: String) {
         switch value {
         case .object: return depth < Self.depthMax ? (name, "") : ("String", "an object, too deep to be written here")
         case .array(let elements):
@@ -70,7 +77,7 @@ public enum SwiftCode {
     }
 
     /// `delivery-time` as `deliveryTime`, `2nd` as `_2nd`, `class` in back quotes.
-    private static func identifier(_ name: String) -> String {
+    static func identifier(_ name: String) -> String {
         var text = ""
         var startsWord = false
         for character in name {

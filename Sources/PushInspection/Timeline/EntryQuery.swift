@@ -62,7 +62,7 @@ public struct EntryQuery: Equatable, Sendable {
         guard !value.isEmpty else { throw Fault(description: "“\(name):” has no value") }
         switch name {
         case "app": return .app(value.lowercased())
-        case "activity": return .activity(value.lowercased())
+        case "activity": return .activity(value)
         case "push": return .messageID(value.lowercased())
         case "event": return .kind(value.lowercased())
         case "is":
@@ -78,6 +78,13 @@ public struct EntryQuery: Equatable, Sendable {
         }
     }
 
+    /// Activities that it names, as they were spelt.
+    public var activities: [String] {
+        self.parts.compactMap { part in
+            if case .activity(let name) = part.filter, !part.isNegated { name } else { nil }
+        }
+    }
+
     func matches(_ facts: EntryFacts) -> Bool {
         self.parts.allSatisfy { Self.matches($0.filter, facts) != $0.isNegated }
     }
@@ -85,7 +92,7 @@ public struct EntryQuery: Equatable, Sendable {
     private static func matches(_ filter: Filter, _ facts: EntryFacts) -> Bool {
         switch filter {
         case .app(let name): facts.apps.contains { $0.lowercased().contains(name) }
-        case .activity(let name): facts.activity.lowercased().contains(name)
+        case .activity(let name): facts.activity.lowercased().contains(name.lowercased())
         case .kind(let name): facts.kinds.contains(name)
         case .word(let word): facts.words.contains(word)
         case .status(let status): facts.statuses.contains(status)

@@ -72,7 +72,7 @@ public struct PushVerdict: Equatable, Sendable {
     }
 
     /// The kind alone, which takes no reading of the payload.
-    static func word(of push: ObservedPush) -> Word {
+    static func word(of push: PushGlimpse) -> Word {
         if let status = push.status, status != 200 { return .refused }
         return switch push.phone {
         case .notReached: .unanswered

@@ -22,6 +22,8 @@ public struct SimulatedPhone: Sendable {
     public var attributesType = ""
     /// `false`: it is away.
     public var isOnline = true
+    /// It starts up, and comes back by itself.
+    public internal(set) var isRebooting = false
     /// Id of the broadcast channel that it listens to; `nil`: to none.
     public var channel: String?
     /// Its card was swiped away: the activity is gone.
@@ -69,7 +71,8 @@ extension SimulatedPhone {
         return [
             "id": .integer(self.id), "activity": .string(self.activity), "app": .string(self.app),
             "token": .string(TokenHiding.shortened(self.token)), "online": .bool(self.isOnline),
-            "swiped": .bool(self.isSwiped), "hasUntoldToken": .bool(self.untoldToken != nil),
+            "rebooting": .bool(self.isRebooting), "swiped": .bool(self.isSwiped),
+            "hasUntoldToken": .bool(self.untoldToken != nil),
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),
             "contentState": self.content ?? .null,
             "face": self.face?.json ?? .null,

@@ -16,6 +16,7 @@ extension Timeline {
             "firstEntry": .integer(self.entries.first?.id ?? 1),
             "forgotten": .integer(self.forgottenCount),
             "audiences": .array(self.audiences.audiences.filter { $0.revision > revision }.map(\.json)),
+            "sampling": self.sampling,
             "unlisted": ["events": .integer(self.unlisted.events), "pushes": .integer(self.unlisted.pushes)],
         ]
     }

@@ -49,11 +49,11 @@ public struct Timeline: Sendable {
     public private(set) var forgottenCount = 0
     private var nextEntryID = 1
     private var nextPhoneID = 1
-    private var phonesByToken: [String: Int] = [:]
+    private(set) var phonesByToken: [ByteKey: Int] = [:]
     /// Those that a phone was registered or asked for.
     private var knownActivities: Set<String> = []
     /// What each token was registered for, as long as it is remembered: a phone that was forgotten comes back with its next push.
-    private var activitiesByToken: [String: String] = [:]
+    private(set) var activitiesByToken: [ByteKey: String] = [:]
     private var entriesByPosition: [EventPosition: Int] = [:]
     private var pushesByMessageID: [String: [Int]] = [:]
     private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
@@ -61,8 +61,12 @@ public struct Timeline: Sendable {
     private var ownPositions: Set<EventPosition> = []
     /// What the newest broadcast of each channel brought.
     private var lastBroadcasts: [String: JSONTree] = [:]
-    private var eventAllowance: SecondlyAllowance
-    private var pushAllowance: SecondlyAllowance
+    var eventAllowance: SecondlyAllowance
+    var pushAllowance: SecondlyAllowance
+    var attention = Attention()
+    var sample = Sample()
+    /// When whoever follows was last told of a push to a member.
+    var audiencesToldMillis: Int64 = 0
 
     /// Nothing has happened.
     public init(app: String, limits: Limits = Limits()) {
@@ -95,7 +99,9 @@ public struct Timeline: Sendable {
     }
 
     /// The phone that a token leads to.
-    public func phone(token: String) -> SimulatedPhone? { self.phonesByToken[token].flatMap { self.phones[$0] } }
+    public func phone(token: String) -> SimulatedPhone? {
+        self.phonesByToken[ByteKey(token: token)].flatMap { self.phones[$0] }
+    }
 
     /// Phones in the order in which they came.
     public var phonesInOrder: [SimulatedPhone] { self.phones.values.sorted { $0.id < $1.id } }
@@ -120,7 +126,18 @@ public struct Timeline: Sendable {
     public mutating func takeEvent(
         at position: EventPosition, key: [UInt8]?, value: [UInt8]?, nowMillis: Int64
     ) -> Need? {
-        guard self.mayBeMembership(key: key) || self.eventAllowance.take(nowMillis: nowMillis) else { return nil }
+        let isWanted: Bool =
+            if let key { self.wantsEvent(key: key.span, nowMillis: nowMillis) } else {
+                self.wantsEvent(key: Span(), nowMillis: nowMillis)
+            }
+        guard isWanted else { return nil }
+        return self.listEvent(at: position, key: key, value: value, nowMillis: nowMillis)
+    }
+
+    /// A record of the events topic that `wantsEvent` wants.
+    public mutating func listEvent(
+        at position: EventPosition, key: [UInt8]?, value: [UInt8]?, nowMillis: Int64
+    ) -> Need? {
         let reading = EventReading(key: key, value: value, nowSeconds: nowMillis / 1_000)
         let plainKey = key.map { String(decoding: $0, as: UTF8.self) } ?? ""
         let isMembership = reading.event.map { $0.target == .audience && [.register, .unregister].contains($0.kind) }
@@ -148,7 +165,7 @@ public struct Timeline: Sendable {
         switch (event.kind, event.target) {
         case (.register, .activity):
             self.know(activity)
-            self.activitiesByToken[event.token] = activity
+            self.activitiesByToken[ByteKey(token: event.token)] = activity
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.update, .token), (.end, .token), (.start, .startToken):
             self.meet(token: event.token, activity: activity, app: event.app)
@@ -237,20 +254,22 @@ public struct Timeline: Sendable {
     /// A push reached APNs. - Returns: the phone it was for; 0: it has none.
     @discardableResult
     public mutating func takePush(_ push: ObservedPush) -> Int {
-        let isKnown = self.phonesByToken[push.token] != nil
-        if self.audiences.takePush(push, revision: self.revision + 1) {
-            self.revision += 1
-            if !isKnown { return 0 }
-        } else if !isKnown, self.audiences.unfollowedCount > 0 {
-            // A member of an audience beyond what is followed.
-            return 0
+        let glimpse = PushGlimpse(atMillis: push.atMillis, status: push.status, phone: push.phone)
+        guard self.wantsPush(glimpse, token: Array(push.token.utf8).span, body: push.body.span) else {
+            return self.phonesByToken[ByteKey(token: push.token)] ?? 0
         }
-        guard self.pushAllowance.take(nowMillis: push.atMillis) else { return self.phonesByToken[push.token] ?? 0 }
+        return self.listPush(push)
+    }
+
+    /// A push that `wantsPush` wants. - Returns: the phone it was for.
+    @discardableResult
+    public mutating func listPush(_ push: ObservedPush) -> Int {
         let suffix = ".push-type.liveactivity"
         let app = push.topic.hasSuffix(suffix) ? String(push.topic.dropLast(suffix.count)) : push.topic
+        let token = ByteKey(token: push.token)
         let phone = self.meet(
             token: push.token,
-            activity: self.phonesByToken[push.token] == nil ? self.activitiesByToken[push.token] ?? "" : "", app: app)
+            activity: self.phonesByToken[token] == nil ? self.activitiesByToken[token] ?? "" : "", app: app)
         let payload = try? JSONTree.parse(push.body)
         let aps = payload?["aps"]
         let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
@@ -262,7 +281,8 @@ public struct Timeline: Sendable {
             .push(
                 TimelineEntry.Push(
                     phone: phone, messageID: push.messageID, event: aps?["event"]?.plainText ?? "",
-                    priority: push.priority, status: push.status, reason: push.reason, stampSeconds: stampSeconds,
+                    topic: push.topic, priority: push.priority, expirationSeconds: push.expirationSeconds,
+                    body: push.body, status: push.status, reason: push.reason, stampSeconds: stampSeconds,
                     verdict: verdict, contentState: content, alert: aps?["alert"],
                     changes: content == nil || push.hadWaited
                         ? [] : ContentDifference.changes(from: before ?? .object([]), to: content),
@@ -280,7 +300,9 @@ public struct Timeline: Sendable {
 
     /// A broadcast reached APNs.
     public mutating func takeBroadcast(_ broadcast: ObservedBroadcast) {
-        guard self.pushAllowance.take(nowMillis: broadcast.atMillis) else { return }
+        _ = self.pushAllowance.begin(nowMillis: broadcast.atMillis)
+        // A channel has one in many seconds.
+        guard self.pushAllowance.take(isSampled: true) else { return }
         let aps = (try? JSONTree.parse(broadcast.body))?["aps"]
         let content = aps?["content-state"]
         let before = self.lastBroadcasts[broadcast.channel] ?? .object([])
@@ -288,8 +310,9 @@ public struct Timeline: Sendable {
             .broadcast(
                 TimelineEntry.Broadcast(
                     channel: broadcast.channel, messageID: broadcast.messageID,
-                    event: aps?["event"]?.plainText ?? "", priority: broadcast.priority, status: broadcast.status,
-                    reason: broadcast.reason, stampSeconds: aps?["timestamp"].flatMap { Int64($0.plainText) },
+                    event: aps?["event"]?.plainText ?? "", priority: broadcast.priority, body: broadcast.body,
+                    status: broadcast.status, reason: broadcast.reason,
+                    stampSeconds: aps?["timestamp"].flatMap { Int64($0.plainText) },
                     verdict: PushVerdict(broadcast), contentState: content, alert: aps?["alert"],
                     changes: content == nil ? [] : ContentDifference.changes(from: before, to: content),
                     dates: content.map(DateLens.findings) ?? [])),
@@ -314,14 +337,14 @@ public struct Timeline: Sendable {
     @discardableResult
     public mutating func meet(token: String, activity: String, app: String) -> Int {
         let id: Int
-        if let known = self.phonesByToken[token] {
+        if let known = self.phonesByToken[ByteKey(token: token)] {
             id = known
         } else {
             if self.phones.count >= self.limits.phonesMax { self.forgetPhone() }
             id = self.nextPhoneID
             self.nextPhoneID += 1
             self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
-            self.phonesByToken[token] = id
+            self.phonesByToken[ByteKey(token: token)] = id
         }
         let onlyApp = self.app
         self.changePhone(id) { phone in
@@ -338,7 +361,7 @@ public struct Timeline: Sendable {
         guard let forgotten = (gone.isEmpty ? Array(self.phones.values) : gone).min(by: { $0.revision < $1.revision })
         else { return }
         self.phones[forgotten.id] = nil
-        for token in forgotten.tokens { self.phonesByToken[token] = nil }
+        for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = nil }
     }
 
     /// What the phone shows now. - Returns: whether that is something else than before.
@@ -372,7 +395,7 @@ public struct Timeline: Sendable {
     /// The app got a new token, and has told of it or not.
     public mutating func addToken(_ token: String, to id: Int, isTold: Bool) {
         guard self.phones[id] != nil else { return }
-        self.phonesByToken[token] = id
+        self.phonesByToken[ByteKey(token: token)] = id
         var old: [String] = []
         self.changePhone(id) { phone in
             phone.tokens.append(token)
@@ -382,11 +405,16 @@ public struct Timeline: Sendable {
             old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
             phone.tokens.removeFirst(old.count)
         }
-        for token in old { self.phonesByToken[token] = nil }
+        for token in old { self.phonesByToken[ByteKey(token: token)] = nil }
     }
 
     /// Its card was swiped away.
     public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
+
+    /// It begins to start up, or is up again.
+    public mutating func setRebooting(_ id: Int, _ isRebooting: Bool) {
+        self.changePhone(id) { $0.isRebooting = isRebooting }
+    }
 
     /// Something happened to a phone that a person should read.
     /// - Parameters:
@@ -409,9 +437,10 @@ public struct Timeline: Sendable {
     mutating func takeRevisionBack() { self.revision -= 1 }
 
     /// The key of a join is a token.
-    private func mayBeMembership(key: [UInt8]?) -> Bool {
-        guard let key, key.count >= 64 else { return false }
-        return key.allSatisfy { Hex.value(of: $0) < 16 }
+    func mayBeMembership(key: Span<UInt8>) -> Bool {
+        guard key.count >= 64 else { return false }
+        for index in key.indices where Hex.value(of: key[index]) >= 16 { return false }
+        return true
     }
 
     private mutating func append(_ body: TimelineEntry.Body, activity: String, atMillis: Int64) -> Int {

@@ -24,8 +24,14 @@ public struct TimelineEntry: Sendable {
         public var messageID: String
         /// `aps.event`; empty: it cannot be read.
         public var event: String
+        /// `apns-topic`; empty: none.
+        public var topic: String
         /// `apns-priority`.
         public var priority: Int
+        /// `apns-expiration`, seconds since 1970; `nil`: none that is known.
+        public var expirationSeconds: Int64?
+        /// The payload as APNs got it.
+        public var body: [UInt8]
         /// HTTP status; `nil`: no answer, or it had waited for the phone.
         public var status: Int?
         /// APNs' reason of a refusal.
@@ -54,6 +60,8 @@ public struct TimelineEntry: Sendable {
         public var event: String
         /// `apns-priority`.
         public var priority: Int
+        /// The payload as APNs got it.
+        public var body: [UInt8]
         /// HTTP status; `nil`: no answer.
         public var status: Int?
         /// APNs' reason of a refusal.

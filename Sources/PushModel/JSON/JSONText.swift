@@ -6,7 +6,7 @@ extension Span where Element == UInt8 {
     }
 
     /// The eight bytes from `index` on, the first of them lowest. The caller has seen that `index` is not negative and eight bytes are there.
-    @inlinable @inline(__always) @unsafe func word(uncheckedAt index: Int) -> UInt64 {
+    @inlinable @inline(__always) @unsafe public func word(uncheckedAt index: Int) -> UInt64 {
         unsafe UInt64(littleEndian: self.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
     }
 

@@ -160,12 +160,17 @@ extension OpenAPIDocument {
                   "frequent-updates": {"type": "boolean"},
                   "budget": {
                     "type": "object",
-                    "required": ["left", "out", "per-hour", "policy", "reserve"],
+                    "required": ["left", "out", "per-hour", "policy", "reserve", "returns-in-seconds"],
                     "properties": {
                       "per-hour": {"type": "integer", "minimum": 0},
                       "reserve": {"type": "integer", "minimum": 0},
                       "out": {"type": "integer", "minimum": 0, "description": "Sent in the last hour, the one in flight included."},
                       "left": {"type": "integer", "minimum": 0, "description": "May be sent now, with alerts and end."},
+                      "returns-in-seconds": {
+                        "type": "array",
+                        "description": "When each of those out returns, the next first; the one in flight is not among them.",
+                        "items": {"type": "integer", "minimum": 1, "maximum": 3600}
+                      },
                       "policy": {"type": "string", "enum": ["downgrade", "defer"]}
                     }
                   },

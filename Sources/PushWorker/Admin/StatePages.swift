@@ -89,14 +89,28 @@ final class StatePages: Sendable {
         if let refusal = await self.refusal(request) { return refusal }
         do throws(Fault) {
             let asked = try self.asked(request, "/activities/")
-            let found = try await self.ask(asked, everywhere: false) { engine, app, now in
-                engine.activityReport(app: app, id: asked.id.span, now: now).map { [$0] } ?? []
-            }
-            let reports = found.flatMap { $0 }
+            let reports = try await self.activityReports(asked)
             guard let report = reports.first else { throw self.missing("activity", asked) }
             guard reports.count == 1 else { throw Self.ambiguous(reports.map(\.app)) }
             return Answer(status: 200, body: Self.json(report))
         } catch { return Self.answer(error) }
+    }
+
+    /// What is known of an activity here, for whoever runs in this process.
+    /// - Parameter app: bundle id; `nil`: the only one that has it.
+    /// - Returns: `nil`: nothing, or the shard does not answer, or several apps have it.
+    func activityReport(id text: String, app: String?) async -> ActivityReport? {
+        do throws(Fault) {
+            let reports = try await self.activityReports(self.asked(text, app: app))
+            return reports.count == 1 ? reports[0] : nil
+        } catch { return nil }
+    }
+
+    private func activityReports(_ asked: Asked) async throws(Fault) -> [ActivityReport] {
+        let found = try await self.ask(asked, everywhere: false) { engine, app, now in
+            engine.activityReport(app: app, id: asked.id.span, now: now).map { [$0] } ?? []
+        }
+        return found.flatMap { $0 }
     }
 
     func audience(_ request: Request) async -> Answer {
@@ -263,19 +277,23 @@ final class StatePages: Sendable {
     }
 
     private func asked(_ request: Request, _ prefix: String) throws(Fault) -> Asked {
-        guard let text = String(request.path.dropFirst(prefix.count)).removingPercentEncoding,
-            (1...EventRules.keyByteCountMax).contains(text.utf8.count)
-        else {
-            throw Fault(
-                400, "request-invalid",
-                "the key: expected 1 to \(EventRules.keyByteCountMax) bytes of UTF-8, percent-encoded")
+        guard let text = String(request.path.dropFirst(prefix.count)).removingPercentEncoding else {
+            throw Self.keyInvalid
         }
+        return try self.asked(text, app: try Self.app(request.query))
+    }
+
+    private func asked(_ text: String, app: String?) throws(Fault) -> Asked {
+        guard (1...EventRules.keyByteCountMax).contains(text.utf8.count) else { throw Self.keyInvalid }
         guard let layout = self.layout.withLock({ $0 }) else { throw Self.notRunning }
         let id = Array(text.utf8)
         return Asked(
-            text: text, id: id, app: try Self.app(request.query),
+            text: text, id: id, app: app,
             partition: Murmur2.partition(key: id.span, count: layout.partitionCount), layout: layout)
     }
+
+    private static let keyInvalid = Fault(
+        400, "request-invalid", "the key: expected 1 to \(EventRules.keyByteCountMax) bytes of UTF-8, percent-encoded")
 
     private static func app(_ query: String) throws(Fault) -> String? {
         guard !query.isEmpty else { return nil }

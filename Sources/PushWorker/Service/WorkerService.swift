@@ -1,4 +1,5 @@
 public import Logging
+public import PushEngine
 import PushModel
 import PushTransport
 public import ServiceLifecycle
@@ -262,6 +263,15 @@ public final class WorkerService: Service, Sendable {
         }
         // Outside the lock: it takes a moment.
         return pages?.metrics(.prometheus)
+    }
+
+    /// What the worker knows of an activity, as `/activities/<key>` of the admin port says it.
+    /// - Parameters:
+    ///   - key: the key of its records.
+    ///   - app: bundle id; `nil`: the only app that has it.
+    /// - Returns: `nil`: nothing, or the worker does not run or is too busy to say.
+    public func activityReport(key: String, app: String? = nil) async -> ActivityReport? {
+        await self.statePages?.activityReport(id: key, app: app)
     }
 
     private func fail(_ reason: String) {

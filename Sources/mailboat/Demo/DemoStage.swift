@@ -61,6 +61,7 @@ final class DemoStage: Sendable {
             apns.apps = [Script.pizza, Script.football, Script.adventure]
             if let store {
                 apns.onPush = { store.takePush($0) }
+                apns.wantsPush = { store.wantsPush($0, token: $1, body: $2) }
                 apns.onBroadcast = { store.takeBroadcast($0) }
                 apns.pageOfPush = { store.page(ofPush: $0) }
             }

@@ -45,6 +45,10 @@ struct StatePagesTests {
             #expect(shown.body["last-stamp-seconds"] is Int)
             let budget = try #require(shown.body["budget"] as? [String: Any])
             #expect(budget["per-hour"] as? Int == 3 && budget["out"] as? Int == 1 && budget["left"] as? Int == 2)
+            let returns = try #require(budget["returns-in-seconds"] as? [Int])
+            #expect(returns.count == 1 && (3_000...3_600).contains(returns[0]), "\(returns)")
+            #expect(await worker.activityReport(key: "order/7 ü")?.budget.out == 1)
+            #expect(await worker.activityReport(key: "order/7 ü", app: "com.example.none") == nil)
             #expect(!"\(shown.body)".contains(token))
 
             let homeless = try await Self.get("/activities/homeless?app=\(WorkerHouse.app)", worker)

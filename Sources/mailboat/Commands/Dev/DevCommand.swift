@@ -121,7 +121,6 @@ struct DevCommand: AsyncParsableCommand {
         settings.host = self.host
         settings.port = self.port
         settings.makesPhones = self.phones
-        settings.schemaName = self.contentSchema.map { URL(fileURLWithPath: $0).lastPathComponent } ?? ""
         let page = try DevPageService(
             settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
         ) { [settings] address in
@@ -157,9 +156,9 @@ struct DevCommand: AsyncParsableCommand {
         return text + "\n"
     }
 
-    private static func schema(_ path: String) throws -> ContentSchema {
+    private static func schema(_ path: String) throws -> GivenSchema {
         let tree = try Self.document(path, of: "--content-schema")
-        do { return try ContentSchema(tree) } catch {
+        do { return try GivenSchema(tree, origin: URL(fileURLWithPath: path).lastPathComponent) } catch {
             throw CommandFailure("--content-schema \(path): \(error.description)")
         }
     }

@@ -22,8 +22,8 @@ final class DevStage: Sendable {
         var kafkaPort: Int?
         /// Pushes at priority 10 that a phone shows in an hour; `nil`: all.
         var phoneBudgetPerHour: Int?
-        /// What the app's code asks of content; `nil`: it takes any.
-        var schema: ContentSchema?
+        /// What the apps' code asks of content; `nil`: it takes any.
+        var schema: GivenSchema?
     }
 
     static let partitionCount = 4
@@ -36,12 +36,14 @@ final class DevStage: Sendable {
     let simulator: APNSSimulator
     let worker: WorkerService
     let configuration: WorkerConfiguration
+    private let phoneBudgetPerHour: Int?
     private let forwarder: BootstrapForwarder
     /// Keys and certificates; removed with the stage.
     private let directory: String
 
     /// Builds it up and starts the worker, which then joins its group.
     init(_ options: Options, logger: Logger) async throws {
+        self.phoneBudgetPerHour = options.phoneBudgetPerHour
         self.store = TimelineStore(app: options.apps.count == 1 ? options.apps[0] : "")
         self.directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-dev-\(UUID().uuidString)").path
@@ -95,11 +97,11 @@ final class DevStage: Sendable {
         apns.managementPort = 0
         apns.deviceRules.budgetPerHour = options.phoneBudgetPerHour
         apns.onPush = { store.takePush($0) }
+        apns.wantsPush = { store.wantsPush($0, token: $1, body: $2) }
         apns.onBroadcast = { store.takeBroadcast($0) }
         apns.pageOfPush = { store.page(ofPush: $0) }
-        if let schema = options.schema {
-            apns.contentFault = { content in (try? JSONTree.parse(content)).flatMap { schema.fault(in: $0) } }
-        }
+        if let schema = options.schema { store.schemas.set(schema, app: nil) }
+        apns.contentFault = { content, app in store.schemas.fault(in: content, app: app) }
         let key = RegisteredKey(
             keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
         return try await APNSSimulator.start(apns, credentials: credentials.credentials, keys: [key], logger: logger)
@@ -130,6 +132,8 @@ final class DevStage: Sendable {
             eventsTopic: self.configuration.topics.events[0], outcomesTopic: self.configuration.topics.outcomes,
             partitionCount: Self.partitionCount, kafka: self.kafka.settings,
             bootstrapShown: "127.0.0.1:\(self.forwarder.port)")
+        settings.apps = self.configuration.apps.map(\.bundleID)
+        settings.phoneBudgetPerHour = self.phoneBudgetPerHour
         if settings.app.isEmpty { settings.appNamed = self.configuration.apps[0].bundleID }
         return settings
     }

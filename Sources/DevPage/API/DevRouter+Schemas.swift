@@ -1,0 +1,59 @@
+import Hummingbird
+import PushInspection
+import PushModel
+
+/// What the apps' code asks of a `content-state`.
+extension DevRouter {
+    func addSchemas(to router: Router<BasicRequestContext>) {
+        router.get("/api/schemas") { _, _ in DevAnswer.json(self.schemas()) }
+        router.put("/api/schemas") { request, _ in try await self.setSchema(request) }
+        router.delete("/api/schemas") { request, _ in
+            let app = try self.schemaApp(request)
+            guard self.house.store.schemas.remove(app: app) else {
+                throw DevRefusal(
+                    .notFound, app.map { "\($0) has no schema of its own" } ?? "there is no schema for all apps")
+            }
+            self.house.note("\(self.decoder(app)) whatever comes from now on.")
+            return DevAnswer.json(self.schemas())
+        }
+    }
+
+    private func schemas() -> JSONTree {
+        .array(
+            self.house.store.schemas.all.map { app, given in
+                [
+                    "app": .optional(app), "origin": .string(given.origin),
+                    "kind": given.isSample ? "sample" : "schema", "document": given.document,
+                ]
+            })
+    }
+
+    private func setSchema(_ request: Request) async throws -> Response {
+        let app = try self.schemaApp(request)
+        let document = try await Self.document(of: request)
+        let given: GivenSchema
+        do { given = try GivenSchema(document, origin: "page") } catch {
+            throw DevRefusal(.badRequest, error.description)
+        }
+        self.house.store.schemas.set(given, app: app)
+        let kind = given.isSample ? "sample" : "JSON Schema"
+        self.house.note("\(self.decoder(app)) from now on by a \(kind) that was given in the page.")
+        return DevAnswer.json(self.schemas())
+    }
+
+    /// `nil`: all apps.
+    private func schemaApp(_ request: Request) throws(DevRefusal) -> String? {
+        guard let app = request.uri.queryParameters["app"].map(String.init) else { return nil }
+        let known = self.house.settings.apps
+        guard known.contains(app) else {
+            throw DevRefusal(
+                .badRequest, "“app” is “\(app.prefix(80))”: expected one of \(known.joined(separator: ", "))")
+        }
+        return app
+    }
+
+    private func decoder(_ app: String?) -> String {
+        guard self.house.settings.apps.count > 1 else { return "The phones decode" }
+        return app.map { "The phones of \($0) decode" } ?? "The phones of apps without a schema of their own decode"
+    }
+}

@@ -1,0 +1,25 @@
+import APNSSimulator
+import DeviceModel
+import PushEngine
+import PushInspection
+import PushWorker
+
+/// Budgets: the worker's own, and that of the phone.
+extension DevHouse {
+    /// - Returns: as the worker counts, `nil`: it knows no such activity; and as the phone does, `nil`: it has no budget, or there is no phone.
+    func budgets(activity: String) async -> (worker: BudgetMeter?, phone: BudgetMeter?) {
+        let phone = self.store.read { $0.phone(activity: activity) }
+        let app = phone.flatMap { $0.app.isEmpty ? nil : $0.app }
+        let worker = await self.worker.activityReport(key: activity, app: app).map { report in
+            BudgetMeter(
+                keeper: .worker(reserve: report.budget.reserve, defers: report.budget.policy == "defer"),
+                perHour: report.budget.perHour, spent: report.budget.out,
+                returnsInSeconds: report.budget.returnsInSeconds)
+        }
+        guard let perHour = self.settings.phoneBudgetPerHour, let phone,
+            let device = self.simulator.device(token: phone.token)?.device
+        else { return (worker, nil) }
+        let spent = device.highPriorityCount(nowMillis: self.nowMillis)
+        return (worker, BudgetMeter(keeper: .phone, perHour: perHour, spent: min(spent, perHour)))
+    }
+}

@@ -1,0 +1,73 @@
+public import PushInspection
+import PushModel
+import Synchronization
+
+/// A schema or a sample, as somebody gave it.
+public struct GivenSchema: Sendable {
+    /// As it was read.
+    public let document: JSONTree
+    /// Where it is from: a file's name, or `page`.
+    public let origin: String
+    let schema: ContentSchema
+    /// It is a sample, and no JSON Schema.
+    var isSample: Bool { self.schema.isFromSample }
+
+    /// - Parameter origin: where it is from.
+    /// - Throws: `ContentSchema.Fault` where it is neither a schema nor a sample.
+    public init(_ document: JSONTree, origin: String) throws(ContentSchema.Fault) {
+        self.document = document
+        self.origin = origin
+        self.schema = try ContentSchema(document)
+    }
+}
+
+/// What the apps' code asks of a `content-state`: one schema for each app, and one for all that have none of their own. From any thread.
+public final class SchemaBook: Sendable {
+    private struct State {
+        var ofAll: GivenSchema?
+        var ofApps: [String: GivenSchema] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// - Parameter app: bundle id; `nil`: all that have none of their own.
+    public func set(_ schema: GivenSchema, app: String?) {
+        self.state.withLock { state in
+            if let app { state.ofApps[app] = schema } else { state.ofAll = schema }
+        }
+    }
+
+    /// - Returns: whether there was one.
+    func remove(app: String?) -> Bool {
+        self.state.withLock { state in
+            guard let app else {
+                defer { state.ofAll = nil }
+                return state.ofAll != nil
+            }
+            return state.ofApps.removeValue(forKey: app) != nil
+        }
+    }
+
+    /// Each with its app, `nil`: of all that have none of their own.
+    var all: [(app: String?, schema: GivenSchema)] {
+        self.state.withLock { state in
+            (state.ofAll.map { [(nil, $0)] } ?? []) + state.ofApps.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        }
+    }
+
+    /// Why an app's code cannot decode content; `nil`: it can, or nobody said what it asks.
+    /// - Parameter app: asked where there is a schema.
+    public func fault(in content: Span<UInt8>, app: () -> String) -> String? {
+        let schema = self.state.withLock { state -> ContentSchema? in
+            guard !state.ofApps.isEmpty else { return state.ofAll?.schema }
+            return (state.ofApps[app()] ?? state.ofAll)?.schema
+        }
+        guard let schema else { return nil }
+        var bytes: [UInt8] = []
+        bytes.append(copying: content)
+        guard let tree = try? JSONTree.parse(bytes) else { return nil }
+        return schema.fault(in: tree)
+    }
+}

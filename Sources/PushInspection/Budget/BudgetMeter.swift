@@ -1,0 +1,99 @@
+/// What of an hour's pushes at priority 10 is spent, to be drawn as a meter, and the same in words.
+public struct BudgetMeter: Equatable, Sendable {
+    /// Who keeps the count.
+    public enum Keeper: Equatable, Sendable {
+        /// The worker, by the app's settings.
+        case worker(reserve: Int, defers: Bool)
+        /// The phone: past it, it drops pushes in silence.
+        case phone
+    }
+
+    /// Who keeps the count.
+    public let keeper: Keeper
+    /// Allowed in any rolling hour.
+    public let perHour: Int
+    /// Spent, the one in flight included.
+    public let spent: Int
+    /// When each that was answered returns, seconds from now, the next first; empty: not known.
+    public let returnsInSeconds: [Int64]
+
+    /// - Parameters:
+    ///   - keeper: who keeps the count.
+    ///   - perHour: allowed in any rolling hour.
+    ///   - spent: the one in flight included.
+    ///   - returnsInSeconds: when each that was answered returns, the next first.
+    public init(keeper: Keeper, perHour: Int, spent: Int, returnsInSeconds: [Int64] = []) {
+        self.keeper = keeper
+        self.perHour = perHour
+        self.spent = spent
+        self.returnsInSeconds = returnsInSeconds
+    }
+
+    /// May still be spent now.
+    public var left: Int { max(0, self.perHour - self.spent) }
+
+    /// Of those that are left, kept for alerts and ends.
+    public var reserve: Int {
+        guard case .worker(let reserve, _) = self.keeper else { return 0 }
+        return min(reserve, self.perHour)
+    }
+
+    /// How it stands.
+    public enum Standing: String, Equatable, Sendable {
+        /// Any push may have priority 10.
+        case plenty
+        /// Only alerts and ends may.
+        case reserve
+        /// None may.
+        case empty
+    }
+
+    /// How it stands.
+    public var standing: Standing { self.left == 0 ? .empty : self.left <= self.reserve ? .reserve : .plenty }
+
+    /// For whoever sees no picture.
+    public var text: String {
+        switch self.keeper {
+        case .phone:
+            let fate = self.standing == .empty ? ": it drops more of them in silence" : ""
+            return "\(self.spentText) on the phone\(fate)."
+        case .worker(_, let defers):
+            let fate = defers ? "wait in the worker" : "go out at priority 5"
+            switch self.standing {
+            case .plenty:
+                return "\(self.spentText)." + (self.back(after: 0).map { " The next is back \($0)." } ?? "")
+            case .reserve:
+                return "\(self.spentText). What is left is kept for alerts and ends: other updates \(fate)"
+                    + "\(self.until(below: self.perHour - self.reserve))."
+            case .empty:
+                return "\(self.spentText): updates \(fate)\(self.until(below: self.perHour - self.reserve))."
+            }
+        }
+    }
+
+    private var spentText: String {
+        "\(self.spent) of \(self.perHour) pushes at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
+    }
+
+    /// Until so few are spent that one more may be.
+    private func until(below limit: Int) -> String {
+        limit > 0 ? self.back(after: self.spent - limit).map { " until one more is back, \($0)" } ?? "" : ""
+    }
+
+    private func back(after count: Int) -> String? {
+        guard self.returnsInSeconds.indices.contains(count) else { return nil }
+        let seconds = self.returnsInSeconds[count]
+        return seconds < 120 ? "in \(seconds) s" : "in \((seconds + 59) / 60) min"
+    }
+}
+
+extension BudgetMeter {
+    /// For the page and the API.
+    public var json: JSONTree {
+        [
+            "perHour": .integer(self.perHour), "spent": .integer(self.spent), "left": .integer(self.left),
+            "reserve": .integer(self.reserve), "standing": .string(self.standing.rawValue), "text": .string(self.text),
+            "returnsInSeconds": .array(self.returnsInSeconds.map { .integer($0) }),
+        ]
+    }
+}

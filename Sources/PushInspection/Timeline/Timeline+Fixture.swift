@@ -1,0 +1,80 @@
+import PushModel
+
+/// What an app or a server can keep as a test of its own: an event, what went out, and what became of it.
+extension Timeline {
+    /// The story of an entry without whole device tokens: the event, its outcome, and each push as APNs got it with the answer and what the phone did.
+    /// Of a push, the story of its event. `nil`: the entry tells of neither.
+    public func fixture(of entry: TimelineEntry) -> JSONTree? {
+        switch entry.body {
+        case .note: return nil
+        case .event: return self.fixture(event: entry, pushes: entry.related.compactMap(self.entry))
+        case .push, .broadcast:
+            let events = entry.related.compactMap(self.entry)
+            guard let event = events.last else { return self.fixture(event: nil, pushes: [entry]) }
+            return self.fixture(event: event, pushes: event.related.compactMap(self.entry))
+        }
+    }
+
+    private func fixture(event entry: TimelineEntry?, pushes: [TimelineEntry]) -> JSONTree? {
+        var members: [JSONTree.Member] = []
+        if let entry, case .event(let event) = entry.body {
+            guard let value = event.reading.shown else { return nil }
+            members.append(.init("event", ["key": .string(event.key), "value": value]))
+            if let rejection = event.reading.rejection {
+                members.append(
+                    .init("rejection", ["field": .string(rejection.field), "reason": .string(rejection.reason)]))
+            }
+            if let outcome = event.outcome {
+                members.append(
+                    .init(
+                        "outcome",
+                        [
+                            "name": .string(outcome.name),
+                            "reason": outcome.reason.isEmpty ? nil : .string(outcome.reason),
+                        ]))
+            }
+        }
+        members.append(.init("pushes", .array(pushes.sorted { $0.id < $1.id }.compactMap(Self.fixture))))
+        return .object(members)
+    }
+
+    private static func fixture(push entry: TimelineEntry) -> JSONTree? {
+        switch entry.body {
+        case .push(let push):
+            return [
+                "headers": Self.headers(
+                    [
+                        ("apns-topic", push.topic), ("apns-priority", "\(push.priority)"),
+                        ("apns-expiration", push.expirationSeconds.map { "\($0)" } ?? ""), ("apns-id", push.messageID),
+                    ]), "payload": Self.payload(push.body), "answer": Self.answer(push.status, push.reason),
+                "verdict": push.verdict.json,
+            ]
+        case .broadcast(let broadcast):
+            return [
+                "headers": Self.headers(
+                    [
+                        ("apns-channel-id", broadcast.channel), ("apns-priority", "\(broadcast.priority)"),
+                        ("apns-request-id", broadcast.messageID),
+                    ]), "payload": Self.payload(broadcast.body),
+                "answer": Self.answer(broadcast.status, broadcast.reason), "verdict": broadcast.verdict.json,
+            ]
+        case .event, .note: return nil
+        }
+    }
+
+    private static func headers(_ fields: [(name: String, value: String)]) -> JSONTree {
+        .object(
+            [.init("apns-push-type", "liveactivity")]
+                + fields.filter { !$0.value.isEmpty }.map { .init($0.name, .string($0.value)) })
+    }
+
+    private static func payload(_ body: [UInt8]) -> JSONTree {
+        (try? JSONTree.parse(body)).map(TokenHiding.hidden) ?? .string(String(decoding: body, as: UTF8.self))
+    }
+
+    private static func answer(_ status: Int?, _ reason: String) -> JSONTree {
+        [
+            "status": status.map { .integer($0) } ?? .null, "reason": reason.isEmpty ? nil : .string(reason),
+        ]
+    }
+}

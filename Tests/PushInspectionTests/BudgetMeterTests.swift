@@ -1,0 +1,56 @@
+import Testing
+
+@testable import PushInspection
+
+struct BudgetMeterTests {
+    private func meter(_ spent: Int, defers: Bool = false, returns: [Int64]) -> BudgetMeter {
+        BudgetMeter(
+            keeper: .worker(reserve: 2, defers: defers), perHour: 15, spent: spent, returnsInSeconds: returns)
+    }
+
+    @Test(arguments: [
+        (0, [], BudgetMeter.Standing.plenty, "0 of 15 pushes at priority 10 of this hour are spent."),
+        (1, [3_541], .plenty, "1 of 15 pushes at priority 10 of this hour is spent. The next is back in 60 min."),
+        (
+            13, (1...13).map { Int64($0) * 10 }, .reserve,
+            "13 of 15 pushes at priority 10 of this hour are spent. What is left is kept for alerts and ends: "
+                + "other updates go out at priority 5 until one more is back, in 10 s."
+        ),
+        (
+            15, (1...15).map { Int64($0) * 60 }, .empty,
+            "15 of 15 pushes at priority 10 of this hour are spent: updates go out at priority 5 until one more is back, in 3 min."
+        ),
+    ])
+    func itSaysWhatIsSpentAndWhenItIsBack(
+        spent: Int, returns: [Int64], standing: BudgetMeter.Standing, text: String
+    ) {
+        let meter = self.meter(spent, returns: returns)
+        #expect(meter.standing == standing)
+        #expect(meter.text == text)
+        #expect(meter.left == 15 - spent)
+    }
+
+    /// One is in flight, and nobody knows when it returns.
+    @Test func whatIsInFlightReturnsLast() {
+        let meter = self.meter(15, defers: true, returns: (1...14).map { Int64($0) * 60 })
+        #expect(meter.text.hasSuffix("updates wait in the worker until one more is back, in 3 min."))
+        #expect(
+            BudgetMeter(keeper: .worker(reserve: 0, defers: false), perHour: 1, spent: 1).text.hasSuffix(
+                "at priority 5."))
+    }
+
+    @Test func aPhoneDropsWhatIsTooMuch() {
+        let meter = BudgetMeter(keeper: .phone, perHour: 2, spent: 2)
+        #expect(meter.standing == .empty && meter.reserve == 0)
+        #expect(
+            meter.text
+                == "2 of 2 pushes at priority 10 of this hour are spent on the phone: it drops more of them in silence."
+        )
+    }
+
+    @Test func aReserveThatIsAllLeavesNothingForOthers() {
+        let meter = BudgetMeter(keeper: .worker(reserve: 9, defers: false), perHour: 3, spent: 0)
+        #expect(meter.reserve == 3 && meter.standing == .reserve)
+        #expect(meter.text.hasSuffix("other updates go out at priority 5."))
+    }
+}

@@ -1,0 +1,130 @@
+import DeviceModel
+import Testing
+
+@testable import PushInspection
+
+/// More comes than a person can read: a few activities are written down, and these whole.
+struct SamplingTests {
+    private static let now: Int64 = 1_795_600_000_000
+
+    private static func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    /// A second with as much as that for so many activities, each event followed by its push.
+    private func flood(_ timeline: inout Timeline, second: Int64, activities: Range<Int>, rounds: Int = 1) {
+        for _ in 0..<rounds {
+            for number in activities {
+                _ = timeline.takeEvent(
+                    at: EventPosition(partition: 0, offset: Int64(timeline.revision)),
+                    key: Array("order-\(number)".utf8),
+                    value: Array(#"{"event":"update","content-state":{"n":\#(second)}}"#.utf8),
+                    nowMillis: Self.now + second * 1_000)
+                var push = TimelineTests.push(id: "id-\(second)-\(number)", token: Self.token(number))
+                push.atMillis = Self.now + second * 1_000
+                timeline.takePush(push)
+            }
+        }
+    }
+
+    private func registered(_ count: Int) -> Timeline {
+        var timeline = TimelineTests.timeline {
+            $0.entriesPerSecondMax = 20
+            $0.phonesMax = 10
+        }
+        for number in 0..<count {
+            // Each in a second of its own.
+            _ = timeline.takeEvent(
+                at: EventPosition(partition: 1, offset: Int64(number)), key: Array("order-\(number)".utf8),
+                value: Array(#"{"event":"register","token":"\#(Self.token(number))"}"#.utf8),
+                nowMillis: Self.now - Int64(1_000 * (count - number)))
+        }
+        return timeline
+    }
+
+    private func lines(_ timeline: Timeline, after millis: Int64) -> [TimelineEntry] {
+        timeline.entries.filter { $0.atMillis >= millis }
+    }
+
+    @Test func whatIsListedOfAFloodIsWhole() throws {
+        var timeline = self.registered(30)
+        self.flood(&timeline, second: 1, activities: 0..<30)
+        #expect(timeline.unlisted.pushes == 10, "the first of the second are listed")
+        self.flood(&timeline, second: 2, activities: 0..<30)
+        let listed = self.lines(timeline, after: Self.now + 2_000)
+        let newest = timeline.phonesInOrder.suffix(Timeline.sampledPhonesMax).map(\.activity)
+        #expect(Set(listed.map(\.activity)) == Set(newest))
+        for activity in newest {
+            #expect(listed.count { $0.activity == activity } == 2, "its event and its push")
+        }
+        #expect(timeline.unlisted.pushes == 10 + 30 - Timeline.sampledPhonesMax)
+        let state = timeline.changes(since: 0)
+        #expect(state["sampling"]?["isSample"] == true)
+        #expect(state["sampling"]?["pushes"] == .integer(30), "of how many it is a sample")
+        let wanted = ["order-0", newest[0]].map { activity in
+            let key = Array(activity.utf8)
+            return timeline.wantsOutcome(key: key.span)
+        }
+        #expect(wanted == [false, true])
+    }
+
+    /// Who looks at an activity sees all of it, also where its phone has been forgotten.
+    @Test func whatIsLookedAtIsWhole() throws {
+        var timeline = self.registered(30)
+        self.flood(&timeline, second: 1, activities: 0..<30)
+        #expect(timeline.phone(activity: "order-1") == nil, "forgotten for newer ones")
+        timeline.look(at: "order-1", nowMillis: Self.now + 1_500)
+        self.flood(&timeline, second: 2, activities: 0..<30)
+        #expect(self.lines(timeline, after: Self.now + 2_000).count { $0.activity == "order-1" } == 2)
+        #expect(timeline.phone(activity: "order-1") != nil)
+
+        // Nobody looks any more.
+        let later = 2 + Attention.lookMillis / 1_000
+        self.flood(&timeline, second: later, activities: 0..<30)
+        self.flood(&timeline, second: later + 1, activities: 0..<30)
+        let isNew = timeline.phonesInOrder.suffix(Timeline.sampledPhonesMax).contains { $0.activity == "order-1" }
+        #expect(
+            self.lines(timeline, after: Self.now + (later + 1) * 1_000).contains { $0.activity == "order-1" } == isNew)
+    }
+
+    @Test func afterAFloodEverythingIsListedAgain() {
+        var timeline = self.registered(30)
+        self.flood(&timeline, second: 1, activities: 0..<30)
+        self.flood(&timeline, second: 2, activities: 0..<5)
+        self.flood(&timeline, second: 3, activities: 0..<5)
+        #expect(timeline.changes(since: 0)["sampling"]?["isSample"] == false)
+        #expect(self.lines(timeline, after: Self.now + 3_000).count == 10)
+    }
+
+    @Test func afterAFloodThatNothingFollowsThePageSaysSo() {
+        var timeline = self.registered(30)
+        self.flood(&timeline, second: 1, activities: 0..<30)
+        #expect(timeline.changes(since: 0)["sampling"]?["isSample"] == true)
+        for second in 2...3 {
+            let revision = timeline.revision
+            timeline.tick(nowMillis: Self.now + Int64(second) * 1_000)
+            #expect(timeline.revision > revision, "whoever follows is told")
+        }
+        #expect(timeline.changes(since: 0)["sampling"]?["isSample"] == false)
+        let revision = timeline.revision
+        timeline.tick(nowMillis: Self.now + 4_000)
+        #expect(timeline.revision == revision, "nothing is new")
+    }
+
+    /// The sample is bounded, too: one activity may be published to as often as anybody likes.
+    @Test func whatIsListedIsBounded() {
+        var timeline = self.registered(1)
+        for second in 1...3 { self.flood(&timeline, second: Int64(second), activities: 0..<1, rounds: 100) }
+        #expect(self.lines(timeline, after: Self.now + 3_000).count == 40)
+        for number in 0..<100 { timeline.look(at: "order-\(number)", nowMillis: Self.now) }
+        #expect(timeline.attention.activities(nowMillis: Self.now).count == Attention.activitiesMax)
+    }
+
+    @Test func aTokenIsTheSameInUpperAndLowerCase() {
+        #expect(ByteKey(token: "ABCDEF0123456789a") == ByteKey(token: "abcdef0123456789A"))
+        #expect(ByteKey(token: "abcdef0123456789a") != ByteKey(token: "abcdef0123456789b"))
+        #expect(ByteKey("order-A") != ByteKey("order-a"))
+        #expect(Set((0..<10_000).map { ByteKey("order-\($0)") }).count == 10_000)
+    }
+}
