@@ -81,7 +81,7 @@ struct FollowersTests {
 
 struct PageFileTests {
     @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(DevPageFiles.all.count == 13)
+        #expect(DevPageFiles.all.count == 16)
         for file in DevPageFiles.all {
             #expect(file.text.utf8.count > 500, "\(file.path)")
             #expect(

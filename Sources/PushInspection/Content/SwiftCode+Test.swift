@@ -8,8 +8,7 @@ extension SwiftCode {
         while text.contains("\"\"\"" + marks) || text.contains("\\" + marks) { marks += "#" }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { "        " + $0 }
         var code = """
-            import Foundation
-            import Testing
+            \(Self.imports.map { "import \($0)" }.joined(separator: "\n"))
 
             // Put your attributes' name before ContentState, as in MatchAttributes.ContentState.
             @Test func \(Self.testName(activity))() throws {
@@ -26,6 +25,8 @@ extension SwiftCode {
         code += expectations.isEmpty ? "    _ = state" : expectations.joined(separator: "\n")
         return code + "\n}\n"
     }
+
+    private static let imports = ["Foundation", "Testing"]
 
     /// What a value of the decoded type equals; `nil`: it is made of several.
     private static func expected(_ value: JSONTree) -> String? {
