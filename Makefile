@@ -55,7 +55,7 @@ test: deps lint ## Check the format, then run every test
 		if swift test --help-hidden | grep -q -e "$$width"; then two="$$width 2"; else two='--no-parallel'; fi; \
 		.ci/say-what-failed swift test $$two --skip '$(PURE_TESTS)'
 
-drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (needs prometheus, kcat, faketime)
+drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (ARGS="--only ALERT"; needs prometheus, kcat, faketime)
 	@.ci/alert-drill.py --mailboat "$$(swift build --configuration release --show-bin-path)/mailboat" $(ARGS)
 
 docs: deps ## Build the DocC pages; a warning is an error (ARGS=directory keeps them)
