@@ -72,6 +72,7 @@ class Port:
         told = operation["responses"].get(str(status))
         if told is None:
             fail(f"{name} answers {status}, of which the document knows nothing")
+        told = resolve(self.document, told)
         if kind not in told["content"]:
             fail(f"{name} answers with {kind}, the document says {', '.join(told['content'])}")
         asked.add((route, method.lower()))
@@ -85,8 +86,15 @@ class Port:
         return value
 
 
+def resolve(document, value):
+    """What a response is: itself, or what it refers to."""
+    if "$ref" not in value:
+        return value
+    return document["components"]["responses"][value["$ref"].removeprefix("#/components/responses/")]
+
+
 def check_document(document):
-    """Its schemas are valid, and what it refers to is there."""
+    """Its schemas are valid, and what it refers to is there and referred to."""
     if not document["openapi"].startswith("3.1."):
         fail("the document is not OpenAPI 3.1")
     schemas = document["components"]["schemas"]
@@ -97,7 +105,7 @@ def check_document(document):
     def walk(value):
         if isinstance(value, dict):
             if "$ref" in value:
-                referred.add(value["$ref"].removeprefix("#/components/schemas/"))
+                referred.add(value["$ref"])
             for part in value.values():
                 walk(part)
         elif isinstance(value, list):
@@ -105,8 +113,18 @@ def check_document(document):
                 walk(part)
 
     walk(document)
-    if referred != set(schemas):
-        fail(f"schemas and references differ: {referred ^ set(schemas)}")
+    defined = {f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in document["components"][kind]}
+    if referred != defined:
+        fail(f"what is defined and what is referred to differ: {referred ^ defined}")
+    # What several routes answer alike is said once.
+    seen = set()
+    for path, routes in document["paths"].items():
+        for method, operation in routes.items():
+            for status, response in operation["responses"].items():
+                text = json.dumps(response, sort_keys=True)
+                if "$ref" not in response and int(status) >= 400 and text in seen:
+                    fail(f"{method.upper()} {path} repeats the response {status} of another route: it belongs into components/responses")
+                seen.add(text)
     identifiers = [operation["operationId"] for routes in document["paths"].values() for operation in routes.values()]
     if len(set(identifiers)) != len(identifiers):
         fail("two operations have one id")

@@ -17,38 +17,14 @@ extension OpenAPIDocument {
                 ],
                 "responses": {
                   "200": {"description": "Their ids.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channels"}}}},
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "404": {
-                    "description": "There is no such channel, or channels are switched off here.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "409": {
-                    "description": "APNs does not allow it.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "429": {
-                    "description": "APNs is asked too often.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "502": {
-                    "description": "APNs refuses.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "503": {
-                    "description": "APNs cannot be asked.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "504": {
-                    "description": "Nobody knows: APNs did not answer.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  }
+                  "400": {"$ref": "#/components/responses/ChannelNoSense"},
+                  "401": {"$ref": "#/components/responses/ChannelTokenWrong"},
+                  "404": {"$ref": "#/components/responses/NoChannel"},
+                  "409": {"$ref": "#/components/responses/ChannelNotAllowed"},
+                  "429": {"$ref": "#/components/responses/ChannelTooOften"},
+                  "502": {"$ref": "#/components/responses/ChannelRefused"},
+                  "503": {"$ref": "#/components/responses/ChannelNotNow"},
+                  "504": {"$ref": "#/components/responses/ChannelUnknown"}
                 }
               },
               "post": {
@@ -73,38 +49,14 @@ extension OpenAPIDocument {
                 },
                 "responses": {
                   "201": {"description": "The channel.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channel"}}}},
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "404": {
-                    "description": "There is no such channel, or channels are switched off here.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "409": {
-                    "description": "APNs does not allow it.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "429": {
-                    "description": "APNs is asked too often.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "502": {
-                    "description": "APNs refuses.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "503": {
-                    "description": "APNs cannot be asked.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "504": {
-                    "description": "Nobody knows: APNs did not answer.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  }
+                  "400": {"$ref": "#/components/responses/ChannelNoSense"},
+                  "401": {"$ref": "#/components/responses/ChannelTokenWrong"},
+                  "404": {"$ref": "#/components/responses/NoChannel"},
+                  "409": {"$ref": "#/components/responses/ChannelNotAllowed"},
+                  "429": {"$ref": "#/components/responses/ChannelTooOften"},
+                  "502": {"$ref": "#/components/responses/ChannelRefused"},
+                  "503": {"$ref": "#/components/responses/ChannelNotNow"},
+                  "504": {"$ref": "#/components/responses/ChannelUnknown"}
                 }
               }
             },
@@ -131,38 +83,14 @@ extension OpenAPIDocument {
                 ],
                 "responses": {
                   "200": {"description": "The channel.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channel"}}}},
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "404": {
-                    "description": "There is no such channel, or channels are switched off here.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "409": {
-                    "description": "APNs does not allow it.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "429": {
-                    "description": "APNs is asked too often.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "502": {
-                    "description": "APNs refuses.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "503": {
-                    "description": "APNs cannot be asked.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "504": {
-                    "description": "Nobody knows: APNs did not answer.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  }
+                  "400": {"$ref": "#/components/responses/ChannelNoSense"},
+                  "401": {"$ref": "#/components/responses/ChannelTokenWrong"},
+                  "404": {"$ref": "#/components/responses/NoChannel"},
+                  "409": {"$ref": "#/components/responses/ChannelNotAllowed"},
+                  "429": {"$ref": "#/components/responses/ChannelTooOften"},
+                  "502": {"$ref": "#/components/responses/ChannelRefused"},
+                  "503": {"$ref": "#/components/responses/ChannelNotNow"},
+                  "504": {"$ref": "#/components/responses/ChannelUnknown"}
                 }
               },
               "delete": {
@@ -187,38 +115,14 @@ extension OpenAPIDocument {
                 ],
                 "responses": {
                   "200": {"description": "It is gone.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Channel"}}}},
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "404": {
-                    "description": "There is no such channel, or channels are switched off here.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "409": {
-                    "description": "APNs does not allow it.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "429": {
-                    "description": "APNs is asked too often.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "502": {
-                    "description": "APNs refuses.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "503": {
-                    "description": "APNs cannot be asked.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  },
-                  "504": {
-                    "description": "Nobody knows: APNs did not answer.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
-                  }
+                  "400": {"$ref": "#/components/responses/ChannelNoSense"},
+                  "401": {"$ref": "#/components/responses/ChannelTokenWrong"},
+                  "404": {"$ref": "#/components/responses/NoChannel"},
+                  "409": {"$ref": "#/components/responses/ChannelNotAllowed"},
+                  "429": {"$ref": "#/components/responses/ChannelTooOften"},
+                  "502": {"$ref": "#/components/responses/ChannelRefused"},
+                  "503": {"$ref": "#/components/responses/ChannelNotNow"},
+                  "504": {"$ref": "#/components/responses/ChannelUnknown"}
                 }
               }
             }

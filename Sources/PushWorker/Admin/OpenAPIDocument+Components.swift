@@ -6,6 +6,64 @@ extension OpenAPIDocument {
               "token": {"type": "http", "scheme": "bearer", "description": "The content of admin.token-file. Without it, only this machine may ask."},
               "channelsToken": {"type": "http", "scheme": "bearer", "description": "The content of admin.channels-token-file."}
             },
+            "responses": {
+              "Forbidden": {
+                "description": "Nobody may ask as the port is configured; the answer says what to set.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+              },
+              "TokenWrong": {
+                "description": "The token is missing or wrong.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+              },
+              "NoSense": {
+                "description": "The request asks for nothing that there could be.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+              },
+              "NotNow": {
+                "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+              },
+              "NoApp": {
+                "description": "There is no such app.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+              },
+              "NotInKafka": {
+                "description": "Kafka does not have it for each partition: ask again.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+              },
+              "ChannelNoSense": {
+                "description": "The request asks for nothing that there could be.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "ChannelTokenWrong": {
+                "description": "The token is missing or wrong.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "NoChannel": {
+                "description": "There is no such channel, or channels are switched off here.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "ChannelNotAllowed": {
+                "description": "APNs does not allow it.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "ChannelTooOften": {
+                "description": "APNs is asked too often.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "ChannelRefused": {
+                "description": "APNs refuses.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "ChannelNotNow": {
+                "description": "APNs cannot be asked.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              },
+              "ChannelUnknown": {
+                "description": "Nobody knows: APNs did not answer.",
+                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/ChannelError"}}}
+              }
+            },
             "schemas": {
               "Error": {
                 "type": "object",

@@ -68,10 +68,7 @@ public enum OpenAPIDocument {
                 "operationId": "page",
                 "responses": {
                   "200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "403": {"$ref": "#/components/responses/Forbidden"}
                 }
               }
             },
@@ -103,14 +100,8 @@ public enum OpenAPIDocument {
                 "security": [{}, {"token": []}],
                 "responses": {
                   "200": {"description": "The worker.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Status"}}}},
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "401": {"$ref": "#/components/responses/TokenWrong"},
+                  "403": {"$ref": "#/components/responses/Forbidden"}
                 }
               }
             },
@@ -140,22 +131,10 @@ public enum OpenAPIDocument {
                     "description": "Its partition is another worker's, and which that is; or it knows no such activity.",
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
                   },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "503": {
-                    "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "401": {"$ref": "#/components/responses/TokenWrong"},
+                  "403": {"$ref": "#/components/responses/Forbidden"},
+                  "400": {"$ref": "#/components/responses/NoSense"},
+                  "503": {"$ref": "#/components/responses/NotNow"}
                 }
               }
             },
@@ -188,22 +167,10 @@ public enum OpenAPIDocument {
                     "description": "Neither its owner nor any of its members are here.",
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
                   },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "503": {
-                    "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "401": {"$ref": "#/components/responses/TokenWrong"},
+                  "403": {"$ref": "#/components/responses/Forbidden"},
+                  "400": {"$ref": "#/components/responses/NoSense"},
+                  "503": {"$ref": "#/components/responses/NotNow"}
                 }
               }
             },
@@ -232,30 +199,12 @@ public enum OpenAPIDocument {
                     "description": "Every partition was told, whoever has it.",
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}
                   },
-                  "404": {
-                    "description": "There is no such app.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "502": {
-                    "description": "Kafka does not have it for each partition: ask again.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "503": {
-                    "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "404": {"$ref": "#/components/responses/NoApp"},
+                  "502": {"$ref": "#/components/responses/NotInKafka"},
+                  "401": {"$ref": "#/components/responses/TokenWrong"},
+                  "403": {"$ref": "#/components/responses/Forbidden"},
+                  "400": {"$ref": "#/components/responses/NoSense"},
+                  "503": {"$ref": "#/components/responses/NotNow"}
                 }
               }
             },
@@ -284,30 +233,12 @@ public enum OpenAPIDocument {
                     "description": "Every partition was told, whoever has it.",
                     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Order"}}}
                   },
-                  "404": {
-                    "description": "There is no such app.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "502": {
-                    "description": "Kafka does not have it for each partition: ask again.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "400": {
-                    "description": "The request asks for nothing that there could be.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "503": {
-                    "description": "Busy, starting, stopping, or the partition is being restored: ask again.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "404": {"$ref": "#/components/responses/NoApp"},
+                  "502": {"$ref": "#/components/responses/NotInKafka"},
+                  "401": {"$ref": "#/components/responses/TokenWrong"},
+                  "403": {"$ref": "#/components/responses/Forbidden"},
+                  "400": {"$ref": "#/components/responses/NoSense"},
+                  "503": {"$ref": "#/components/responses/NotNow"}
                 }
               }
             },
@@ -323,14 +254,8 @@ public enum OpenAPIDocument {
                       "application/json": {"schema": {"type": "object", "required": ["draining"], "properties": {"draining": {"type": "boolean"}}}}
                     }
                   },
-                  "401": {
-                    "description": "The token is missing or wrong.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  },
-                  "403": {
-                    "description": "Nobody may ask as the port is configured; the answer says what to set.",
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-                  }
+                  "401": {"$ref": "#/components/responses/TokenWrong"},
+                  "403": {"$ref": "#/components/responses/Forbidden"}
                 }
               }
             },
