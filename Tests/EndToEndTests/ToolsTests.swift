@@ -77,6 +77,53 @@ struct ToolsTests {
         }
     }
 
+    /// APNs' answers have a date, and it is not ours.
+    @Test func aWrongClockIsNamed() async throws {
+        try await Self.with { house, worker in
+            func clock(date: String) async throws -> DoctorFinding {
+                // In the place of the simulator's own answer to a push without a token, once.
+                house.simulator.add(
+                    Fault(.answer(status: 400, reason: "MissingDeviceToken", date: date), count: 1))
+                return try #require(try await Self.findings(worker, "--push-probe").first { $0.check == .clock })
+            }
+            let cases: [(serverAheadSeconds: Int, level: DoctorFinding.Level)] = [
+                (0, .ok), (-90, .warn), (90, .warn), (-4_000, .fail), (4_000, .fail),
+            ]
+            for (ahead, level) in cases {
+                let finding = try await clock(date: Self.httpDate(Date(timeIntervalSinceNow: Double(ahead))))
+                #expect(finding.subject == "127.0.0.1")
+                #expect(finding.level == level, "\(finding.line)")
+                #expect((finding.remedy == nil) == (level == .ok), "\(finding.line)")
+                // A few seconds may pass between the date and the answer.
+                let seconds = try #require(finding.found.split(separator: " ").compactMap { Int($0) }.first)
+                #expect(abs(seconds - abs(ahead)) <= 10, "\(finding.line)")
+                let direction = ahead > 0 ? "behind the server's" : "ahead of the server's"
+                #expect(ahead == 0 || finding.found.hasSuffix(direction), "\(finding.line)")
+            }
+            // What stands there is no date.
+            let none = try await clock(date: "tomorrow")
+            #expect(none.level == .ok && none.found == "not compared: the answer's date is “tomorrow”")
+            // As somebody runs it: a clock that is an hour off is an error.
+            house.simulator.add(
+                Fault(
+                    .answer(
+                        status: 400, reason: "MissingDeviceToken",
+                        date: Self.httpDate(Date(timeIntervalSinceNow: -3_600))), count: 1))
+            let run = try await CommandRun.mailboat(
+                "doctor", "--config", worker.configurationPath, "--replication", "1", "--push-probe")
+            #expect(run.status == 1)
+            #expect(run.lines.contains { $0.hasPrefix("fail  clock") && $0.contains("ahead of") }, "\(run)")
+        }
+    }
+
+    private static func httpDate(_ date: Date) -> String {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return format.string(from: date)
+    }
+
     // MARK: send, token
 
     @Test func aPushGoesStraightToThePhone() async throws {

@@ -35,7 +35,8 @@ extension ControlServer {
 
         Faults of requests; each may have "rate" 0...1, "count", "skip", "token" (first digits), "connection" (number),
         "channel" (first characters of an id), "request": "device" | "broadcast" | "create" | "read" | "delete" | "list":
-          {"kind": "answer", "status": 503, "reason": "ServiceUnavailable", "retryAfterSeconds"?, "timestampMillis"?}
+          {"kind": "answer", "status": 503, "reason": "ServiceUnavailable", "retryAfterSeconds"?, "timestampMillis"?,
+           "date"?}                                    the header field `date` as it is given; without it there is none
           {"kind": "answer", "status": 502, "body": "<html>"}
           {"kind": "stall", "applied"?: true}          never answered; applied: the phone gets the push all the same
           {"kind": "reset", "code": "REFUSED_STREAM", "applied"?}

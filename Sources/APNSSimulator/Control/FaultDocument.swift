@@ -124,10 +124,20 @@ enum FaultDocument {
         // Far enough for any date in milliseconds.
         let timestamp = try document.integer("timestampMillis", in: 0...(1 << 52))
         let retryAfter = try document.integer("retryAfterSeconds", in: 0...86_400)
+        let date = try document.text("date")
+        guard date?.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) ?? true,
+            date?.utf8.count ?? 0 <= Self.dateByteCountMax
+        else {
+            let form = "such as Sun, 06 Nov 1994 08:49:37 GMT"
+            throw FlatDocument.Refusal(
+                text: "'date' must have at most \(Self.dateByteCountMax) visible characters, \(form)")
+        }
         return .answer(
             status: status, reason: named ?? "", timestampMillis: timestamp.map(Int64.init),
-            retryAfterSeconds: retryAfter)
+            retryAfterSeconds: retryAfter, date: date)
     }
+
+    private static let dateByteCountMax = 64
 
     private static func odd(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> OddAnswer {
         var odd = OddAnswer(

@@ -6,8 +6,10 @@ public struct Fault: Sendable, Equatable {
     /// What happens to a request it fires for.
     public enum Effect: Sendable, Equatable {
         /// Answered so, without touching the device. `reason` goes into the body as it is; empty: an empty body.
-        /// `timestampMillis` is that of a 410. `retryAfterSeconds` is sent as `retry-after`, which APNs does not document.
-        case answer(status: Int, reason: String, timestampMillis: Int64? = nil, retryAfterSeconds: Int? = nil)
+        /// `timestampMillis` is that of a 410. `retryAfterSeconds` is sent as `retry-after`, and `date` as it is: APNs documents neither field.
+        case answer(
+            status: Int, reason: String, timestampMillis: Int64? = nil, retryAfterSeconds: Int? = nil,
+            date: String? = nil)
         /// Answered with this body, which need not be JSON.
         case answerRaw(status: Int, body: [UInt8])
         /// Never answered; the stream stays open. `applied`: the device gets the push all the same.

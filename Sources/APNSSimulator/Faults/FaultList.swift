@@ -91,14 +91,14 @@ struct FaultList {
 
     private static func prepare(_ effect: Fault.Effect) -> PreparedAnswer? {
         switch effect {
-        case .answer(let status, let reason, let timestampMillis, let retryAfterSeconds):
+        case .answer(let status, let reason, let timestampMillis, let retryAfterSeconds, let date):
             var body = ""
             if !reason.isEmpty {
                 body = "{\"reason\":\"\(reason)\"" + (timestampMillis.map { ",\"timestamp\":\($0)" } ?? "") + "}"
             }
             return PreparedAnswer(
                 status: status, name: reason.isEmpty ? String(status) : reason, body: Array(body.utf8),
-                retryAfterSeconds: retryAfterSeconds)
+                retryAfterSeconds: retryAfterSeconds, date: date)
         case .answerRaw(let status, let body):
             return PreparedAnswer(status: status, name: String(status), body: body, retryAfterSeconds: nil)
         case .odd(let odd) where !odd.needsFrames:

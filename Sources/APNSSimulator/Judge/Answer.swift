@@ -49,7 +49,10 @@ final class PreparedAnswer: Sendable {
     /// The template has an id, whose value varies.
     let sendsMessageID: Bool
 
-    init(status: Int, name: String, body: [UInt8], retryAfterSeconds: Int?, sendsMessageID: Bool = true) {
+    init(
+        status: Int, name: String, body: [UInt8], retryAfterSeconds: Int?, date: String? = nil,
+        sendsMessageID: Bool = true
+    ) {
         self.status = status
         self.name = name
         self.body = body
@@ -60,6 +63,7 @@ final class PreparedAnswer: Sendable {
             if hasPage { fields.append(.variable(AnswerForms.pageName)) }
             if !body.isEmpty { fields.append(.fixed("content-type", "application/json")) }
             if let retryAfterSeconds { fields.append(.fixed("retry-after", String(retryAfterSeconds))) }
+            if let date { fields.append(.fixed("date", date)) }
             return HTTP2HeaderTemplate(fields)
         }
         self.template = template("apns-id")

@@ -6,7 +6,7 @@ enum FaultWords {
     /// What goes wrong, as a clause whose subject is APNs.
     static func clause(_ effect: Fault.Effect) -> String {
         switch effect {
-        case .answer(let status, let reason, _, _): "answers \(status)\(reason.isEmpty ? "" : " \(reason)")"
+        case .answer(let status, let reason, _, _, _): "answers \(status)\(reason.isEmpty ? "" : " \(reason)")"
         case .answerRaw(let status, _): "answers \(status) with a body of its own"
         case .stall: "does not answer"
         case .reset: "resets the stream"
