@@ -20,6 +20,9 @@ public struct RouteConfiguration: Sendable {
     public var carriesPushes = true
     /// Which certificate authorities are believed. Verification cannot be switched off.
     public var trustRoots: TLSTrustRoots = .system
+    /// What believes them, made beforehand; `nil`: it is made where the route is opened, on the loop. To read the system's authorities takes some
+    /// milliseconds, and nothing is pushed meanwhile.
+    public var tlsContext: TLSContext?
     /// Limits and delays of the route's connections.
     public var pool = ConnectionPoolConfiguration()
 

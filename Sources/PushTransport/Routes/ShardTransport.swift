@@ -73,7 +73,7 @@ public final class ShardTransport {
             }
             let tlsContext: TLSContext
             do {
-                tlsContext = try TLSContext.client(roots: route.trustRoots)
+                tlsContext = try route.tlsContext ?? TLSContext.client(roots: route.trustRoots)
             } catch {
                 throw TransportError(setting: "route \(route.name): trust roots", detail: "\(error)")
             }

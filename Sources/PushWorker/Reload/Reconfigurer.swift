@@ -58,8 +58,9 @@ final class Reconfigurer: Sendable {
                         setting: $0.setting, location: $0.location, text: "\($0.text); needs a restart with \(names)")
                 })
         }
-        let plan = WorkerPlan(change.effective, following: current.plan)
         try await self.lookAtFiles(change.effective, before: current.configuration)
+        let plan = try await self.withTLS(
+            WorkerPlan(change.effective, following: current.plan), knownRouteCount: current.plan.routes.count)
         let keys = try await self.readKeys(plan.keys)
         try await self.askShards(plan)
         await whenAsked()
@@ -99,6 +100,21 @@ final class Reconfigurer: Sendable {
         }
         guard let faults, !faults.isEmpty else { return }
         throw ConfigurationError(faults: faults)
+    }
+
+    /// The plan with what its new routes need for TLS, made off the loops: shards only take it.
+    private func withTLS(_ plan: WorkerPlan, knownRouteCount: Int) async throws(ConfigurationError) -> WorkerPlan {
+        let newRoutes = knownRouteCount..<plan.routes.count
+        guard !newRoutes.isEmpty else { return plan }
+        do {
+            return try await NIOThreadPool.singleton.runIfActive {
+                var plan = plan
+                try plan.makeTLSContexts(of: newRoutes)
+                return plan
+            }
+        } catch {
+            throw Self.error("ca-file", "\(error)")
+        }
     }
 
     /// Reads key files where others are configured. Off the loops, and off the threads of tasks: a disk may hang.

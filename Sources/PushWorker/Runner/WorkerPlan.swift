@@ -131,6 +131,20 @@ struct WorkerPlan {
         return settings
     }
 
+    /// Makes what the connections of some routes need for TLS, once for all that believe the same. Reads files: not for a loop.
+    /// - Throws: when trust roots cannot be read.
+    mutating func makeTLSContexts(of routes: Range<Int>) throws(TransportError) {
+        for index in routes where self.routes[index].tlsContext == nil {
+            let roots = self.routes[index].trustRoots
+            let same = self.routes[routes].first { $0.tlsContext != nil && $0.trustRoots == roots }
+            do {
+                self.routes[index].tlsContext = try same?.tlsContext ?? TLSContext.client(roots: roots)
+            } catch {
+                throw TransportError(setting: "route \(self.routes[index].name): trust roots", detail: "\(error)")
+            }
+        }
+    }
+
     /// The routes as one shard has them. One shard of each route for pushes keeps a connection whether there is something to send or
     /// not: so a worker knows, and says, when APNs cannot be reached.
     func routes(shard: Int, of shardCount: Int) -> [RouteConfiguration] {

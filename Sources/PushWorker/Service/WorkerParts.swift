@@ -63,9 +63,13 @@ final class WorkerParts: Sendable {
         tracer: (any Tracer)?, logger: Logger,
         fail: @escaping @Sendable (String) -> Void, drain: @escaping @Sendable () -> Void
     ) async throws -> WorkerParts {
-        let plan = WorkerPlan(configuration)
+        let plan: WorkerPlan
         let tokens: ProviderTokenStore
         do {
+            var made = WorkerPlan(configuration)
+            // Once for all shards: each would read the same authorities.
+            try made.makeTLSContexts(of: made.routes.indices)
+            plan = made
             tokens = try ProviderTokenStore(keys: plan.keys, logger: logger)
         } catch {
             throw WorkerError("\(error)")
