@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Glibc
 import Logging
 import PushWorker
 import TLSSession
@@ -34,6 +35,8 @@ struct Mailboat: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
+        // To a worker it means other settings, from the first moment: `HangUps` begins to listen before they are read.
+        if CommandLine.arguments.dropFirst().first == RunCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
         TLSLibrary.outliveExit()
         LoggingSystem.bootstrap { LogLines.handler(label: $0) }
         await Self.main(nil)

@@ -1,7 +1,7 @@
 public import ServiceLifecycle
-import UnixSignals
 
-/// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed.
+/// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed. A SIGHUP that comes while the worker starts is
+/// followed when it runs.
 public struct ReloadService: Service {
     /// The time between two looks at the file.
     static let lookInterval: Duration = .seconds(2)
@@ -10,16 +10,19 @@ public struct ReloadService: Service {
     private let loaded: [UInt8]?
     private let content: @Sendable () -> [UInt8]?
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
+    private let hangUps: HangUps
 
     /// - Parameters:
     ///   - loaded: the file's bytes that the worker's configuration was made of: what differs from them is a change, also one of before `run`;
     ///     `nil`: there is no file.
+    ///   - hangUps: begun before the file was read for the first time.
     ///   - content: the file's bytes now; `nil`: it cannot be read.
     ///   - load: what the file and the environment say now.
     public init(
-        _ worker: WorkerService, loaded: [UInt8]?, content: @escaping @Sendable () -> [UInt8]?,
+        _ worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, content: @escaping @Sendable () -> [UInt8]?,
         load: @escaping @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     ) {
+        self.hangUps = hangUps
         self.worker = worker
         self.loaded = loaded
         self.content = content
@@ -30,14 +33,17 @@ public struct ReloadService: Service {
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.followSignals() }
+                group.addTask { await self.hangUps.gather() }
+                group.addTask { await self.followHangUps() }
                 group.addTask { await self.followFile() }
             }
         }
     }
 
-    private func followSignals() async {
-        for await _ in await UnixSignalsSequence(trapping: .sighup) {
+    private func followHangUps() async {
+        for await _ in self.hangUps.wishes {
+            // While it starts it takes nothing, and may have read what has changed since.
+            guard await self.worker.runs() else { return }
             _ = try? await self.worker.reload(self.load)
         }
     }

@@ -75,11 +75,18 @@ public final class WorkerService: Service, Sendable {
             self.hub.end(failure)
             throw failure
         }
+        self.phase.withLock { $0 = .running(parts) }
         self.hub.updateConfiguration { standing in
+            // A reload may have come in between.
+            guard standing.takenAtSeconds == 0 else { return }
             standing.hash = self.configuration.hash
             standing.takenAtSeconds = MachineClock.now().wallSeconds
         }
-        self.phase.withLock { $0 = .running(parts) }
+    }
+
+    /// Waits until it can take another configuration. - Returns: `false`: it has ended, or the task is cancelled.
+    func runs() async -> Bool {
+        (try? await self.hub.wait { $0.configuration.takenAtSeconds > 0 }) != nil
     }
 
     // MARK: Another configuration
@@ -262,7 +269,7 @@ public final class WorkerService: Service, Sendable {
             if case .running(let parts) = phase { parts.admin?.pages } else { nil }
         }
         // Outside the lock: it takes a moment.
-        return pages?.metrics(.prometheus)
+        return pages.map { String(decoding: $0.metrics(.prometheus), as: UTF8.self) }
     }
 
     /// What the worker knows of an activity, as `/activities/<key>` of the admin port says it.

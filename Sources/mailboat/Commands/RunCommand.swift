@@ -44,8 +44,6 @@ struct RunCommand: AsyncParsableCommand {
     var printOpenAPI = false
 
     func run() async throws {
-        // Until somebody listens to it: it means other settings, and is no reason to end.
-        signal(SIGHUP, SIG_IGN)
         if self.printOpenAPI {
             StandardOutput.show(OpenAPIDocument.text)
             return
@@ -58,6 +56,8 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.show(MetricsTable.markdown())
             return
         }
+        // Before the settings are read: whoever changes them afterwards may say so at once.
+        let hangUps = await HangUps()
         let (loaded, bytes) = try self.load()
         if self.check {
             for note in loaded.notes { Self.complain("warning: \(note)") }
@@ -81,7 +81,7 @@ struct RunCommand: AsyncParsableCommand {
                 // The first ends last: what a worker that stops has to tell is exported, too.
                 services: (tracer.map { [.init(service: $0)] } ?? []) + [
                     .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
-                    .init(service: self.reloads(of: worker, loaded: bytes, logger: logger)),
+                    .init(service: self.reloads(of: worker, loaded: bytes, hangUps: hangUps, logger: logger)),
                 ],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         do {
@@ -93,9 +93,11 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Reads the settings again when somebody asks for it.
-    private func reloads(of worker: WorkerService, loaded: [UInt8]?, logger: Logger) -> ReloadService {
+    private func reloads(
+        of worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, logger: Logger
+    ) -> ReloadService {
         let path = self.config
-        return ReloadService(worker, loaded: loaded) {
+        return ReloadService(worker, loaded: loaded, hangUps: hangUps) {
             path.flatMap { try? InputFile.read($0) }
         } load: { () throws(ConfigurationError) -> WorkerConfiguration in
             let (loaded, _) = try Self.read(path)

@@ -204,7 +204,7 @@ struct ReloadTests {
             other.apps[0].engine.budgetPerHour = 40
             let taken = other
             let loads = Atomic(0)
-            let service = ReloadService(worker, loaded: Array("before".utf8)) {
+            let service = ReloadService(worker, loaded: Array("before".utf8), hangUps: await HangUps()) {
                 Array("after".utf8)
             } load: {
                 loads.add(1, ordering: .relaxed)
@@ -218,6 +218,37 @@ struct ReloadTests {
             #expect(loads.load(ordering: .relaxed) == 1)
             #expect(worker.snapshot().configuration.hash == other.hash)
             await worker.stop()
+        }
+    }
+
+    /// While Kafka cannot be reached: it is followed as soon as the worker can.
+    @Test(.timeLimit(.minutes(2))) func aHangUpThatComesBeforeItRunsIsFollowedWhenItRuns() async throws {
+        try await WorkerHouse.with { house in
+            let configuration = house.configuration()
+            let worker = try house.worker(configuration)
+            var other = configuration
+            other.apps[0].engine.budgetPerHour = 40
+            let taken = other
+            let loads = Atomic(0)
+            let hangUps = await HangUps()
+            let service = ReloadService(worker, loaded: nil, hangUps: hangUps) {
+                nil
+            } load: {
+                loads.add(1, ordering: .relaxed)
+                return taken
+            }
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await service.run() }
+                // Many, and one more that is known to be in: what comes together is followed once, or once more.
+                for _ in 0..<5 { kill(getpid(), SIGHUP) }
+                while !hangUps.isWished { await Task.yield() }
+                #expect(loads.load(ordering: .relaxed) == 0)
+                try await worker.start()
+                try await WorkerHouse.wait(for: worker) { $0.configuration.hash == taken.hash }
+                #expect(worker.snapshot().configuration.isLastTaken)
+                await worker.stop()
+                group.cancelAll()
+            }
         }
     }
 
@@ -311,34 +342,66 @@ struct ReloadTests {
         #expect(await turnstile.enter())
     }
 
-    /// A file that is gone between the look at it and its use.
-    @Test func aShardThatRefusesIsNoSuccess() async throws {
+    /// What a new app needs is read before shards are told: their loops read no file.
+    @Test func aFileThatGoesWhenItWasReadIsNotMissed() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
             let worker = try await house.readyWorker(configuration)
-            var game = configuration.apps[0]
-            game.engine.bundleID = Self.game
             let roots = house.directory + "/game-roots.pem"
-            game.production.caFile = roots
-            configuration.apps.append(game)
+            configuration.apps.append(Self.gameApp(configuration, roots: roots))
             let new = configuration
             let pem = try Data(contentsOf: URL(fileURLWithPath: house.credentials.authorityPath))
-            try pem.write(to: URL(fileURLWithPath: roots))
-
-            let half = try await worker.reload(
-                { new }, whenAsked: { try? FileManager.default.removeItem(atPath: roots) })
-            #expect(half.refusingShards == [0, 1])
+            try Data("no certificate".utf8).write(to: URL(fileURLWithPath: roots))
+            await #expect(throws: ConfigurationError.self) { try await worker.reload { new } }
             #expect(!worker.snapshot().configuration.isLastTaken)
-            #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 0\n") == true)
-            #expect(worker.snapshot().errors.contains { $0.contains("shard 1 goes on by the old configuration") })
 
-            // Whoever repairs it is heard.
             try pem.write(to: URL(fileURLWithPath: roots))
-            let whole = try await worker.reload { new }
-            #expect(whole.refusingShards.isEmpty && worker.snapshot().configuration.isLastTaken)
-            #expect(!worker.snapshot().errors.contains { $0.contains("goes on by the old configuration") })
+            let report = try await worker.reload(
+                { new }, whenAsked: { try? FileManager.default.removeItem(atPath: roots) })
+            #expect(report.refusingShards.isEmpty && worker.snapshot().configuration.isLastTaken)
+            let token = Self.token(7)
+            try house.publish("game", #"{"event":"register","app":"\#(Self.game)","token":"\#(token)"}"#)
+            try house.publish(
+                "game", #"{"event":"update","app":"\#(Self.game)","priority":10,"content-state":{"step":77}}"#)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 }
+            #expect(house.simulator.device(token: token).map { Self.state($0) }?.contains("77") == true)
             await worker.stop()
         }
+    }
+
+    /// It takes over a partition with records of the new app after it was asked, and passes them over.
+    @Test func aShardThatRefusesIsNoSuccess() async throws {
+        try await WorkerHouse.with { house in
+            let configuration = house.configuration()
+            var new = configuration
+            new.apps.append(Self.gameApp(configuration, roots: configuration.apps[0].production.caFile))
+            let both = new
+            let former = try await house.readyWorker(both)
+            try house.publish("game", #"{"event":"register","app":"\#(Self.game)","token":"\#(Self.token(7))"}"#)
+            try await house.flush()
+            try await WorkerHouse.wait(for: former) { $0.engine.consumed == 1 && $0.isSettled }
+            await former.stop()
+
+            let worker = try house.worker(configuration)
+            // The group gives it partitions only seconds later.
+            try await worker.start()
+            let half = try await worker.reload(
+                { both }, whenAsked: { _ = try? await WorkerHouse.wait(for: worker) { $0.isReady } })
+            #expect(half.refusingShards.count == 1)
+            #expect(!worker.snapshot().configuration.isLastTaken)
+            #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 0\n") == true)
+            #expect(worker.snapshot().errors.contains { $0.contains("by the old configuration until a restart") })
+            await worker.stop()
+        }
+    }
+
+    /// Another app with a route of its own, as it believes others.
+    private static func gameApp(_ configuration: WorkerConfiguration, roots: String?) -> AppSettings {
+        var game = configuration.apps[0]
+        game.engine.bundleID = Self.game
+        game.production.caFile = roots
+        return game
     }
 
     @Test func aWorkerThatDoesNotRunTakesNone() async throws {
