@@ -52,6 +52,7 @@ struct TracingTests {
             let carried = "00-\(Self.trace)-\(whole.spanID)-01"
             let traced = outcomes.records.filter { $0.headers["traceparent"] != nil }
             #expect(traced.map { $0.headers["traceparent"] } == [carried])
+            #expect(traced.map { $0.headers["tracestate"] } == ["vendor=1,other=2"])
             let text = try #require(traced.first.map { String(decoding: $0.value ?? [], as: UTF8.self) })
             #expect(text.contains("\"traceparent\":\"\(carried)\""))
         }
@@ -59,7 +60,9 @@ struct TracingTests {
     }
 
     private static func publish(_ traceparent: String, by publisher: TestPublisher) throws {
-        try publisher.send(key: Array("order-7".utf8), value: Array(Self.update.utf8), traceparent: traceparent)
+        try publisher.send(
+            key: Array("order-7".utf8), value: Array(Self.update.utf8), traceparent: traceparent,
+            tracestate: "vendor=1,other=2")
     }
 
     /// Of one event, and of no other.

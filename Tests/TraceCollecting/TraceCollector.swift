@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
@@ -39,13 +39,18 @@ package final class TraceCollector: Sendable {
     private let state: Mutex<State>
 
     /// Listens on a free port.
-    /// - Parameter answers: to the first requests; all others are taken.
-    package static func start(answers: [Answer] = []) async throws -> TraceCollector {
+    /// - Parameters:
+    ///   - answers: to the first requests; all others are taken.
+    ///   - prepare: puts what is in front of HTTP into each connection.
+    package static func start(
+        answers: [Answer] = [], prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
+    ) async throws -> TraceCollector {
         let box = Box()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(ChannelOptions.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
+                    try prepare(channel)
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(RequestHandler { box.collector?.take($0) })
                 }

@@ -93,7 +93,7 @@ extension Journal {
         let value = self.appendOutcome(
             outcome, kind: .audience, app: app, key: event.extracting(intake.event.audienceInText.range),
             source: intake.source, eventID: event.extracting(intake.event.eventIDInText.range),
-            traceparent: intake.traceparent.span, details: details, in: memory)
+            traceparent: intake.traceparent.span, isTraced: intake.record.isTraced, details: details, in: memory)
         let key = self.appendHash(details.tokenHash)
         self.batch.append(
             .outcomes, key: key, value: value,
@@ -114,7 +114,7 @@ extension Journal {
         let value = self.appendOutcome(
             outcome, kind: .audience, app: app, key: audience.span, source: version.layer.source,
             eventID: version.layer.blob.span.extracting(version.layer.eventID.range), traceparent: Span(),
-            details: details, in: memory)
+            isTraced: false, details: details, in: memory)
         let key = self.appendHash(details.tokenHash)
         self.batch.append(
             .outcomes, key: key, value: value,

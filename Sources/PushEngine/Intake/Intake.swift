@@ -6,7 +6,8 @@ import PushModel
 /// Its state is of one record and is written over by the next; only the misplaced records that wait to be told of outlive it.
 struct Intake: ~Copyable {
     private(set) var event = DecodedEvent()
-    /// The value of the record's header `traceparent`; empty without one.
+    /// The value of the record's header `traceparent`; empty without one. Of an event that is traced also its `tracestate`: see
+    /// `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     private(set) var traceparent: [UInt8] = []
     private(set) var record = InputRecord(
         topic: 0, partition: 0, offset: 0, timestampMillis: 0, hasKey: false, hasValue: false, origin: nil)

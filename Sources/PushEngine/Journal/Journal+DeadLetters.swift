@@ -31,7 +31,7 @@ extension Journal {
         details.reason = reason
         let value = self.appendOutcome(
             .deadLettered, kind: .activity, app: nil, key: Span(), source: intake.source, eventID: Span(),
-            traceparent: intake.traceparent.span, details: details, in: memory)
+            traceparent: intake.traceparent.span, isTraced: intake.record.isTraced, details: details, in: memory)
         self.batch.append(
             .outcomes, key: keyRange, value: value,
             headers: self.traceHeader(intake.record.isTraced, intake.traceparent.span),
@@ -119,7 +119,7 @@ extension Journal {
         let firstHeader = self.batch.headers.count
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
         if !intake.traceparent.isEmpty {
-            self.batch.appendTraceparent(intake.traceparent.span)
+            self.batch.appendTrace(intake.traceparent.span, isTraced: intake.record.isTraced)
         }
         self.batch.append(
             .routed, partition: partition, key: keyRange, value: valueRange,

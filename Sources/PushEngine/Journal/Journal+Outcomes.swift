@@ -29,7 +29,7 @@ extension Journal {
             outcome, kind: SlotKind(of: intake.event.target), app: slot.map { memory.slots[$0].app }, key: key,
             source: intake.source,
             eventID: intake.event.text.span.extracting(intake.event.eventIDInText.range),
-            traceparent: intake.traceparent.span,
+            traceparent: intake.traceparent.span, isTraced: intake.record.isTraced,
             details: OutcomeDetails(cause: cause), in: memory)
         self.batch.append(
             .outcomes, key: keyRange, value: value,
@@ -98,7 +98,7 @@ extension Journal {
         let value = self.appendOutcome(
             outcome, kind: memory.slots[slot].kind, app: memory.slots[slot].app, key: id, source: source,
             eventID: eventID,
-            traceparent: traceparent, details: details, in: memory)
+            traceparent: traceparent, isTraced: isTraced, details: details, in: memory)
         // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
         let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot, in: &memory)
         let acknowledgement = self.expectGuarded(
@@ -121,12 +121,16 @@ extension Journal {
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch, and says where it lies.
+    /// - Parameter carried: what the event carries of its trace, of which its `traceparent` is told.
     mutating func appendOutcome(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
         eventID: Span<UInt8>,
-        traceparent: Span<UInt8>, details: borrowing OutcomeDetails, in memory: borrowing ShardMemory
+        traceparent carried: Span<UInt8>, isTraced: Bool, details: borrowing OutcomeDetails,
+        in memory: borrowing ShardMemory
     ) -> Range<Int> {
         let texts = self.texts
+        let traceparent = carried.extracting(
+            first: TraceContext.headerByteCount(ofCarried: carried.count, isTraced: isTraced))
         let start = self.batch.bytes.count
         let byteCountMax = OutcomeWriter.byteCountMax(
             key: key.count, eventID: eventID.count, traceparent: traceparent.count, reason: details.reason.utf8.count,

@@ -28,9 +28,15 @@ extension RecordBatch {
         self.headers.append(Header(name: name, value: start..<self.bytes.count))
     }
 
-    mutating func appendTraceparent(_ value: Span<UInt8>) {
+    /// The headers that an event's trace goes on by.
+    /// - Parameter carried: see `TraceContext.headerByteCount(ofCarried:isTraced:)`.
+    mutating func appendTrace(_ carried: Span<UInt8>, isTraced: Bool) {
+        let byteCount = TraceContext.headerByteCount(ofCarried: carried.count, isTraced: isTraced)
         let name = self.append("traceparent")
-        self.headers.append(Header(name: name, value: self.append(value)))
+        self.headers.append(Header(name: name, value: self.append(carried.extracting(first: byteCount))))
+        guard byteCount < carried.count else { return }
+        let stateName = self.append("tracestate")
+        self.headers.append(Header(name: stateName, value: self.append(carried.extracting(droppingFirst: byteCount))))
     }
 
     /// - Parameters:

@@ -103,9 +103,9 @@ extension Journal {
         isTraced && !traceparent.isEmpty ? self.appendTraceHeader(traceparent) : 0..<0
     }
 
-    @inline(never) private mutating func appendTraceHeader(_ traceparent: Span<UInt8>) -> Range<Int> {
+    @inline(never) private mutating func appendTraceHeader(_ carried: Span<UInt8>) -> Range<Int> {
         let first = self.batch.headers.count
-        self.batch.appendTraceparent(traceparent)
+        self.batch.appendTrace(carried, isTraced: true)
         return first..<self.batch.headers.count
     }
 }

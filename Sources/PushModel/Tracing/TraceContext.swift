@@ -18,7 +18,7 @@ public struct TraceContext: Sendable, Hashable {
     }
 
     /// Bytes of a header of version 00.
-    public static var headerByteCount: Int { 55 }
+    @inlinable public static var headerByteCount: Int { 55 }
 
     /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, digits in lower case. Of a later version what stands in these places counts,
     /// as the recommendation has it (§4.3); version ff is none.
@@ -47,6 +47,12 @@ public struct TraceContext: Sendable, Hashable {
             number = number << 4 | UInt64(value)
         }
         return number
+    }
+
+    /// Of what an event carries, how much of it is its `traceparent`: of one that is traced the header, and behind it, without anything between, lies
+    /// `tracestate`, if there is one. Others carry what came.
+    @inlinable public static func headerByteCount(ofCarried byteCount: Int, isTraced: Bool) -> Int {
+        isTraced ? min(byteCount, Self.headerByteCount) : byteCount
     }
 
     /// The value of the header, always of version 00. Of the flags only `isSampled` is known and said.

@@ -32,6 +32,11 @@ extension WorkerConfiguration {
                 faults.append(ConfigurationFault(setting: "tracing.headers-file", text: error.description))
             }
         }
+        if let path = self.tracing.caFile {
+            do throws(TLSError) { _ = try TLSContext.client(roots: .file(path: path)) } catch {
+                faults.append(ConfigurationFault(setting: "tracing.ca-file", text: "\(error)"))
+            }
+        }
         if let tls = self.admin.tls {
             do throws(AdminTLS.Fault) { _ = try AdminTLS(tls, logger: Logger(label: "mailboat")) } catch {
                 faults.append(ConfigurationFault(setting: error.setting, text: error.text))

@@ -201,6 +201,10 @@ extension WorkerConfiguration: SettingsRoot {
             \.tracing.headersFile,
             "Header fields that the collector wants to see, such as `authorization`: one on each line, `name: value`. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "tracing.ca-file", effect: .restart, expected: "the path of a file of PEM certificates", \.tracing.caFile,
+            "Certificate authorities believed instead of the system's, for a collector at `https://`."
+        ) { SettingChecks.isPath($0) },
         .fraction(
             "tracing.sample-ratio", effect: .restart, in: 0...1, unit: "share of events", \.tracing.sampleRatio,
             "Of the events that come without a header `traceparent`, the share that a trace begins with. Those with one are traced when whoever published them has sampled them."

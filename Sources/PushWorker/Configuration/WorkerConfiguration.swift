@@ -110,6 +110,8 @@ public struct WorkerConfiguration: Sendable {
         public var otlpEndpoint: String?
         /// A file of header fields for it.
         public var headersFile: String?
+        /// A file of certificate authorities that are believed instead of the system's.
+        public var caFile: String?
         /// The share of the events without a trace context that a trace begins with, 0...1.
         public var sampleRatio: Double = 0
         /// Events whose tracing begins within a second, at most, of each shard.

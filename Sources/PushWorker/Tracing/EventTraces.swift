@@ -67,7 +67,7 @@ final class EventTraces {
     ///   - record: learns that it is traced.
     ///   - traceparent: as it came; empty: none came.
     ///   - traceState: asked for what came with it, if it is traced.
-    /// - Returns: what the event is to carry in place of `traceparent`; `nil`: what it has.
+    /// - Returns: what the event is to carry in place of `traceparent`, and `tracestate` behind it; `nil`: what it has.
     func begin(
         _ record: inout InputRecord, traceparent: Swift.Span<UInt8>, traceState: () -> String?
     ) -> [UInt8]? {
@@ -81,7 +81,8 @@ final class EventTraces {
         }
         guard parent.isSampled else { return nil }
         var carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]
-        carrier["tracestate"] = traceState()
+        // One that is none is not carried on, whatever the tracer would do with it.
+        carrier["tracestate"] = traceState().flatMap { Self.isTraceState($0) ? $0 : nil }
         return self.begin(&record, carrier: carrier)
     }
 
@@ -114,19 +115,28 @@ final class EventTraces {
 
         var injected: [String: String] = [:]
         self.tracer.inject(span.context, into: &injected, using: Carrier())
-        let header = injected["traceparent"].map { Array($0.utf8) }
+        let place = injected["traceparent"].map { Array($0.utf8) }.flatMap { TraceContext(traceparent: $0.span) }
         let source =
             record.origin
             ?? SourcePosition(topic: record.topic, partition: record.partition, offset: record.offset)
         let trace = EventTrace(
-            span: span, place: header.flatMap { TraceContext(traceparent: $0.span) }, partition: record.partition,
+            span: span, place: place, partition: record.partition,
             recordMillis: record.timestampMillis, clock: clock, now: self.now)
         // The partition has come back meanwhile, and what it had was not finished.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now)
         self.live[source] = trace
         self.counts.eventsTraced += 1
         record.isTraced = true
-        return header
+        // A tracer that has nothing to say keeps what it does to itself: the event carries on what it came with.
+        let carried = place == nil ? carrier : injected
+        let header = place?.traceparent ?? carrier["traceparent"].map { Array($0.utf8) } ?? []
+        guard let state = carried["tracestate"], !header.isEmpty, Self.isTraceState(state) else { return header }
+        return header + state.utf8
+    }
+
+    private static func isTraceState(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return TraceState.isValid(bytes.span)
     }
 
     /// Counts the event that begins.

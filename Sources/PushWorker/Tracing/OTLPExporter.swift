@@ -29,10 +29,15 @@ struct OTLPExporter: Sendable {
     /// Tells this process from others of the same name.
     private let instanceID: String
     private let complaint = RepeatedComplaint()
+    /// `nil`: plain HTTP.
+    private let tls: ClientTLS?
 
-    init(endpoint: OTLPEndpoint, headersFile: String?, spans: SpanQueue, logger: Logger) {
+    init(
+        endpoint: OTLPEndpoint, headersFile: String?, roots: TLSTrustRoots, spans: SpanQueue, logger: Logger
+    ) {
         self.endpoint = endpoint
         self.headersFile = headersFile
+        self.tls = endpoint.isSecure ? ClientTLS(roots) : nil
         self.spans = spans
         self.logger = logger
         self.instanceID = UUID().uuidString.lowercased()
@@ -114,9 +119,10 @@ struct OTLPExporter: Sendable {
             let request = OTLPRequest(
                 endpoint: self.endpoint, headers: try await self.headers(),
                 body: OTLPDocument.write(batch, instanceID: self.instanceID))
-            answer = try await request.send(
-                tls: self.endpoint.isSecure ? TLSContext.client(applicationProtocols: []) : nil)
+            answer = try await request.send(tls: self.tls?.context())
         } catch {
+            // Authorities may have changed since they were read.
+            self.tls?.forget()
             self.failed("\(error)")
             return .notNow(retryAfterSeconds: nil)
         }
@@ -199,4 +205,23 @@ private final class RepeatedComplaint: Sendable {
             return isFailing
         }
     }
+}
+
+/// What connections to the collector need for TLS. Made once: to read the system's authorities takes longer than a request.
+private final class ClientTLS: Sendable {
+    private let roots: TLSTrustRoots
+    private let made = Mutex<TLSContext?>(nil)
+
+    init(_ roots: TLSTrustRoots) { self.roots = roots }
+
+    /// Throws when the authorities cannot be read.
+    func context() throws -> TLSContext {
+        if let made = self.made.withLock({ $0 }) { return made }
+        let context = try TLSContext.client(roots: self.roots, applicationProtocols: [])
+        self.made.withLock { $0 = context }
+        return context
+    }
+
+    /// They are read anew for the next connection.
+    func forget() { self.made.withLock { $0 = nil } }
 }

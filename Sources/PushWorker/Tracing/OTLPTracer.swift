@@ -1,6 +1,7 @@
 public import Logging
 import PushModel
 public import ServiceLifecycle
+import TLSSession
 public import Tracing
 
 /// A backend of swift-distributed-tracing that sends spans to a collector, as OTLP in JSON over HTTP
@@ -19,7 +20,8 @@ public final class OTLPTracer: Tracer, Service {
     public init?(_ settings: WorkerConfiguration.Tracing, logger: Logger) {
         guard let text = settings.otlpEndpoint, let endpoint = OTLPEndpoint(text) else { return nil }
         self.exporter = OTLPExporter(
-            endpoint: endpoint, headersFile: settings.headersFile, spans: self.spans, logger: logger)
+            endpoint: endpoint, headersFile: settings.headersFile,
+            roots: settings.caFile.map { .file(path: $0) } ?? .system, spans: self.spans, logger: logger)
     }
 
     /// Exports until graceful shutdown or cancellation, then what is left, for a few seconds at most.
@@ -54,10 +56,9 @@ public final class OTLPTracer: Tracer, Service {
         let bytes = Array(header.utf8)
         guard let place = TraceContext(traceparent: bytes.span) else { return }
         context.w3cTrace = place
-        guard let state = extractor.extract(key: "tracestate", from: carrier), !state.isEmpty,
-            state.utf8.count <= Self.traceStateByteCountMax
-        else { return }
-        context.w3cTraceState = state
+        guard let state = extractor.extract(key: "tracestate", from: carrier) else { return }
+        let stateBytes = Array(state.utf8)
+        if TraceState.isValid(stateBytes.span) { context.w3cTraceState = state }
     }
 
     public func inject<Carrier, Inject: Injector>(
@@ -69,9 +70,6 @@ public final class OTLPTracer: Tracer, Service {
         guard let state = context.w3cTraceState else { return }
         injector.inject(state, forKey: "tracestate", into: &carrier)
     }
-
-    /// W3C Trace Context §3.3.1.5: so many should be carried on at least.
-    static let traceStateByteCountMax = 512
 }
 
 private enum W3CTraceKey: ServiceContextKey {

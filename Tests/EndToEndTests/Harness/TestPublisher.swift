@@ -76,10 +76,15 @@ final class TestPublisher {
     }
 
     /// Any record, which no phone is expected to make anything of.
-    /// - Parameter traceparent: the header of that name; empty: none.
-    func send(key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0, traceparent: String = "") throws {
+    /// - Parameters:
+    ///   - traceparent: the header of that name; empty: none.
+    ///   - tracestate: likewise.
+    func send(
+        key: [UInt8]?, value: [UInt8]?, recordMillis: Int64 = 0, traceparent: String = "", tracestate: String = ""
+    ) throws {
         var headers = KafkaHeaders()
         if !traceparent.isEmpty { headers.append("traceparent", traceparent) }
+        if !tracestate.isEmpty { headers.append("tracestate", tracestate) }
         let opaque = UInt64(self.positions.count)
         let partition = self.partitioner.partition(for: key)
         let result: ProduceResult =

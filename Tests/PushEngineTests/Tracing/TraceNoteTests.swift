@@ -64,6 +64,65 @@ import Testing
         #expect(outcome?.headers["traceparent"] == Self.traceparent)
     }
 
+    /// `tracestate` goes where the trace goes: into headers, and into nothing that people or later owners read.
+    @Test func whatOthersSaidOfTheTraceGoesOnWithIt() throws {
+        let carried = Self.traceparent + "vendor=1,other=2"
+        let update = #"{"event":"update","priority":10,"content-state":{"n":1}}"#
+        let h = Self.harness()
+        h.register()
+        let offset = h.consume(key: "a", value: update, traceparent: carried)
+        h.deliver()
+        let outcome = try #require(h.written.last { $0.topic == .outcomes })
+        #expect(outcome.headers["traceparent"] == Self.traceparent)
+        #expect(outcome.headers["tracestate"] == "vendor=1,other=2")
+        #expect(outcome.text.contains("\"traceparent\":\"\(Self.traceparent)\""))
+        #expect(h.outcomes(of: offset) == ["delivered"])
+        // Events that get no further.
+        for value in ["{", #"{"event":"unregister"}"#] {
+            h.consume(key: "a", value: value, traceparent: carried)
+            let last = try #require(h.written.last { $0.topic == .outcomes })
+            #expect(last.headers["tracestate"] == "vendor=1,other=2", "\(value)")
+            #expect(last.text.contains("\"traceparent\":\"\(Self.traceparent)\""), "\(value)")
+        }
+        // One that waits for a token while its partition goes: the next owner does not go on with the trace.
+        let waiting = h.consume(key: "b", value: update, traceparent: carried)
+        h.advance(2_000)
+        h.tracesEvents = false
+        h.crash(replays: false)
+        h.advance(600_000)
+        #expect(h.outcomes(of: waiting).count == 1)
+        let told = try #require(h.written.last { $0.topic == .outcomes && $0.text.contains("\"offset\":\(waiting)") })
+        #expect(told.headers["tracestate"] == nil && told.headers["traceparent"] == nil)
+        #expect(told.text.contains("\"traceparent\":\"\(Self.traceparent)\""))
+    }
+
+    @Test func aMisplacedRecordTakesItAlong() throws {
+        let h = Self.harness(placement: true)
+        for key in 1...9 {
+            h.consume(
+                key: "\(key)", value: #"{"event":"unregister"}"#, traceparent: Self.traceparent + "vendor=1")
+        }
+        let forwarded = h.written.filter { $0.topic == .routed }
+        #expect(!forwarded.isEmpty)
+        #expect(
+            forwarded.allSatisfy {
+                $0.headers["traceparent"] == Self.traceparent && $0.headers["tracestate"] == "vendor=1"
+            })
+    }
+
+    /// Whatever lies there without a trace is somebody's own, and stays whole.
+    @Test func whatIsNotTracedIsNotTakenApart() throws {
+        let h = Self.harness()
+        h.tracesEvents = false
+        h.register()
+        let text = Self.traceparent + "-more"
+        h.consume(
+            key: "a", value: #"{"event":"update","priority":10,"content-state":{"n":1}}"#, traceparent: text)
+        h.deliver()
+        let outcome = try #require(h.written.last { $0.topic == .outcomes })
+        #expect(outcome.headers.isEmpty && outcome.text.contains("\"traceparent\":\"\(text)\""))
+    }
+
     @Test func ofOthersNothingIsTold() throws {
         let h = Self.harness()
         h.tracesEvents = false
@@ -183,4 +242,8 @@ import Testing
         }
         #expect(ended.count > 100)
     }
+}
+
+extension WrittenRecord {
+    fileprivate var text: String { String(decoding: self.value, as: UTF8.self) }
 }

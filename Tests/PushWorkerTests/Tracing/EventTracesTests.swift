@@ -87,6 +87,21 @@ struct EventTracesTests {
         .answered(PushAnswer(id: PushID(rawValue: number), result: result, apnsMicros: millis * 1_000))
     }
 
+    /// What is well formed is carried on behind the worker's own `traceparent`; anything else is dropped, and the trace goes on.
+    @Test(arguments: [
+        ("vendor=1,other=2", "vendor=1,other=2"), ("", ""), ("Vendor=1", ""), ("a=1,a=2", ""),
+        ("a=\(String(repeating: "x", count: 512))", ""),
+    ])
+    func whatOthersSayIsCarriedOn(_ state: String, _ carriedState: String) throws {
+        let room = try Room()
+        let carried = try #require(room.begin(state: state))
+        #expect(carried.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-"))
+        #expect(carried.dropFirst(TraceContext.headerByteCount) == carriedState)
+        // Of one that begins a trace nobody has said anything.
+        let alone = try Room { $0.sampleRatio = 1 }
+        #expect(alone.begin("", state: state)?.utf8.count == TraceContext.headerByteCount)
+    }
+
     @Test func aDeliveredEventHasItsWholeWay() throws {
         let room = try Room()
         let carried = try #require(room.begin(state: "vendor=1"))
@@ -109,7 +124,7 @@ struct EventTracesTests {
         #expect(spans.allSatisfy { $0.traceID == "0af7651916cd43dd8448eb211c80319c" && $0.traceState == "vendor=1" })
         #expect(whole.parentSpanID == "b7ad6b7169203331")
         #expect(spans.dropLast().allSatisfy { $0.parentSpanID == whole.spanID })
-        #expect(carried == "00-\(whole.traceID)-\(whole.spanID)-01")
+        #expect(carried == "00-\(whole.traceID)-\(whole.spanID)-01vendor=1")
         #expect(spans.map(\.kind) == [.internal, .client, .internal, .client, .consumer])
 
         let begin = UInt64(1_700_000_000_000)
@@ -277,9 +292,9 @@ struct EventTracesTests {
             topic: 0, partition: 3, offset: 42, timestampMillis: now.wallMillis, hasKey: true, hasValue: true,
             origin: nil)
         let bytes = Array(Self.header.utf8)
-        let carried = traces.begin(&record, traceparent: bytes.span, traceState: { nil })
+        let carried = traces.begin(&record, traceparent: bytes.span, traceState: { "vendor=1" })
         // The event keeps what it came with.
-        #expect(carried == nil && record.isTraced)
+        #expect(carried == bytes + Array("vendor=1".utf8) && record.isTraced)
         _ = traces.take(TraceNote(source: Self.source, happening: .sent(Self.push(1))))
         let accepted = traces.take(TraceNote(source: Self.source, happening: Self.answer(1, .accepted, millis: 3)))
         #expect(accepted == nil)

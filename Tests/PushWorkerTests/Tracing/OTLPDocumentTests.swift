@@ -22,7 +22,7 @@ struct OTLPDocumentTests {
         tracer.extract(
             [
                 "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-                "tracestate": "vendor=1,\"other\"=2",
+                "tracestate": "vendor=1,other=\"2\"",
             ], into: &context, using: Dictionaries())
         let span = tracer.startAnySpanAt("outer", context: context, ofKind: .consumer, at: Self.moment(1_500))
         let inner = tracer.startAnySpanAt(
@@ -48,7 +48,7 @@ struct OTLPDocumentTests {
         #expect(first.traceID == "0af7651916cd43dd8448eb211c80319c" && second.traceID == first.traceID)
         #expect(second.parentSpanID == "b7ad6b7169203331")
         #expect(first.parentSpanID == second.spanID)
-        #expect(first.traceState == "vendor=1,\"other\"=2")
+        #expect(first.traceState == "vendor=1,other=\"2\"")
         #expect(first.kind == .client && second.kind == .consumer)
         #expect(first.startNanos == 2_000 && first.endNanos == 3_000)
         // None ends before it begins.

@@ -1,5 +1,8 @@
+import APNSSimulator
 import Foundation
 import Logging
+import NIOCore
+import TLSSession
 import Testing
 import TraceCollecting
 import Tracing
@@ -43,6 +46,35 @@ struct OTLPExporterTests {
         #expect(waiting.count == SpanQueue.spanCountMax)
         #expect(waiting.first?.name == "0" && waiting.last?.name == "\(SpanQueue.spanCountMax - 1)")
         #expect(tracer.spans.counters.spansDropped == 2)
+    }
+
+    /// One that the system does not know, over HTTPS. What fails first, as its authority is not in the file yet, is sent again.
+    @Test func aCollectorIsBelievedByTheAuthoritiesOfAFile() async throws {
+        let made = try SimulatorCredentials.generate(
+            names: ["localhost"], nowSeconds: Int64(Date().timeIntervalSince1970))
+        let server = try TLSContext.server(
+            certificateChainPEM: made.certificate.chainPEM, privateKeyPEM: made.certificate.privateKeyPEM,
+            applicationProtocols: [])
+        let collector = try await TraceCollector.start { channel in
+            try channel.pipeline.syncOperations.addHandler(TLSChannelHandler(try TLSSession(server: server)))
+        }
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("roots-\(UUID().uuidString)").path
+        let stranger = try SimulatorCredentials.generate(
+            names: ["localhost"], nowSeconds: Int64(Date().timeIntervalSince1970))
+        try Data(stranger.authorityPEM).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var settings = Self.settings("https://localhost:\(collector.port)")
+        settings.caFile = path
+        let tracer = try #require(OTLPTracer(settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+        try await Self.running(tracer) {
+            Self.span("first", of: tracer)
+            while tracer.spans.counters.exportsFailed == 0 { await Task.yield() }
+            #expect(collector.requests.isEmpty)
+            try Data(made.authorityPEM).write(to: URL(fileURLWithPath: path))
+            await collector.waitForRequests(1)
+        }
+        #expect(try collector.spans().map(\.name) == ["first"])
+        await collector.stop()
     }
 
     @Test func whatIsRefusedForNowIsSentAgain() async throws {
