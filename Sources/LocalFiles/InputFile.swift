@@ -18,12 +18,15 @@ package enum InputFile {
     }
 
     /// The file's bytes. Blocks on the disk, and on a pipe until its other end is closed.
-    package static func read(_ path: String, byteCountMax: Int = Self.byteCountMax) throws(FileFailure) -> [UInt8] {
+    /// - Parameter pieceByteCount: as many are read at a time.
+    package static func read(
+        _ path: String, byteCountMax: Int = Self.byteCountMax, pieceByteCount: Int = 65_536
+    ) throws(FileFailure) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileFailure(path, cannotBe: "read", code: errno) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 65_536)
+        var piece = [UInt8](repeating: 0, count: pieceByteCount)
         while true {
             let count = Glibc.read(descriptor, &piece, piece.count)
             if count == 0 { return bytes }

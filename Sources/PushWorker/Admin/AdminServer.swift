@@ -16,7 +16,8 @@ final class AdminServer: Sendable {
         /// `nil`: healthy; otherwise what is not.
         var unhealthy: @Sendable () -> String?
         var readiness: @Sendable () -> Readiness
-        var metrics: @Sendable (MetricsFormat) -> String
+        /// UTF-8.
+        var metrics: @Sendable (MetricsFormat) -> [UInt8]
         var channels = ChannelPages.off
         /// `nil`: there are none.
         var state: StatePages?
@@ -124,7 +125,9 @@ final class AdminServer: Sendable {
         }
         router.get("/metrics") { request, _ in
             let format = MetricsFormat.preferred(accept: request.headers[values: .accept].joined(separator: ","))
-            var response = Self.response(.ok, format.contentType, pages.metrics(format))
+            var response = Response(
+                status: .ok, headers: [.contentType: format.contentType],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: pages.metrics(format))))
             response.headers[.vary] = "accept"
             return response
         }

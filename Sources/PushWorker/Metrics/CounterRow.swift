@@ -25,6 +25,8 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
     var field: Field
     /// Tells rows of one name apart; they stand one after the other.
     var label: Label?
+    /// Behind the labels of a source: the row's own, as the page has it.
+    private var labelBytes: [UInt8] = []
 
     /// Adds another shard's. Shards share nothing, so of gauges, too, the sum is the worker's.
     func add(_ other: Counters, to sum: inout Counters) {
@@ -34,10 +36,11 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
         }
     }
 
-    func text(_ counters: Counters) -> String {
+    /// Writes its line. - Parameter source: the labels of whose counters these are: see `MetricLabels.begun`.
+    func write(_ counters: Counters, of source: [UInt8], to text: inout PrometheusText) {
         switch self.field {
-        case .unsigned(let path): "\(counters[keyPath: path])"
-        case .signed(let path): "\(counters[keyPath: path])"
+        case .unsigned(let path): text.sample(written: source, then: self.labelBytes, counters[keyPath: path])
+        case .signed(let path): text.sample(written: source, then: self.labelBytes, counters[keyPath: path])
         }
     }
 }
@@ -74,9 +77,16 @@ extension CounterRow {
             labels: Counters.sourceLabels + (label.map { [$0.name] } ?? []))
         self.field = field
         self.label = label
+        self.labelBytes = MetricLabels.rest(
+            after: Counters.sourceLabels, label.map { [(name: $0.name, value: $0.value)] } ?? [])
     }
 
     static func unserved(_ path: Unsigned) -> Self { Self(metric: nil, field: .unsigned(path)) }
+
+    private init(metric: MetricDescription?, field: Field) {
+        self.metric = metric
+        self.field = field
+    }
 }
 
 extension PrometheusText {
@@ -85,7 +95,10 @@ extension PrometheusText {
         _ rows: [CounterRow<Counters>], of sources: [(names: [String], counters: Counters)]
     ) {
         let sources = sources.map { source in
-            (labels: zip(Counters.sourceLabels, source.names).map { (name: $0, value: $1) }, counters: source.counters)
+            (
+                labels: MetricLabels.begun(zip(Counters.sourceLabels, source.names).map { (name: $0, value: $1) }),
+                counters: source.counters
+            )
         }
         var served = rows[...]
         while let first = served.first {
@@ -94,10 +107,7 @@ extension PrometheusText {
             guard let metric = first.metric else { continue }
             self.begin(metric)
             for source in sources {
-                for row in family {
-                    let label = row.label.map { [(name: $0.name, value: $0.value)] } ?? []
-                    self.sample(source.labels + label, written: row.text(source.counters))
-                }
+                for row in family { row.write(source.counters, of: source.labels, to: &self) }
             }
         }
     }

@@ -1,10 +1,39 @@
-/// What a metric is, whatever its value: its head on the page and its line in the documents.
-struct MetricDescription: Sendable, Equatable {
-    var name: String
-    var kind: PrometheusText.Kind
+/// What a metric is, whatever its value: its head on the page and its line in the documents. A class, as rows have it and are copied often: one
+/// reference is counted then instead of seven.
+final class MetricDescription: Sendable {
+    let name: String
+    let kind: PrometheusText.Kind
     /// What its value counts, in the plural: `events`, `bytes`. Empty: 1 for yes, 0 for no.
-    var unit: String
-    var help: String
+    let unit: String
+    let help: String
     /// Names of the labels of its samples; of a histogram without `le`.
-    var labels: [String] = []
+    let labels: [String]
+
+    /// The name, and the head in each format, as the page has them.
+    let nameBytes: [UInt8]
+    let head: [UInt8]
+    let openHead: [UInt8]
+
+    init(name: String, kind: PrometheusText.Kind, unit: String, help: String, labels: [String] = []) {
+        self.name = name
+        self.kind = kind
+        self.unit = unit
+        self.help = help
+        self.labels = labels
+        self.nameBytes = Array(name.utf8)
+        // In OpenMetrics a counter's family has the name without the suffix of its samples, and quotes are escaped in help, too.
+        let hasSuffix = kind == .counter && name.hasSuffix("_total")
+        self.head = Self.head(name[...], kind, help, alsoQuotes: false)
+        self.openHead = Self.head(
+            hasSuffix ? name.dropLast("_total".count) : name[...], kind, help, alsoQuotes: true)
+    }
+
+    private static func head(
+        _ family: Substring, _ kind: PrometheusText.Kind, _ help: String, alsoQuotes: Bool
+    ) -> [UInt8] {
+        var bytes = Array("# HELP \(family) ".utf8)
+        MetricLabels.appendEscaped(help, alsoQuotes: alsoQuotes, to: &bytes)
+        bytes.append(contentsOf: "\n# TYPE \(family) \(kind.rawValue)\n".utf8)
+        return bytes
+    }
 }

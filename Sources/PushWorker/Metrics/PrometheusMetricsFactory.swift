@@ -76,8 +76,13 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
 
     /// Everything gathered, as Prometheus reads it.
     func text(_ format: MetricsFormat = .prometheus) -> String {
-        let (series, ignored) = self.state.withLock { ($0.series.values.sorted { $0.order < $1.order }, $0.ignored) }
         var text = PrometheusText(format)
+        self.write(to: &text)
+        return text.text
+    }
+
+    func write(to text: inout PrometheusText) {
+        let (series, ignored) = self.state.withLock { ($0.series.values.sorted { $0.order < $1.order }, $0.ignored) }
         var name: String?
         for one in series {
             let values = one.values
@@ -97,7 +102,6 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         }
         text.begin(Self.ignoredSeries)
         text.sample([], ignored)
-        return text.text
     }
 
     /// Letters, digits and underscores, beginning with no digit.

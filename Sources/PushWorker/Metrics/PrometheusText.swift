@@ -1,21 +1,24 @@
 import PushModel
 
 /// Writes the Prometheus text format or OpenMetrics: a head for each metric, then its samples.
+///
+/// A page has up to a thousand lines, most of which differ from those of the page before in their numbers alone. So what does not change is kept as bytes: heads
+/// with their metrics, labels with their rows.
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
-    /// UTF-8. A page has some ten thousand pieces: appended to a `String` they cost a quarter more.
-    private var bytes: [UInt8] = []
+    /// UTF-8.
+    private(set) var bytes: [UInt8] = []
     private var name: [UInt8] = []
     private let format: MetricsFormat
 
-    init(_ format: MetricsFormat = .prometheus) {
+    /// - Parameter lineCount: about how many lines there will be.
+    init(_ format: MetricsFormat = .prometheus, lineCount: Int = 500) {
         self.format = format
-        self.bytes.reserveCapacity(Self.usualByteCount)
+        self.bytes.reserveCapacity(lineCount * Self.usualLineByteCount)
     }
 
-    /// Of a page with a hundred partitions.
-    private static let usualByteCount = 64 * 1_024
+    private static let usualLineByteCount = 80
 
     var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
@@ -23,33 +26,72 @@ struct PrometheusText {
 
     /// Begins a metric. Everything until the next `begin` belongs to it.
     mutating func begin(_ metric: MetricDescription) {
-        let (name, kind) = (metric.name, metric.kind)
-        self.name = Array(name.utf8)
-        // In OpenMetrics a counter's family has the name without the suffix of its samples, and quotes are escaped in help, too.
-        let isOpen = self.format != .prometheus
-        let hasSuffix = isOpen && kind == .counter && name.hasSuffix("_total")
-        let family = hasSuffix ? name.dropLast("_total".count) : name[...]
-        self.append("# HELP ")
-        self.bytes.append(contentsOf: family.utf8)
-        self.append(" ")
-        self.appendEscaped(metric.help, alsoQuotes: isOpen)
-        self.append("\n# TYPE ")
-        self.bytes.append(contentsOf: family.utf8)
-        self.append(" ")
-        self.append(kind.rawValue)
-        self.append("\n")
+        self.name = metric.nameBytes
+        self.bytes.append(contentsOf: self.format == .prometheus ? metric.head : metric.openHead)
     }
 
+    // MARK: Samples
+
     mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", _ value: Double) {
-        self.sample(labels, suffix: suffix, written: Self.number(value))
+        self.startLine(labels, suffix: suffix)
+        self.end(Self.number(value))
     }
 
     mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", _ value: UInt64) {
-        self.sample(labels, suffix: suffix, written: "\(value)")
+        self.startLine(labels, suffix: suffix)
+        self.end(value)
     }
 
     mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", _ value: Int) {
-        self.sample(labels, suffix: suffix, written: "\(value)")
+        self.startLine(labels, suffix: suffix)
+        self.end(value)
+    }
+
+    /// A sample whose labels are there already.
+    /// - Parameter labels: all that stands between the name and the value, in pieces, one after the other: see `MetricLabels`.
+    mutating func sample(written labels: [UInt8], then more: [UInt8] = [], _ value: UInt64) {
+        self.startLine(written: labels, more)
+        self.end(value)
+    }
+
+    mutating func sample(written labels: [UInt8], then more: [UInt8] = [], _ value: Int) {
+        self.startLine(written: labels, more)
+        self.end(value)
+    }
+
+    /// The same, with a number among the labels.
+    mutating func sample(written labels: [UInt8], number: Int32, _ more: [UInt8], _ value: Int) {
+        self.startLine(written: labels, [])
+        DecimalDigits.append(Int64(number), to: &self.bytes)
+        self.bytes.append(contentsOf: more)
+        self.end(value)
+    }
+
+    private mutating func startLine(written labels: [UInt8], _ more: [UInt8]) {
+        self.bytes.append(contentsOf: self.name)
+        self.bytes.append(contentsOf: labels)
+        self.bytes.append(contentsOf: more)
+    }
+
+    private mutating func startLine(_ labels: [(name: String, value: String)], suffix: String) {
+        self.bytes.append(contentsOf: self.name)
+        self.bytes.append(contentsOf: suffix.utf8)
+        self.bytes.append(contentsOf: MetricLabels.whole(labels))
+    }
+
+    private mutating func end(_ value: UInt64) {
+        DecimalDigits.append(value, to: &self.bytes)
+        self.bytes.append(UInt8(ascii: "\n"))
+    }
+
+    private mutating func end(_ value: Int) {
+        DecimalDigits.append(Int64(value), to: &self.bytes)
+        self.bytes.append(UInt8(ascii: "\n"))
+    }
+
+    private mutating func end(_ value: String) {
+        self.bytes.append(contentsOf: value.utf8)
+        self.bytes.append(UInt8(ascii: "\n"))
     }
 
     /// A metric of one sample.
@@ -58,17 +100,23 @@ struct PrometheusText {
         self.sample([], value)
     }
 
+    // MARK: Histograms
+
+    /// What stands between a histogram's name and the count of each bucket, the last one without a bound.
+    private static let bucketPieces: [[UInt8]] = {
+        let bounds = Self.boundsMillis.map { Self.number(Double($0) / 1_000) } + ["+Inf"]
+        return bounds.map { Array("_bucket".utf8) + MetricLabels.whole([("le", $0)]) }
+    }()
+
     /// Buckets at powers of two of milliseconds, in seconds as Prometheus wants it.
     mutating func write(_ metric: MetricDescription, _ distribution: LatencyDistribution) {
         self.begin(metric)
         let examples = self.format == .prometheus ? [] : distribution.examples
-        let counts = zip(Self.boundsMillis, distribution.counts(atMostMillis: Self.boundsMillis))
-        for (index, (boundMillis, count)) in counts.enumerated() {
-            self.sample([("le", Self.number(Double(boundMillis) / 1_000))], suffix: "_bucket", count)
+        let counts = distribution.counts(atMostMillis: Self.boundsMillis) + [distribution.count]
+        for (index, count) in counts.enumerated() {
+            self.sample(written: Self.bucketPieces[index], count)
             if !examples.isEmpty { self.append(examples[index]) }
         }
-        self.sample([("le", "+Inf")], suffix: "_bucket", distribution.count)
-        if let last = examples.last { self.append(last) }
         self.sample([], suffix: "_sum", Double(distribution.sumMicros) / 1_000_000)
         self.sample([], suffix: "_count", distribution.count)
     }
@@ -82,46 +130,13 @@ struct PrometheusText {
         self.append(" \(Self.number(Double(example.wallMillis) / 1_000))\n")
     }
 
-    /// One line. Appended piece by piece: with two input topics and 256 partitions a page has 800 of them.
-    mutating func sample(_ labels: [(name: String, value: String)], suffix: String = "", written value: String) {
-        self.bytes.append(contentsOf: self.name)
-        self.append(suffix)
-        var separator = UInt8(ascii: "{")
-        for label in labels {
-            self.bytes.append(separator)
-            self.append(label.name)
-            self.append("=\"")
-            self.appendEscaped(label.value, alsoQuotes: true)
-            self.bytes.append(UInt8(ascii: "\""))
-            separator = UInt8(ascii: ",")
-        }
-        self.append(labels.isEmpty ? " " : "} ")
-        self.append(value)
-        self.bytes.append(UInt8(ascii: "\n"))
-    }
-
-    private mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
+    /// As it is.
+    mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
 
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
         // A whole number without a fraction, where a Double still holds it exactly.
         return value == value.rounded() && abs(value) < 9e15 ? "\(Int64(value))" : "\(value)"
-    }
-
-    /// Backslashes and line feeds are escaped, and quotes within a label's value. Few texts have any: those are not copied.
-    private mutating func appendEscaped(_ text: String, alsoQuotes: Bool) {
-        guard text.utf8.contains(where: { $0 == 0x5C || $0 == 0x0A || $0 == 0x22 && alsoQuotes }) else {
-            self.append(text)
-            return
-        }
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\\"): self.append("\\\\")
-            case UInt8(ascii: "\n"): self.append("\\n")
-            case UInt8(ascii: "\"") where alsoQuotes: self.append("\\\"")
-            default: self.bytes.append(byte)
-            }
-        }
     }
 }

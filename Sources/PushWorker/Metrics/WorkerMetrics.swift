@@ -27,10 +27,34 @@ enum WorkerMetrics {
         var records: Int64
     }
 
+    /// The page's bytes.
+    /// - Parameter libraries: what libraries count; `nil`: nobody asks them.
+    static func page(
+        _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, libraries: PrometheusMetricsFactory?,
+        _ format: MetricsFormat
+    ) -> [UInt8] {
+        var text = PrometheusText(format, lineCount: Self.usualLineCount + surroundings.lags.count)
+        Self.write(snapshot, surroundings, to: &text)
+        libraries?.write(to: &text)
+        text.append(format.ending)
+        return text.bytes
+    }
+
+    /// Without lags and libraries: those with a label each, and their heads.
+    private static let usualLineCount = 700
+
+    /// The worker's own part of the page.
     static func text(
         _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, _ format: MetricsFormat = .prometheus
     ) -> String {
         var text = PrometheusText(format)
+        Self.write(snapshot, surroundings, to: &text)
+        return text.text
+    }
+
+    private static func write(
+        _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, to text: inout PrometheusText
+    ) {
         text.write(EngineCounters.rows, of: snapshot.engine)
         text.write(Self.unaccounted, snapshot.engine.unaccounted)
         text.write(Self.recordToAccepted, snapshot.recordToAccepted)
@@ -53,7 +77,6 @@ enum WorkerMetrics {
         text.begin(Self.build)
         text.sample([("version", MailboatVersion.current)], 1)
         for (metric, value) in ProcessReading.metrics { text.write(metric, value(surroundings.process)) }
-        return text.text
     }
 
     private static func writeChannels(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
@@ -89,6 +112,21 @@ enum WorkerMetrics {
         }
     }
 
+    /// Half of a page, or more: one for each partition and topic. Topics are few, and their labels are made once.
+    private static func writeLags(_ lags: [Lag], to text: inout PrometheusText) {
+        var topics: [(name: String, labels: [UInt8])] = []
+        for lag in lags {
+            var index = topics.firstIndex { $0.name == lag.topic } ?? topics.count
+            if index == topics.count {
+                let labels = MetricLabels.begun([("topic", lag.topic)]) + MetricLabels.number("partition")
+                topics.append((lag.topic, labels))
+                index = topics.count - 1
+            }
+            text.sample(
+                written: topics[index].labels, number: lag.partition, MetricLabels.numberEnd, Int(lag.records))
+        }
+    }
+
     private static func writeConfiguration(_ standing: ConfigurationStanding, to text: inout PrometheusText) {
         text.write(Self.reloadSuccess, standing.isLastTaken ? 1 : 0)
         text.write(Self.reloadTime, Double(standing.takenAtSeconds))
@@ -99,9 +137,7 @@ enum WorkerMetrics {
 
     private static func writeSurroundings(_ surroundings: Surroundings, to text: inout PrometheusText) {
         text.begin(Self.lag)
-        for lag in surroundings.lags {
-            text.sample([("topic", lag.topic), ("partition", "\(lag.partition)")], Int(lag.records))
-        }
+        Self.writeLags(surroundings.lags, to: &text)
         text.begin(Self.tokenAge)
         for token in surroundings.tokenAges { text.sample([("key", token.keyID)], Int(token.seconds)) }
         text.write(Self.ready, surroundings.isReady ? 1 : 0)

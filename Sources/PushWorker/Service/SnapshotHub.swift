@@ -164,22 +164,26 @@ final class SnapshotHub: Sendable {
 /// Where logs end, found without a search: looked up for each watermark, a list of them would make a scrape's cost grow with the square of the
 /// partitions.
 private struct LogEnds {
-    private struct Partition: Hashable {
-        var topic: UInt16
-        var number: Int32
-    }
-
-    private let offsets: [Partition: Int64]
+    /// By topic and partition; -1: not asked for yet.
+    private var offsets: [[Int64]] = []
 
     init(_ positions: [CommitPosition]) {
-        self.offsets = Dictionary(
-            positions.map { (Partition(topic: $0.topic, number: $0.partition), $0.nextOffset) },
-            uniquingKeysWith: { first, _ in first })
+        for position in positions where position.partition >= 0 {
+            let (topic, partition) = (Int(position.topic), Int(position.partition))
+            while self.offsets.count <= topic { self.offsets.append([]) }
+            let missing = partition + 1 - self.offsets[topic].count
+            if missing > 0 { self.offsets[topic].append(contentsOf: repeatElement(-1, count: missing)) }
+            if self.offsets[topic][partition] < 0 { self.offsets[topic][partition] = position.nextOffset }
+        }
     }
 
     /// The end of the log that a watermark is of; `nil`: not asked for yet.
     func nextOffset(of watermark: CommitPosition) -> Int64? {
-        self.offsets[Partition(topic: watermark.topic, number: watermark.partition)]
+        let (topic, partition) = (Int(watermark.topic), Int(watermark.partition))
+        guard topic < self.offsets.count, self.offsets[topic].indices.contains(partition),
+            self.offsets[topic][partition] >= 0
+        else { return nil }
+        return self.offsets[topic][partition]
     }
 }
 

@@ -150,8 +150,7 @@ final class WorkerParts: Sendable {
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady,
                     process: ProcessReading.now(), spans: spans?.counters ?? ExportCounters(),
                     wallMillis: now.wallMillis)
-                return WorkerMetrics.text(snapshot, surroundings, format) + (metrics?.text(format) ?? "")
-                    + format.ending
+                return WorkerMetrics.page(snapshot, surroundings, libraries: metrics, format)
             },
             channels: configuration.admin.channelsTokenFile.map {
                 ChannelPages(desk: channels, tokenFile: $0, logger: logger)

@@ -69,7 +69,7 @@ struct OpenAPIDocumentTests {
         let sources = StatePages.Sources(
             snapshot: { WorkerSnapshot() }, lags: { [] }, silencesMillis: { [] }, uptimeSeconds: { 0 })
         let pages = AdminServer.Pages(
-            unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in "" },
+            unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in [] },
             state: StatePages(WorkerConfiguration.Admin(), sources: sources, logger: Logger(label: "test")))
         let served = AdminServer.routeNames(pages)
         let paths = try #require(try Self.document()["paths"] as? [String: [String: Any]])

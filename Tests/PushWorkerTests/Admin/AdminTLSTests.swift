@@ -22,7 +22,7 @@ struct AdminTLSTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let pages = AdminServer.Pages(
             unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) },
-            metrics: { _ in String(repeating: "a line of a long page\n", count: 20_000) })
+            metrics: { _ in Array(String(repeating: "a line of a long page\n", count: 20_000).utf8) })
         let server = try await AdminServer.start(
             host: "127.0.0.1", port: 0, pages: pages, tls: tls, logger: Logger(label: "test"))
         let port = server.port

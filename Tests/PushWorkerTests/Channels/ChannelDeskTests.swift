@@ -244,7 +244,7 @@ struct ChannelDeskTests {
             let server = try await AdminServer.start(
                 host: "127.0.0.1", port: 0,
                 pages: AdminServer.Pages(
-                    unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in "" },
+                    unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in [] },
                     channels: ChannelPages(desk: house.desk, tokenFile: tokenFile, logger: logger)),
                 logger: logger)
             let port = server.port

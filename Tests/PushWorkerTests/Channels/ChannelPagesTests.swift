@@ -19,7 +19,7 @@ struct ChannelPagesTests {
         let server = try await AdminServer.start(
             host: "127.0.0.1", port: 0,
             pages: AdminServer.Pages(
-                unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in "" }, channels: pages),
+                unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) }, metrics: { _ in [] }, channels: pages),
             logger: Logger(label: "test"))
         let port = server.port
         // The sockets block, and must not take the few threads that the server's tasks need.

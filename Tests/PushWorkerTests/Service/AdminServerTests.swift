@@ -18,7 +18,7 @@ struct AdminServerTests {
         let pages = AdminServer.Pages(
             unhealthy: { nil }, readiness: { Readiness(WorkerSnapshot()) },
             metrics: { format in
-                WorkerMetrics.text(WorkerSnapshot(), WorkerMetrics.Surroundings(), format) + format.ending
+                WorkerMetrics.page(WorkerSnapshot(), WorkerMetrics.Surroundings(), libraries: nil, format)
             })
         let server = try await AdminServer.start(
             host: "127.0.0.1", port: 0, pages: pages, limits: limits, logger: Logger(label: "test"))
