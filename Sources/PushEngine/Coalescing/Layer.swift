@@ -41,9 +41,17 @@ struct Layer {
     var content = PayloadContent()
     var alert = ByteRange()
     var eventID = ByteRange()
+    /// Of an event that is traced with its `tracestate` behind it: see `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     var traceparent = ByteRange()
     /// The bytes the ranges above lie in.
     var blob: [UInt8] = []
+
+    /// What of it is written down. The next owner does not go on with the trace, and so not with `tracestate`: what is restored is as what is not traced.
+    var keptTraceparent: ByteRange {
+        let range = self.traceparent
+        let count = TraceContext.headerByteCount(ofCarried: Int(range.count), isTraced: self.isTraced)
+        return ByteRange(start: Int(range.start), count: count)
+    }
 
     var hasInherited: Bool {
         self.alertIsInherited || self.contentIsInherited || self.scoreIsInherited || self.staleDateIsInherited

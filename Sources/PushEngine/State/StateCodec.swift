@@ -195,11 +195,7 @@ enum StateCodec {
         Self.write(layer.content, to: &writer)
         Self.write(layer.alert, to: &writer)
         Self.write(layer.eventID, to: &writer)
-        // The next owner does not go on with the trace, and so not with `tracestate`: what is restored is as what is not traced.
-        var traceparent = layer.traceparent
-        traceparent.count = UInt32(
-            TraceContext.headerByteCount(ofCarried: Int(traceparent.count), isTraced: layer.isTraced))
-        Self.write(traceparent, to: &writer)
+        Self.write(layer.keptTraceparent, to: &writer)
         writer.run(layer.blob.span)
     }
 
