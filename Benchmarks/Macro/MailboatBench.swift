@@ -24,8 +24,8 @@ struct MailboatBench: AsyncParsableCommand {
 
 /// The groups of rows there are, in the order they run.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
-    case transport, worker, instructions, paced, coalescing, ingest, latency, growth, memory, channels, roundtrip,
-        scrape, restore
+    case transport, worker, instructions, tracing, paced, coalescing, ingest, latency, growth, memory, channels
+    case roundtrip, scrape, restore
     case fanout, freshness
     case membersMemory = "members-memory"
     case membersRestore = "members-restore"
@@ -165,6 +165,7 @@ struct RunRowsCommand: ParsableCommand {
         case .roundtrip: try RoundTripRows(bench: bench, plots: self.plots).run()
         case .restore: try RestoreRows(bench: bench).run()
         case .instructions: try InstructionRows(bench: bench).run()
+        case .tracing: try TracingRows(bench: bench).run()
         case .memory: try MemoryRows(bench: bench).run()
         case .channels: try ChannelRows(bench: bench).run()
         case .scrape: try ScrapeRows(bench: bench).run()

@@ -1,6 +1,7 @@
 import APNSProtocol
 import PushEngine
 import PushModel
+import PushWorker
 import ShardLoop
 
 /// The loop as the worker runs it, with what its runner does around a turn and an APNs in memory. No event loop, no clock of its own.
@@ -9,6 +10,8 @@ struct CountedLoop: ~Copyable {
     let push = MemoryPushSide()
     /// What the loop said that keeps it from its work.
     private(set) var faults: [String] = []
+    /// `nil`: nothing is traced.
+    var tracing: MeasuredTracing?
 
     /// As the worker's settings are by default.
     static let settings = ShardLoopSettings()
@@ -39,7 +42,9 @@ struct CountedLoop: ~Copyable {
     /// Turns as long as there is more to do than a turn does.
     mutating func turn(now: EngineTime) {
         repeat {
+            self.tracing?.turnBegan(now: now)
             self.loop.turn(now: now)
+            if let tracing = self.tracing { self.loop.takeTraceNotes { tracing.take($0) } }
             self.finishTurn()
         } while self.loop.hasMore
     }

@@ -1,5 +1,6 @@
 import PushEngine
 import PushModel
+import PushWorker
 import ShardLoop
 
 /// The production loop under virtual time, between a Kafka and an APNs in memory. Its pushes are counted whole, or in steps that a profile can
@@ -28,6 +29,18 @@ struct CountedShard: ~Copyable {
         self.log.sectionStage = state.isEmpty ? .end : .nothing
         self.loop.assignPartitions(now: self.now)
         repeat { self.loop.turn(now: self.now) } while self.log.untoldCount > 0
+    }
+
+    /// The app whose activities these are, and the topics, as traces name them.
+    static func tracing(share: Double) -> MeasuredTracing? {
+        MeasuredTracing(
+            inputTopics: [Workload.topic, "routed"], bundleIDs: [SampleRequest.bundleID], share: share)
+    }
+
+    /// A share of the events is traced from here on.
+    mutating func trace(by tracing: MeasuredTracing) {
+        self.log.trace(by: tracing)
+        self.loop.tracing = tracing
     }
 
     var pushCount: Int { self.loop.push.pushCount }

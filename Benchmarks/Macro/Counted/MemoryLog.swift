@@ -1,4 +1,5 @@
 import PushEngine
+import PushWorker
 import ShardLoop
 
 /// A Kafka in memory for a loop that is counted: what a port has to do and nothing else, without an allocation once its arrays have grown.
@@ -37,6 +38,9 @@ final class MemoryLog: ShardLog {
         self.queues.offer(activities, values: values, isShared: isShared, timestampMillis: timestampMillis)
         self.uncommittedCount += activities.count
     }
+
+    /// See `MeasuredTracing`.
+    func trace(by tracing: MeasuredTracing) { self.queues.tracing = tracing }
 
     /// Records that were written and are not told of.
     var untoldCount: Int { self.deliveries.count }

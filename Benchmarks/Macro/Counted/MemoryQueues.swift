@@ -1,4 +1,5 @@
 import PushEngine
+import PushWorker
 import ShardLoop
 
 /// The partition queues of one input topic, in memory.
@@ -23,6 +24,8 @@ struct MemoryQueues {
     private var valueStride = 0
     private var firstActivity = 0
     private var timestampMillis: Int64 = 0
+    /// `nil`: nothing is traced.
+    var tracing: MeasuredTracing?
 
     init(_ activities: CountedActivities, topic: UInt16) {
         self.activities = activities
@@ -64,7 +67,7 @@ struct MemoryQueues {
         let waiting = self.queues[partition].activities
         let firstOffset = self.queues[partition].nextOffset
         for place in first..<end {
-            let input = InputRecord(
+            var input = InputRecord(
                 topic: self.topic, partition: Int32(partition), offset: firstOffset + Int64(place - first),
                 timestampMillis: self.timestampMillis, hasKey: true, hasValue: true, origin: nil)
             let activity = Int(waiting[place])
@@ -73,9 +76,10 @@ struct MemoryQueues {
             )
             let key = activities.keys.span.extracting(keyStart..<keyStart + activities.keyByteCount)
             let value = values.span.extracting(valueStart..<valueStart + self.valueByteCount)
-            if batch.append(input, key: key, value: value, traceparent: Span()) { continue }
+            let carried = self.tracing?.begin(&input) ?? []
+            if batch.append(input, key: key, value: value, traceparent: carried.span) { continue }
             whenFull(&batch)
-            _ = batch.append(input, key: key, value: value, traceparent: Span())
+            _ = batch.append(input, key: key, value: value, traceparent: carried.span)
         }
         self.queues[partition].nextOffset += Int64(end - first)
         if end < count {

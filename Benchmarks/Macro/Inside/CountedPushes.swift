@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushWorker
 
 /// Whole pushes through the loop as a process whose work depends on nothing but its arguments: a Kafka and an APNs in memory, and a clock that
 /// moves when told.
@@ -10,6 +11,10 @@ struct CountedPushesCommand: ParsableCommand {
     @Option var activities: Int
     /// How often each gets an update.
     @Option var passes: Int
+    /// Of the updates, those that are traced; without it, tracing is off.
+    @Option var tracedShare: Double?
+    /// Spans are written for a collector, too, which a worker does on another thread.
+    @Flag var writesSpans = false
 
     /// As the worker takes at most in a turn.
     private static let recordsPerTurn = 512
@@ -21,9 +26,20 @@ struct CountedPushesCommand: ParsableCommand {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: activities, partitionCount: Self.partitionCount)
         try Self.inTurns(activities) { try shard.register($0) }
+        let tracing = try self.tracedShare.map { share in
+            guard let tracing = CountedShard.tracing(share: share) else {
+                throw ValidationError("--traced-share is \(share): expected 0 to 1")
+            }
+            return tracing
+        }
+        if let tracing { shard.trace(by: tracing) }
+        let writesSpans = self.writesSpans
         for pass in 0..<passes {
             shard.wait(millis: 2_000)
-            try Self.inTurns(activities) { try shard.push($0, number: pass, meter: &meter) }
+            try Self.inTurns(activities) { turn in
+                try shard.push(turn, number: pass, meter: &meter)
+                _ = tracing?.export(writes: writesSpans)
+            }
         }
     }
 
