@@ -29,7 +29,8 @@ import threading
 import time
 
 sys.dont_write_bytecode = True
-from alert_house import APP, DrillFailure, House, PORTS, drill_rules, free_ports
+from alert_house import APP, DrillFailure, House, PORTS, drill_rules
+from free_ports import free_ports
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 RULES = PROJECT / "deploy/prometheus/mailboat-rules.yaml"

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import random
 import re
 import signal
 import socket
@@ -24,21 +23,6 @@ PORTS = ("kafka", "apns", "control", "manage", "admin", "other", "prometheus")
 
 class DrillFailure(Exception):
     """The house cannot go on."""
-
-
-def free_ports(count):
-    """So many ports, no two of them the same. None of those that the system gives to connections: one that we look for before anybody listens there may
-    else be connected with itself, and then nobody can listen."""
-    ports = []
-    with contextlib.ExitStack() as stack:
-        for port in random.sample(range(15_000, 30_000), 2_000):
-            listener = stack.enter_context(socket.socket())
-            with contextlib.suppress(OSError):
-                listener.bind(("127.0.0.1", port))
-                ports.append(port)
-            if len(ports) == count:
-                return ports
-    raise SystemExit("alert-drill: too few ports are free")
 
 
 def drill_rules(text, broken=None):

@@ -20,7 +20,8 @@ import urllib.request
 
 import jsonschema
 
-from local_house import LocalHouse, free_port
+from free_ports import free_ports
+from local_house import LocalHouse
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 DOCUMENT = PROJECT / "deploy/schemas/admin.openapi.json"
@@ -234,7 +235,7 @@ def check_channels(port):
 
 def more_worker(house, name, settings, scheme="http", context=None, document=None):
     """One more worker of another group, ready or not."""
-    number = free_port()
+    [number] = free_ports(1)
     text = (house.scratch / "mailboat.yaml").read_text()
     lines = [line for line in text.splitlines() if not line.startswith("admin.")]
     lines += [f"admin.port: {number}", f"kafka.group: {name}", *settings]

@@ -8,13 +8,9 @@ import subprocess
 import time
 import urllib.request
 
+from free_ports import free_ports
+
 WAIT_SECONDS = 90
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
 
 
 class LocalHouse:
@@ -22,7 +18,8 @@ class LocalHouse:
 
     def __init__(self, check, mailboat, scratch):
         self.check, self.mailboat, self.scratch = check, mailboat, scratch
-        self.ports = {name: free_port() for name in ("kafka", "brokers", "apns", "control", "manage", "admin")}
+        names = ("kafka", "brokers", "apns", "control", "manage", "admin")
+        self.ports = dict(zip(names, free_ports(len(names))))
         self.running = []
 
     def start(self, name, *words):
