@@ -62,11 +62,11 @@ struct SamplingTests {
         let state = timeline.changes(since: 0)
         #expect(state["sampling"]?["isSample"] == true)
         #expect(state["sampling"]?["pushes"] == .integer(30), "of how many it is a sample")
-        let wanted = ["order-0", newest[0]].map { activity in
+        let wanted = ["order-99", "order-0", newest[0]].map { activity in
             let key = Array(activity.utf8)
             return timeline.wantsOutcome(key: key.span)
         }
-        #expect(wanted == [false, true])
+        #expect(wanted == [false, true, true], "an event of order-0 stands there and waits for it")
     }
 
     /// Who looks at an activity sees all of it, also where its phone has been forgotten.
@@ -86,6 +86,36 @@ struct SamplingTests {
         let isNew = timeline.phonesInOrder.suffix(Timeline.sampledPhonesMax).contains { $0.activity == "order-1" }
         #expect(
             self.lines(timeline, after: Self.now + (later + 1) * 1_000).contains { $0.activity == "order-1" } == isNew)
+    }
+
+    /// Not only from the second after that in which the flood begins.
+    @Test func whatIsLookedAtIsListedBeyondTheFirstOfASecond() {
+        var timeline = self.registered(30)
+        timeline.look(at: "order-29", nowMillis: Self.now)
+        self.flood(&timeline, second: 1, activities: 0..<30)
+        #expect(self.lines(timeline, after: Self.now + 1_000).count { $0.activity == "order-29" } == 2)
+        #expect(timeline.unlisted.pushes == 9)
+    }
+
+    /// Pushes to tokens that nobody has told of push out no phone that is known, and none that somebody looks at.
+    @Test func strangersTakeOnePlace() {
+        var timeline = self.registered(10)
+        timeline.look(at: "order-0", nowMillis: Self.now)
+        for number in 100..<120 {
+            timeline.takePush(TimelineTests.push(id: "id-\(number)", token: Self.token(number)))
+        }
+        #expect(timeline.phones.count == 10)
+        #expect(timeline.phones.values.count { $0.activity.isEmpty } == 1)
+        #expect(timeline.phone(activity: "order-0") != nil)
+    }
+
+    /// Two threads read the clock: the older reading may come later.
+    @Test func aSecondThatIsOverDoesNotBeginAgain() {
+        var allowance = SecondlyAllowance(countMax: 2)
+        _ = allowance.begin(nowMillis: 5_000)
+        for _ in 0..<3 { _ = allowance.see() }
+        let begun = [6_000, 5_999, 6_001, 3_000].map { allowance.begin(nowMillis: $0) }
+        #expect(begun == [true, false, false, true], "only a clock that was set back begins a second again")
     }
 
     @Test func afterAFloodEverythingIsListedAgain() {

@@ -7,16 +7,22 @@ struct Attention: Sendable {
 
     private var untilMillis: [String: Int64] = [:]
 
-    mutating func look(at activity: String, nowMillis: Int64) {
-        guard !activity.isEmpty else { return }
+    /// - Returns: whether nobody looked at it before.
+    mutating func look(at activity: String, nowMillis: Int64) -> Bool {
+        guard !activity.isEmpty else { return false }
         self.untilMillis = self.untilMillis.filter { $0.value > nowMillis }
-        if self.untilMillis[activity] == nil, self.untilMillis.count >= Self.activitiesMax,
+        let isNew = self.untilMillis[activity] == nil
+        if isNew, self.untilMillis.count >= Self.activitiesMax,
             let oldest = self.untilMillis.min(by: { $0.value < $1.value })?.key
         {
             self.untilMillis[oldest] = nil
         }
         self.untilMillis[activity] = nowMillis + Self.lookMillis
+        return isNew
     }
+
+    /// Whether it is one of those that were looked at last, perhaps a while ago.
+    func holds(_ activity: String) -> Bool { self.untilMillis[activity] != nil }
 
     /// Those that are looked at.
     func activities(nowMillis: Int64) -> Set<String> {

@@ -1,10 +1,10 @@
-/// So much within one second of the clock, and no more. After a second that brought more it is crowded, and only a sample is taken, until a second
-/// brings no more than it may.
+/// So much within one second of the clock. Once a second brings more it is crowded, and only a sample is taken, until a second brings no more than it may.
 struct SecondlyAllowance: Sendable {
     let countMax: Int
     private var second: Int64 = .min
     private var seenCount = 0
-    private var takenCount = 0
+    /// What was taken of the sample.
+    private var sampledCount = 0
     /// The second before brought more than it may, or this one does.
     private(set) var isCrowded = false
     /// What came in the second before.
@@ -17,11 +17,12 @@ struct SecondlyAllowance: Sendable {
     /// - Returns: whether a second has begun since the last time.
     mutating func begin(nowMillis: Int64) -> Bool {
         let second = nowMillis / 1_000
-        guard second != self.second else { return false }
+        // Several threads read the clock: what comes a second late, just after the next has begun, counts to that.
+        guard second > self.second || self.second - second > 1 else { return false }
         self.lastSecondCount = second == self.second &+ 1 ? self.seenCount : 0
         self.isCrowded = self.lastSecondCount > self.countMax
         self.second = second
-        (self.seenCount, self.takenCount) = (0, 0)
+        (self.seenCount, self.sampledCount) = (0, 0)
         return true
     }
 
@@ -33,16 +34,24 @@ struct SecondlyAllowance: Sendable {
         return wasCrowded
     }
 
+    /// One more has come; `take` follows. - Returns: whether it is crowded from now on.
+    mutating func see() -> Bool {
+        self.seenCount += 1
+        guard !self.isCrowded, self.seenCount > self.countMax else { return false }
+        self.isCrowded = true
+        return true
+    }
+
+    /// The sample has room of its own, beside what was taken before it was crowded.
     /// - Parameter isSampled: it belongs to the sample that is taken while it is crowded.
     /// - Returns: whether it is taken.
     mutating func take(isSampled: Bool) -> Bool {
-        self.seenCount += 1
-        if self.seenCount > self.countMax { self.isCrowded = true }
-        guard self.takenCount < self.countMax, isSampled || !self.isCrowded else {
+        guard self.isCrowded else { return true }
+        guard isSampled, self.sampledCount < self.countMax else {
             self.skippedCount += 1
             return false
         }
-        self.takenCount += 1
+        self.sampledCount += 1
         return true
     }
 }

@@ -1,7 +1,7 @@
 public import DeviceModel
 
-/// What is written down while more comes than a person can read: a few activities, and these whole. Who only looks on asks here first, and copies nothing
-/// that is not wanted.
+/// While more comes than a person can read, a few activities are written down, and these whole. Whoever brings something asks here first whether it is
+/// wanted, and copies nothing else.
 extension Timeline {
     /// The activities of which all is written down while it is crowded.
     struct Sample: Sendable {
@@ -16,23 +16,34 @@ extension Timeline {
 
     /// Somebody looks at an activity: for a while it belongs to each sample.
     public mutating func look(at activity: String, nowMillis: Int64) {
-        self.attention.look(at: activity, nowMillis: nowMillis)
+        // A look that only lasts longer changes no sample.
+        guard self.attention.look(at: activity, nowMillis: nowMillis) else { return }
         if self.eventAllowance.isCrowded || self.pushAllowance.isCrowded { self.drawSample(nowMillis: nowMillis) }
     }
 
     /// Whether a record of the events topic is to be taken.
     public mutating func wantsEvent(key: Span<UInt8>, nowMillis: Int64) -> Bool {
         if self.mayBeMembership(key: key) { return true }
-        if self.eventAllowance.begin(nowMillis: nowMillis), self.eventAllowance.isCrowded {
-            self.drawSample(nowMillis: nowMillis)
-        }
+        let hasBegun = self.eventAllowance.begin(nowMillis: nowMillis)
+        let hasFilled = self.eventAllowance.see()
+        if self.eventAllowance.isCrowded, hasBegun || hasFilled { self.drawSample(nowMillis: nowMillis) }
         let isSampled = self.eventAllowance.isCrowded && self.sample.activities.contains(ByteKey(key))
         return self.eventAllowance.take(isSampled: isSampled)
     }
 
-    /// Whether a record of the outcomes topic is to be taken. - Parameter key: that of its event.
+    /// Whether a record of the outcomes topic is to be taken: also where an event that stands here waits for it. - Parameter key: that of its event.
     public func wantsOutcome(key: Span<UInt8>) -> Bool {
-        !self.eventAllowance.isCrowded || self.sample.activities.contains(ByteKey(key))
+        guard self.eventAllowance.isCrowded else { return true }
+        let name = ByteKey(key)
+        return self.sample.activities.contains(name) || self.awaited[name] != nil
+    }
+
+    /// So many more events that are kept have no outcome yet. - Parameter key: theirs.
+    mutating func count(awaited key: [UInt8]?, by difference: Int) {
+        let bytes = key ?? []
+        let name = ByteKey(bytes.span)
+        let count = self.awaited[name, default: 0] + difference
+        self.awaited[name] = count > 0 ? count : nil
     }
 
     /// Whether a push is to be taken by `listPush`. What it does to an audience is counted here.
@@ -46,21 +57,22 @@ extension Timeline {
             // A member of an audience beyond what is followed.
             return false
         }
-        if self.pushAllowance.begin(nowMillis: glimpse.atMillis), self.pushAllowance.isCrowded {
-            self.drawSample(nowMillis: glimpse.atMillis)
-        }
+        let hasBegun = self.pushAllowance.begin(nowMillis: glimpse.atMillis)
+        let hasFilled = self.pushAllowance.see()
+        if self.pushAllowance.isCrowded, hasBegun || hasFilled { self.drawSample(nowMillis: glimpse.atMillis) }
         let isSampled = self.pushAllowance.isCrowded && self.sample.tokens.contains(key)
         return self.pushAllowance.take(isSampled: isSampled)
     }
 
-    /// The newest phones, which stay as long as it is crowded, and what somebody looks at.
+    /// What somebody looks at, and the newest phones whose activity is known: of the others only pushes could be listed.
     private mutating func drawSample(nowMillis: Int64) {
         let looked = self.attention.activities(nowMillis: nowMillis)
         var sample = Sample(activities: Set(looked.map { ByteKey($0) }))
         let phones = self.phonesInOrder
-        let followed = phones.filter { looked.contains($0.activity) } + phones.suffix(Self.sampledPhonesMax)
+        let named = phones.filter { !$0.activity.isEmpty }
+        let followed = phones.filter { looked.contains($0.activity) } + named.suffix(Self.sampledPhonesMax)
         for phone in followed {
-            if !phone.activity.isEmpty { sample.activities.insert(ByteKey(phone.activity)) }
+            sample.activities.insert(ByteKey(phone.activity))
             for token in phone.tokens { sample.tokens.insert(ByteKey(token: token)) }
         }
         let homeless = looked.subtracting(phones.map(\.activity))
@@ -86,7 +98,11 @@ extension Timeline {
     /// A second has passed: whoever follows is told of what it has not been told of.
     public mutating func tick(nowMillis: Int64) {
         let isNew = [self.eventAllowance.look(nowMillis: nowMillis), self.pushAllowance.look(nowMillis: nowMillis)]
-        if isNew.contains(true) { _ = self.nextRevision() }
+        if isNew.contains(true) {
+            // The second may have begun here, and then nobody else draws the sample.
+            if self.eventAllowance.isCrowded || self.pushAllowance.isCrowded { self.drawSample(nowMillis: nowMillis) }
+            _ = self.nextRevision()
+        }
         self.settleAudiences()
     }
 

@@ -10,13 +10,14 @@ public struct Timeline: Sendable {
     public struct Limits: Sendable {
         /// Entries; the oldest go.
         public var entriesMax = 1_000
-        /// Phones; of those, a card that is gone goes first, then the one that has been idle longest.
+        /// Phones. A card that is gone goes first, then a phone whose activity nobody knows, then the one that has been idle longest; one that
+        /// somebody looks at stays.
         public var phonesMax = 64
         /// Activities that are known to have had a phone, and tokens; when there are more, all are forgotten, and each may be asked for again.
         public var activitiesMax = 10_000
         /// Outcomes that came before their events, and places of events of the page's own; the oldest go.
         public var earlyOutcomesMax = 1_000
-        /// Entries that one second may bring, of events and of pushes each; further ones are counted.
+        /// Entries that one second may bring, of events and of pushes each. Beyond them as many of the sample are listed; all others are counted.
         public var entriesPerSecondMax = 500
         /// Audiences and members.
         public var audiences = AudienceBook.Limits()
@@ -56,6 +57,8 @@ public struct Timeline: Sendable {
     private(set) var activitiesByToken: [ByteKey: String] = [:]
     private var entriesByPosition: [EventPosition: Int] = [:]
     private var pushesByMessageID: [String: [Int]] = [:]
+    /// How many of the events that are kept have no outcome yet, by their key.
+    var awaited: [ByteKey: Int] = [:]
     private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
     private var earlyOrder: [EventPosition] = []
     private var ownPositions: Set<EventPosition> = []
@@ -148,14 +151,15 @@ public struct Timeline: Sendable {
             return nil
         }
         let kept = value.map { Array($0.prefix(EventDecoder.valueByteCountMax)) }
+        let outcome = self.earlyOutcomes.removeValue(forKey: position)
         let id = self.append(
             .event(
                 TimelineEntry.Event(
-                    position: position, key: shownKey, record: (key, kept), reading: reading,
-                    outcome: self.earlyOutcomes.removeValue(forKey: position),
+                    position: position, key: shownKey, record: (key, kept), reading: reading, outcome: outcome,
                     isByPage: self.ownPositions.remove(position) != nil)),
             activity: shownKey, atMillis: nowMillis)
         self.entriesByPosition[position] = id
+        if outcome == nil { self.count(awaited: key, by: 1) }
         self.relate(event: id)
         return reading.event.flatMap { self.heed($0, activity: plainKey) }
     }
@@ -196,6 +200,9 @@ public struct Timeline: Sendable {
                 self.earlyOutcomes[self.earlyOrder.removeFirst()] = nil
             }
             return
+        }
+        if case .event(let event)? = self.entry(id)?.body, event.outcome == nil {
+            self.count(awaited: event.record.key, by: -1)
         }
         self.change(id) { entry in
             guard case .event(var event) = entry.body else { return }
@@ -301,6 +308,7 @@ public struct Timeline: Sendable {
     /// A broadcast reached APNs.
     public mutating func takeBroadcast(_ broadcast: ObservedBroadcast) {
         _ = self.pushAllowance.begin(nowMillis: broadcast.atMillis)
+        _ = self.pushAllowance.see()
         // A channel has one in many seconds.
         guard self.pushAllowance.take(isSampled: true) else { return }
         let aps = (try? JSONTree.parse(broadcast.body))?["aps"]
@@ -357,9 +365,12 @@ public struct Timeline: Sendable {
     }
 
     private mutating func forgetPhone() {
-        let gone = self.phones.values.filter { $0.card == Shown.Card.dismissed.rawValue }
-        guard let forgotten = (gone.isEmpty ? Array(self.phones.values) : gone).min(by: { $0.revision < $1.revision })
-        else { return }
+        let all = Array(self.phones.values)
+        let idle = all.filter { !self.attention.holds($0.activity) }
+        let gone = idle.filter { $0.card == Shown.Card.dismissed.rawValue }
+        let nameless = idle.filter { $0.activity.isEmpty }
+        let first = [gone, nameless, idle, all].first { !$0.isEmpty } ?? []
+        guard let forgotten = first.min(by: { $0.revision < $1.revision }) else { return }
         self.phones[forgotten.id] = nil
         for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = nil }
     }
@@ -458,7 +469,9 @@ public struct Timeline: Sendable {
         let count = max(1, self.limits.entriesMax / 10)
         for entry in self.entries.prefix(count) {
             switch entry.body {
-            case .event(let event): self.entriesByPosition[event.position] = nil
+            case .event(let event):
+                self.entriesByPosition[event.position] = nil
+                if event.outcome == nil { self.count(awaited: event.record.key, by: -1) }
             case .push(let push): self.pushesByMessageID[push.messageID] = nil
             case .broadcast(let broadcast): self.pushesByMessageID[broadcast.messageID] = nil
             case .note: break

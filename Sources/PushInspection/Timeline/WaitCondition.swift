@@ -94,7 +94,8 @@ public struct WaitCondition: Equatable, Sendable {
     public func answer(_ timeline: Timeline) -> Answer {
         guard self.audience.isEmpty else { return self.answerForMembers(timeline) }
         guard let phone = timeline.phone(activity: self.activity) else {
-            return .unmet("no phone has the activity “\(self.activity)”.\(self.lastEvent(timeline))")
+            let news = self.lastEvent(timeline) + (timeline.unlisted.events > 0 ? Self.adviceAfterFlood : "")
+            return .unmet("no phone has the activity “\(self.activity)”.\(news)")
         }
         if let card = self.card, card != phone.card {
             return .unmet("the card is \(phone.card), not \(card)\(self.lastNews(phone, timeline))")
@@ -121,6 +122,9 @@ public struct WaitCondition: Equatable, Sendable {
     private static func isSame(_ found: JSONTree, _ value: String) -> Bool {
         found.plainText == value || (found.double != nil && found.double == Double(value))
     }
+
+    private static let adviceAfterFlood =
+        " No phone comes by itself since events came too fast to be listed: POST /api/activities makes one."
 
     private func answerForMembers(_ timeline: Timeline) -> Answer {
         guard let audience = timeline.audiences.audience(named: self.audience) else {
@@ -152,7 +156,10 @@ public struct WaitCondition: Equatable, Sendable {
             guard entry.activity == wanted, case .event(let event) = entry.body else { return false }
             return event.reading.event.map { ![.register, .unregister].contains($0.kind) } ?? true
         }
-        guard let newest else { return " No event with content was published for it." }
+        guard let newest else {
+            return timeline.unlisted.events > 0
+                ? " No event with content that is listed is for it." : " No event with content was published for it."
+        }
         return " The last event: \(timeline.summary(of: newest))"
     }
 }
