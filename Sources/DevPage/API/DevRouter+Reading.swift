@@ -160,7 +160,7 @@ extension DevRouter {
     private func copies(_ content: JSONTree?, of entry: TimelineEntry) -> JSONTree {
         [
             "swift": content.map { .string(SwiftCode.contentState($0)) }, "test": Self.test(content, entry),
-            "fixture": self.fixture(entry), "json": content.map { .string($0.prettyText) },
+            "fixture": self.fixture(entry), "json": content.map { .string(TokenHiding.hidden($0).prettyText) },
         ]
     }
 

@@ -1,3 +1,5 @@
+import PushModel
+
 /// What an app's `ContentState` asks of a `content-state`, as far as a page can know it: which keys are required, and of what type each value is.
 ///
 /// Read from JSON Schema, of which it takes `type`, `properties`, `required`, `items` and `enum`, or from a sample of a `content-state`, all of whose
@@ -159,7 +161,7 @@ public struct ContentSchema: Equatable, Sendable {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
         case .number(let spelling): "the number \(spelling.prefix(40))"
-        case .string(let text): "the string \(JSONTree.string(String(text.prefix(40))).text)"
+        case .string(let text): "the string \(JSONTree.string(String(TokenText.shortened(text).prefix(40))).text)"
         }
     }
 }

@@ -69,7 +69,8 @@ extension Timeline {
     }
 
     private static func payload(_ body: [UInt8]) -> JSONTree {
-        (try? JSONTree.parse(body)).map(TokenHiding.hidden) ?? .string(String(decoding: body, as: UTF8.self))
+        (try? JSONTree.parse(body)).map(TokenHiding.hidden)
+            ?? .string(TokenText.shortened(String(decoding: body, as: UTF8.self)))
     }
 
     private static func answer(_ status: Int?, _ reason: String) -> JSONTree {
