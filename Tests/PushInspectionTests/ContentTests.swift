@@ -75,6 +75,11 @@ struct ContentSchemaTests {
         ("[]", "no JSON object"), (#"{"type":"object","properties":{"a":{"type":"date"}}}"#, "“a” has the type “date”"),
         (#"{"type":"object","properties":{"a":{"minimum":1}}}"#, "“a” has “minimum”: expected type, properties"),
         (#"{"type":"object","properties":{"a":1}}"#, "“a” is no JSON object"),
+        (#"{"type":"object","properties":{"a":{"type":5}}}"#, "“a” has “type” as the number 5: expected a type's name"),
+        (#"{"type":"object","properties":{"a":{"type":[]}}}"#, "“a” has “type” as an array: expected a type's name"),
+        (#"{"type":"object","properties":{"a":{"enum":[]}}}"#, "“a” has “enum” as an array: expected an array with at"),
+        (#"{"type":"object","properties":{},"required":"a"}"#, #"has “required” as the string "a": expected an array"#),
+        (#"{"type":"object","properties":{},"required":[1]}"#, "the schema requires the number 1: expected the name"),
     ])
     func aSchemaItDoesNotUnderstandIsRefused(file: String, text: String) {
         do {

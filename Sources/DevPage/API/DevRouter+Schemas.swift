@@ -13,7 +13,9 @@ extension DevRouter {
                 throw DevRefusal(
                     .notFound, app.map { "\($0) has no schema of its own" } ?? "there is no schema for all apps")
             }
-            self.house.note("\(self.decoder(app)) whatever comes from now on.")
+            let hasOther = app != nil && self.house.store.schemas.all.contains { $0.app == nil }
+            self.house.note(
+                "\(self.decoder(app)) \(hasOther ? "as those of the other apps" : "whatever comes") from now on.")
             return DevAnswer.json(self.schemas())
         }
     }
@@ -43,6 +45,7 @@ extension DevRouter {
 
     /// `nil`: all apps.
     private func schemaApp(_ request: Request) throws(DevRefusal) -> String? {
+        try Self.refuseParameters(of: request, besides: "app", meaning: "a bundle id")
         guard let app = request.uri.queryParameters["app"].map(String.init) else { return nil }
         let known = self.house.settings.apps
         guard known.contains(app) else {

@@ -70,11 +70,7 @@ struct DevRouter: Sendable {
 
     private func publish(_ request: Request) async throws -> Response {
         let value = try await Self.body(of: request)
-        let names = request.uri.queryParameters.map { String($0.key) }
-        if let foreign = names.first(where: { $0 != "activity" }) {
-            throw DevRefusal(
-                .badRequest, "“\(foreign.prefix(40))” is no parameter: expected activity, the record's key")
-        }
+        try Self.refuseParameters(of: request, besides: "activity", meaning: "the record's key")
         guard let key = request.uri.queryParameters["activity"].map(String.init) else {
             throw DevRefusal(.badRequest, "“activity” is missing: expected /events?activity=ID, the record's key")
         }
@@ -143,6 +139,18 @@ struct DevRouter: Sendable {
             let entry = self.house.store.read({ $0.entry(id) })
         else { throw DevRefusal(.notFound, "there is no such entry: it may have been forgotten") }
         return entry
+    }
+
+    /// Refuses a query with another parameter than this, or with this one twice.
+    static func refuseParameters(
+        of request: Request, besides known: String, meaning: String
+    ) throws(DevRefusal) {
+        let names = request.uri.queryParameters.map { String($0.key) }
+        if let foreign = names.first(where: { $0 != known }) {
+            throw DevRefusal(
+                .badRequest, "“\(foreign.prefix(40))” is no parameter: expected \(known), \(meaning)")
+        }
+        guard names.count < 2 else { throw DevRefusal(.badRequest, "“\(known)” is given twice") }
     }
 
     /// The body as JSON.

@@ -11,13 +11,13 @@ enum SchemasScript {
             this.answer = byID("schema-answer");
             this.app = byID("schema-app");
             this.given = [];
-            byID("schemas").addEventListener("toggle", () => { if (byID("schemas").open) this.change(() => ask("/api/schemas"), null); });
+            byID("schemas").addEventListener("toggle", () => { if (byID("schemas").open) this.change(() => ask("/api/schemas")); });
             this.app.addEventListener("change", () => this.show());
             byID("schema-card").addEventListener("click", () => this.beginWithCard());
-            byID("schema-none").addEventListener("click", () => this.change(() => ask(this.path(), { method: "DELETE" }), "The phones take whatever comes."));
+            byID("schema-none").addEventListener("click", () => this.change(() => ask(this.path(), { method: "DELETE" }), () => this.afterwards()));
             byID("schema-form").addEventListener("submit", (event) => {
               event.preventDefault();
-              this.change(() => ask(this.path(), { method: "PUT", body: this.text.value }), "The phones decode by it from now on.");
+              this.change(() => ask(this.path(), { method: "PUT", body: this.text.value }), () => `The phones decode by it from now on. It is ${this.kind(this.inForce())}.`);
             });
           }
 
@@ -28,12 +28,23 @@ enum SchemasScript {
             this.app.replaceChildren(el("option", { value: "" }, "every app without one of its own"), ...(apps.length < 2 ? [] : apps.map((app) => el("option", { value: app }, app))));
           }
 
+          inForce() { return this.given.find((one) => (one.app ?? "") === this.app.value); }
+
+          kind(given) { return given?.kind === "sample" ? "a sample" : "a JSON Schema"; }
+
+          // What the phones decode by when a schema has been taken away.
+          afterwards() {
+            if (this.app.value && this.given.some((one) => one.app === null)) return "The phones decode as those of the other apps.";
+            return !this.app.value && this.given.length ? "The phones of apps without a schema of their own take whatever comes." : "The phones take whatever comes.";
+          }
+
+          // `done` says what was done; without it, what is in force is shown.
           async change(asking, done) {
             try {
               this.given = await asking();
               this.text.removeAttribute("aria-invalid");
-              this.show(done === null);
-              if (done !== null) say(this.answer, done);
+              this.show(!done);
+              if (done) say(this.answer, done());
             } catch (error) {
               this.text.setAttribute("aria-invalid", "true");
               say(this.answer, error.message, true);
@@ -41,12 +52,12 @@ enum SchemasScript {
           }
 
           show(doesFill = true) {
-            const given = this.given.find((one) => (one.app ?? "") === this.app.value);
+            const given = this.inForce();
             byID("schema-none").hidden = !given;
             if (!doesFill) return;
             if (given) {
               this.text.value = JSON.stringify(given.document, null, 2);
-              say(this.answer, `In force: a ${given.kind === "sample" ? "sample" : "JSON Schema"}${given.origin === "page" ? "" : `, ${given.origin}`}.`);
+              say(this.answer, `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.`);
             } else {
               say(this.answer, "");
               if (!this.text.value) this.beginWithCard();

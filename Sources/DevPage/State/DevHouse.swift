@@ -209,8 +209,8 @@ final class DevHouse: Sendable {
         return nil
     }
 
-    /// It is away as long as it takes to start up, and has its card, its token and what it has seen afterwards: of what a real phone does nothing is
-    /// published.
+    /// The phone is away as long as it takes to start up. Afterwards it has its card, its token and the stamps that it has seen, as before. Apple
+    /// publishes nothing about what a real phone does.
     private func reboot(_ phone: SimulatedPhone) -> String? {
         guard !phone.isRebooting else { return "the phone is starting up already" }
         guard phone.isOnline else { return "the phone is away: bring it back first" }
@@ -221,11 +221,12 @@ final class DevHouse: Sendable {
         )
         Task.detached {
             try? await Task.sleep(for: self.settings.bootTime)
-            // Its token may have changed meanwhile.
-            guard let phone = self.store.read({ $0.phones[phone.id] }) else { return }
-            _ = self.simulator.setOnline(token: phone.token, true)
-            self.store.change { $0.setRebooting(phone.id, false) }
-            self.note("The phone is up again, with its card and its token.", on: phone)
+            // Its token may have changed meanwhile. One that was forgotten comes back all the same.
+            let known = self.store.read { $0.phones[phone.id] }
+            _ = self.simulator.setOnline(token: (known ?? phone).token, true)
+            guard let back = known else { return }
+            self.store.change { $0.setRebooting(back.id, false) }
+            self.note("The phone is up again, with its card and its token.", on: back)
             self.lookAtPhones()
         }
         return nil

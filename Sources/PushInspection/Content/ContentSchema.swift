@@ -40,6 +40,16 @@ public struct ContentSchema: Equatable, Sendable {
         "$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "additionalProperties",
     ]
 
+    /// What stands behind each keyword that counts.
+    private static let forms = [
+        "type": "a type's name, or an array with at least one", "properties": "an object", "required": "an array",
+        "items": "an object", "enum": "an array with at least one value",
+    ]
+    /// Characters of a name that a message repeats.
+    private static let namedCountMax = 120
+    /// Characters of what is said of a content: a timeline keeps it with each push.
+    private static let faultCountMax = 400
+
     /// A schema if it has `"properties"` as an object beside `"type": "object"` or `"$schema"`; otherwise a sample.
     public init(_ file: JSONTree) throws(Fault) {
         guard case .object = file else {
@@ -55,13 +65,13 @@ public struct ContentSchema: Equatable, Sendable {
     }
 
     private static func shape(of schema: JSONTree, at path: String) throws(Fault) -> Shape {
-        let place = path.isEmpty ? "the schema" : "“\(path)”"
+        let place = path.isEmpty ? "the schema" : "“\(path.suffix(Self.namedCountMax))”"
         guard case .object(let members) = schema else { throw Fault(description: "\(place) is no JSON object") }
         var shape = Shape()
         for member in members {
             switch (member.name, member.value) {
             case ("type", .string(let name)): shape.kinds = [try Self.kind(name, place)]
-            case ("type", .array(let names)):
+            case ("type", .array(let names)) where !names.isEmpty:
                 for name in names { shape.kinds.append(try Self.kind(name.plainText, place)) }
             case ("properties", .object(let properties)):
                 for property in properties {
@@ -69,13 +79,25 @@ public struct ContentSchema: Equatable, Sendable {
                     shape.properties.append(
                         Property(name: property.name, shape: try Self.shape(of: property.value, at: inner)))
                 }
-            case ("required", .array(let names)): shape.required = names.map(\.plainText)
+            case ("required", .array(let names)):
+                for name in names {
+                    guard case .string(let key) = name else {
+                        throw Fault(
+                            description: "\(place) requires \(Self.described(name)): expected the name of a key")
+                    }
+                    shape.required.append(key)
+                }
             case ("items", .object): shape.items = [try Self.shape(of: member.value, at: path + "[]")]
-            case ("enum", .array(let values)): shape.allowed = values
+            case ("enum", .array(let values)) where !values.isEmpty: shape.allowed = values
             case let (name, _) where Self.annotations.contains(name): break
             default:
+                guard let form = Self.forms[member.name] else {
+                    let name = member.name.prefix(Self.namedCountMax)
+                    throw Fault(
+                        description: "\(place) has “\(name)”: expected type, properties, required, items or enum")
+                }
                 throw Fault(
-                    description: "\(place) has “\(member.name)”: expected type, properties, required, items or enum")
+                    description: "\(place) has “\(member.name)” as \(Self.described(member.value)): expected \(form)")
             }
         }
         return shape
@@ -84,7 +106,8 @@ public struct ContentSchema: Equatable, Sendable {
     private static func kind(_ name: String, _ place: String) throws(Fault) -> Kind {
         guard let kind = Kind(rawValue: name) else {
             let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Fault(description: "\(place) has the type “\(name)”: expected one of \(known)")
+            throw Fault(
+                description: "\(place) has the type “\(name.prefix(Self.namedCountMax))”: expected one of \(known)")
         }
         return kind
     }
@@ -111,7 +134,9 @@ public struct ContentSchema: Equatable, Sendable {
     // MARK: Judging
 
     /// The first thing that keeps the app from decoding it; `nil`: nothing.
-    public func fault(in content: JSONTree) -> String? { Self.fault(in: content, self.shape, path: "") }
+    public func fault(in content: JSONTree) -> String? {
+        Self.fault(in: content, self.shape, path: "").map { String($0.prefix(Self.faultCountMax)) }
+    }
 
     private static func fault(in value: JSONTree, _ shape: Shape, path: String) -> String? {
         let place = path.isEmpty ? "content-state" : "“\(path)”"

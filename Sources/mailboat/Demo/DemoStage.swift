@@ -64,6 +64,7 @@ final class DemoStage: Sendable {
                 apns.wantsPush = { store.wantsPush($0, token: $1, body: $2) }
                 apns.onBroadcast = { store.takeBroadcast($0) }
                 apns.pageOfPush = { store.page(ofPush: $0) }
+                apns.contentFault = { content, app in store.schemas.fault(in: content, app: app) }
             }
             let key = RegisteredKey(
                 keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())
@@ -117,6 +118,7 @@ final class DemoStage: Sendable {
             app: "", eventsTopic: topics.events[0], outcomesTopic: topics.outcomes,
             partitionCount: Int(Self.partitionCount), kafka: self.kafka.settings, bootstrapShown: self.kafka.bootstrap)
         settings.appNamed = Script.pizza
+        settings.apps = self.configuration.apps.map(\.bundleID)
         // The story has phones of its own, and some that nobody registers in time.
         settings.makesPhones = false
         return settings
