@@ -102,11 +102,11 @@ public struct SimulatorConfiguration: Sendable {
     /// end with it. Not with `.sink`, which has no phones.
     public var journalPath: String?
 
-    /// Told of each push to a phone that `wantsPush` wants, in order, whatever becomes of it. It is called while the simulator is locked:
-    /// it has to be quick, and must not ask the simulator anything. `nil`: nobody watches, which costs nothing.
+    /// Told of each push to a phone that `wantsPush` wants, in order, whatever becomes of it. It is called while the simulator is
+    /// locked: it has to be quick, and must not ask the simulator anything. `nil`: nobody watches, which costs nothing.
     public var onPush: (@Sendable (ObservedPush) -> Void)?
-    /// Asked before each call of `onPush` whether the push is worth a copy, with the token as it stands in the path and the body. Called as `onPush` is.
-    /// `nil`: each is.
+    /// Asked before each call of `onPush` whether the push is worth a copy. It gets the token as it stands in the path, and the body. It is called as
+    /// `onPush` is. `nil`: each push is.
     public var wantsPush: (@Sendable (PushGlimpse, _ token: Span<UInt8>, _ body: Span<UInt8>) -> Bool)?
     /// Told of each broadcast, as `onPush` is of pushes; only where that is set, too. `nil`: nobody watches.
     public var onBroadcast: (@Sendable (ObservedBroadcast) -> Void)?
@@ -115,6 +115,7 @@ public struct SimulatorConfiguration: Sendable {
     public var pageOfPush: (@Sendable (_ messageID: String) -> String?)?
     /// What the app's own code would find wrong with a `content-state`, such as a property that is missing; `nil`: nothing. A push with such
     /// content shows nothing, as on a phone whose app cannot decode it. Not asked again when a journal is read. It is called as `onPush` is.
+    /// `app` gives the bundle id of the token's app; empty: not known.
     public var contentFault: (@Sendable (_ contentState: Span<UInt8>, _ app: () -> String) -> String?)?
 
     /// `false`: a provider token's signature is not checked and its key need not be registered. For other people's load generators.

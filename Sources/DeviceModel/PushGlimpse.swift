@@ -1,4 +1,4 @@
-/// What can be told of a request to a phone without a copy of it, for whoever decides whether one is worth it.
+/// What is known of a request to a phone before anything of it is copied: enough to decide whether it is worth a copy.
 public struct PushGlimpse: Sendable, Equatable {
     /// When, by the simulator's clock, milliseconds since 1970.
     public var atMillis: Int64

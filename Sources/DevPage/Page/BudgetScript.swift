@@ -43,7 +43,7 @@ enum BudgetScript {
             setInterval(() => this.ask(), 5000);
           }
 
-          // What is shown is of another activity, or something was pushed.
+          // Asks again once another activity is looked at, or something was pushed.
           follow(activity, lastPush) {
             const known = JSON.stringify([activity, lastPush]);
             if (known === this.known) return;

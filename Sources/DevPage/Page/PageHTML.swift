@@ -38,7 +38,7 @@ enum PageHTML {
             </details>
             <details id="schemas"><summary>Decode as your app does</summary>
               <form id="schema-form">
-                <p id="schema-app-row" hidden><label for="schema-app">For</label>
+                <p id="schema-app-row" hidden><label for="schema-app">App</label>
                   <select id="schema-app"></select></p>
                 <label for="schema-text">A JSON Schema, or a sample of a content-state</label>
                 <textarea id="schema-text" rows="10" spellcheck="false" autocapitalize="off" aria-describedby="schema-hint schema-answer" required></textarea>

@@ -60,7 +60,7 @@ enum PageScript {
           const isSample = sampling.isSample;
           const text = [
             isSample ? `This is a sample: ${count(sampling.events)} events and ${count(sampling.pushes)} pushes came in the last second. ` +
-              `Listed is all of the newest phones’ activities, and of what you look at or search for with activity: (${count(sampling.activities)}).` : "",
+              `The list has all of these activities (${count(sampling.activities)}): the newest phones’, and what you look at or search for with activity:.` : "",
             events + pushes ? `${count(events)} events and ${count(pushes)} pushes came too fast to be listed here.` : "",
           ].filter(Boolean).join(" ");
           const place = byID("unlisted");

@@ -6,7 +6,7 @@ import PushWorker
 
 /// Budgets: the worker's own, and that of the phone.
 extension DevHouse {
-    /// - Returns: as the worker counts, `nil`: it knows no such activity; and as the phone does, `nil`: it has no budget, or there is no phone.
+    /// - Returns: the worker's count, `nil` if it knows no such activity; and the phone's, `nil` if it has no budget or there is no phone.
     func budgets(activity: String) async -> (worker: BudgetMeter?, phone: BudgetMeter?) {
         let phone = self.store.read { $0.phone(activity: activity) }
         let app = phone.flatMap { $0.app.isEmpty ? nil : $0.app }

@@ -58,7 +58,7 @@ public final class SchemaBook: Sendable {
     }
 
     /// Why an app's code cannot decode content; `nil`: it can, or nobody said what it asks.
-    /// - Parameter app: asked where there is a schema.
+    /// - Parameter app: gives the app's bundle id; asked only where some app has a schema of its own.
     public func fault(in content: Span<UInt8>, app: () -> String) -> String? {
         let schema = self.state.withLock { state -> ContentSchema? in
             guard !state.ofApps.isEmpty else { return state.ofAll?.schema }

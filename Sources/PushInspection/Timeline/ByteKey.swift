@@ -1,6 +1,7 @@
 import PushModel
 
-/// Names a token or a key by 128 bits, so that it can be looked up by bytes that are only lent. Not for bytes of somebody who wants two to be alike.
+/// Names a token or a key by 128 bits, so that it can be looked up by bytes that are only lent. Somebody who
+/// chooses the bytes can make two alike: nothing that has to be safe may rest on it.
 struct ByteKey: Hashable, Sendable {
     private let low: UInt64
     private let high: UInt64

@@ -12,6 +12,9 @@ struct SecondlyAllowance: Sendable {
     /// How many were not taken.
     private(set) var skippedCount = 0
 
+    /// What came within a second: this one, or the one before if that brought more.
+    var recentCount: Int { max(self.lastSecondCount, self.seenCount) }
+
     init(countMax: Int) { self.countMax = countMax }
 
     /// - Returns: whether a second has begun since the last time.

@@ -111,12 +111,12 @@ extension Timeline {
         self.audiences.tell(revision: self.nextRevision())
     }
 
-    /// Whether only a sample is written down, and how much came in the second before.
+    /// Whether only a sample is written down, and how much came within a second.
     var sampling: JSONTree {
         [
             "isSample": .bool(self.eventAllowance.isCrowded || self.pushAllowance.isCrowded),
-            "events": .integer(self.eventAllowance.lastSecondCount),
-            "pushes": .integer(self.pushAllowance.lastSecondCount),
+            "events": .integer(self.eventAllowance.recentCount),
+            "pushes": .integer(self.pushAllowance.recentCount),
             "activities": .integer(self.sample.activities.count),
         ]
     }

@@ -226,7 +226,7 @@ extension OpenAPIDocument {
                       "left": {"type": "integer", "minimum": 0, "description": "May be sent now, with alerts and end."},
                       "returns-in-seconds": {
                         "type": "array",
-                        "description": "When each of those out returns, the next first; the one in flight is not among them.",
+                        "description": "Seconds until each of those out returns, the next first; the one in flight is not among them.",
                         "items": {"type": "integer", "minimum": 1, "maximum": 3600}
                       },
                       "policy": {"type": "string", "enum": ["downgrade", "defer"]}
