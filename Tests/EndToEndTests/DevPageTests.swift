@@ -266,6 +266,8 @@ import Testing
                 ),
                 ("/api/schemas", "{", 400, "no JSON: at byte 1"), ("/api/schemas", "[]", 400, "it is no JSON object"),
                 ("/api/schemas?app=com.example.none", "{}", 400, "expected one of com.example.app, com.example.other"),
+                ("/api/schemas?apq=com.example.app", "{}", 400, "“apq” is no parameter: expected app, a bundle id"),
+                ("/api/schemas?app=com.example.app&app=com.example.other", "{}", 400, "“app” is given twice"),
                 ("/api/schemas", String(repeating: " ", count: 70_000), 413, "more than 65536 bytes"),
             ] {
                 let answer = try await send("PUT", path, body)
@@ -279,17 +281,25 @@ import Testing
             try await self.newest(house, has: "undecodable")
             try await update(12, app: "com.example.other", activity: "order-2")
             #expect(try await house.waitFor("activity=order-2&key=minutes&value=12").status == 200)
-            #expect(try await send("DELETE", "/api/schemas?app=com.example.app").body.hasPrefix("[]"))
+            #expect(try await send("PUT", "/api/schemas", #"{"minutes":1}"#).status == 200)
+            #expect(try await send("DELETE", "/api/schemas?app=com.example.app").status == 200)
+            #expect(
+                try await house.get("/api/entries?search=is:note").body.contains(
+                    "The phones of com.example.app decode as those of the other apps from now on."))
+            #expect(try await send("DELETE", "/api/schemas").body.hasPrefix("[]"))
             try await update(11)
             #expect(try await house.waitFor("activity=order-1&key=minutes&value=11").status == 200)
 
+            let long = String(repeating: "a", count: 1_025)
             let budget = try await house.get("/api/budget?activity=order-1").body
             #expect(
                 budget.contains(#""worker":{"perHour":15,"spent":2,"left":13,"reserve":2,"standing":"plenty""#),
                 "\(budget)")
             #expect(budget.contains(#""phone":{"perHour":16,"spent":2"#), "\(budget)")
             #expect(try await house.get("/api/budget?activity=nobody").body.contains(#""worker":null,"phone":null"#))
-            #expect(try await house.get("/api/budget").status == 400)
+            for query in ["", "?activity=", "?activity=a&activity=b", "?activity=a&app=b", "?activity=" + long] {
+                #expect(try await house.get("/api/budget" + query).status == 400, "\(query)")
+            }
 
             try await self.restart(house, update: update)
         }
@@ -310,6 +320,42 @@ import Testing
                 "The phone is up again"))
         #expect(try await house.act("offline", phone: phone.id).status == 200)
         #expect(try await house.act("reboot", phone: phone.id).status == 409, "it is away")
+    }
+
+    @Test func noCopyHasAWholeDeviceToken() async throws {
+        try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)) { house in
+            let token = String(repeating: "c3", count: 32)
+            let event = #"{"event":"update","priority":10,"content-state":{"minutes":12,"note":"\#(token)"}}"#
+            #expect(try await house.publish(event).status == 202)
+            #expect(try await house.waitFor("activity=order-1&key=minutes&value=12").status == 200)
+            try await self.newest(house, has: "shown")
+            for entry in house.stage.store.read({ $0.entries }) {
+                let copies = try await house.get("/api/entries/\(entry.id)/copies")
+                #expect(copies.status == 200 && !copies.body.contains(token), "\(copies.body)")
+            }
+        }
+    }
+
+    /// Others may come while it starts up, so many that the page forgets it.
+    @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
+        try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
+            let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
+            #expect(try await house.publish(update, activity: "lone").status == 202)
+            try await self.newest(house, has: "shown")
+            let phone = try #require(house.stage.store.read { $0.phone(activity: "lone") })
+            #expect(try await house.act("reboot", phone: phone.id).status == 200)
+            #expect(house.stage.simulator.device(token: phone.token)?.isOnline == false)
+            for number in 0..<house.stage.store.read({ $0.limits.phonesMax }) {
+                let digits = String(number, radix: 16)
+                let token = String(repeating: "0", count: 64 - digits.count) + digits
+                let register = #"{"event":"register","token":"\#(token)"}"#
+                #expect(try await house.publish(register, activity: "other-\(number)").status == 202)
+            }
+            try await until("the phone is forgotten") { house.stage.store.read { $0.phones[phone.id] } == nil }
+            try await until("it is up again") {
+                house.stage.simulator.device(token: phone.token)?.isOnline == true
+            }
+        }
     }
 
     /// Waits for the newest push to get this verdict.

@@ -71,6 +71,22 @@ struct ContentSchemaTests {
         #expect(typed.fault(in: json(#"{"type":"x"}"#)) == "“minutes” is missing, and the app requires it")
     }
 
+    /// A verdict is told in logs of tests and in fixtures.
+    @Test func aFaultHidesATokenAndIsShort() throws {
+        let schema = try ContentSchema(json(#"{"n":1}"#))
+        let fault = try #require(schema.fault(in: json(#"{"n":"\#(TimelineTests.token)"}"#)))
+        #expect(fault.contains("digits)") && !fault.contains(TimelineTests.token.prefix(33)), "\(fault)")
+        let name = String(repeating: "long", count: 500)
+        let long = try ContentSchema(json(#"{"\#(name)":1}"#)).fault(in: json("{}"))
+        #expect(long?.count == 400)
+        do {
+            _ = try ContentSchema(json(#"{"type":"object","properties":{"a":{"type":"\#(name)"}}}"#))
+            Issue.record("a type of 2,000 letters is taken")
+        } catch {
+            #expect(error.description.count < 400, "\(error.description)")
+        }
+    }
+
     @Test(arguments: [
         ("[]", "no JSON object"), (#"{"type":"object","properties":{"a":{"type":"date"}}}"#, "“a” has the type “date”"),
         (#"{"type":"object","properties":{"a":{"minimum":1}}}"#, "“a” has “minimum”: expected type, properties"),

@@ -39,6 +39,16 @@ struct FixtureTests {
         #expect(!fixture.text.contains(TimelineTests.token), "a whole device token is told")
     }
 
+    @Test func aPayloadThatIsNoJSONHidesATokenToo() throws {
+        var timeline = TimelineTests.timeline()
+        var push = TimelineTests.push()
+        push.body = Array("to \(TimelineTests.token)".utf8)
+        timeline.takePush(push)
+        let fixture = try #require(timeline.entry(1).flatMap { timeline.fixture(of: $0) })
+        #expect(fixture.text.contains(#""payload":"to "#), "\(fixture.text)")
+        #expect(!fixture.text.contains(TimelineTests.token), "a whole device token is told")
+    }
+
     @Test func aRejectedEventHasItsReasonAndNoPush() throws {
         var timeline = TimelineTests.timeline()
         _ = timeline.takeEvent(

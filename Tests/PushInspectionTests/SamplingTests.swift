@@ -118,6 +118,18 @@ struct SamplingTests {
         #expect(begun == [true, false, false, true], "only a clock that was set back begins a second again")
     }
 
+    /// An event that was passed over may have come for it: the wait does not say that none was published.
+    @Test func aWaitAfterAFloodSaysWhatToDo() throws {
+        var timeline = self.registered(30)
+        self.flood(&timeline, second: 1, activities: 0..<30)
+        guard case .unmet(let text) = try WaitCondition([("activity", "order-500")]).answer(timeline) else {
+            Issue.record("met")
+            return
+        }
+        #expect(text.contains("No event with content that is listed is for it."), "\(text)")
+        #expect(text.contains("POST /api/activities makes one"), "\(text)")
+    }
+
     @Test func afterAFloodEverythingIsListedAgain() {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)
