@@ -339,9 +339,9 @@ import Testing
     /// Others may come while it starts up, so many that the page forgets it.
     @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
-            let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
-            #expect(try await house.publish(update, activity: "lone").status == 202)
-            try await self.newest(house, has: "shown")
+            // Nobody looks at it: a wait, or an event published here, would.
+            let made = try await LocalHTTP.post("/api/activities", body: #"{"activity":"lone"}"#, port: house.port)
+            #expect(made?.status == 201)
             let phone = try #require(house.stage.store.read { $0.phone(activity: "lone") })
             #expect(try await house.act("reboot", phone: phone.id).status == 200)
             #expect(house.stage.simulator.device(token: phone.token)?.isOnline == false)
@@ -355,6 +355,12 @@ import Testing
             try await until("it is up again") {
                 house.stage.simulator.device(token: phone.token)?.isOnline == true
             }
+
+            // The page finds it again for whoever asks.
+            let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
+            #expect(try await house.publish(update, activity: "lone").status == 202)
+            let shown = try await house.waitFor("activity=lone&key=minutes&value=12")
+            #expect(shown.status == 200, "\(shown.body)")
         }
     }
 

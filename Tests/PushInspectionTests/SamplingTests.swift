@@ -130,6 +130,39 @@ struct SamplingTests {
         #expect(text.contains("POST /api/activities makes one"), "\(text)")
     }
 
+    /// The simulated phone still shows what came, though the page made room for others.
+    @Test func whoeverAsksFindsAPhoneThatGaveWay() throws {
+        var timeline = self.registered(30)
+        #expect(timeline.phone(activity: "order-0") == nil)
+        timeline.look(at: "order-0", nowMillis: Self.now, isByTheWay: true)
+        #expect(timeline.phone(activity: "order-0") == nil, "nobody asked for it")
+        timeline.look(at: "order-0", nowMillis: Self.now)
+        let phone = try #require(timeline.phone(activity: "order-0"))
+        #expect(phone.token == Self.token(0))
+        #expect(timeline.phones.count == 10 && timeline.forgottenPhones.count == 20)
+
+        // One that was swiped away is over.
+        let swiped = try #require(timeline.phone(activity: "order-29"))
+        timeline.setSwiped(swiped.id)
+        timeline.meet(token: Self.token(77), activity: "order-77", app: "")
+        for number in 80..<100 { timeline.meet(token: Self.token(number), activity: "order-\(number)", app: "") }
+        timeline.look(at: "order-29", nowMillis: Self.now)
+        #expect(timeline.phone(activity: "order-29") == nil)
+    }
+
+    /// As many as one likes may be published with `POST /events`.
+    @Test func aLookByTheWayTakesNoPlaceFromOthers() {
+        var attention = Attention()
+        for number in 0..<Attention.activitiesMax - 1 { _ = attention.look(at: "order-\(number)", nowMillis: Self.now) }
+        for number in 100..<120 {
+            let isNew = attention.look(at: "order-\(number)", nowMillis: Self.now + 1, isByTheWay: true)
+            #expect(isNew == (number == 100), "there was room for one")
+        }
+        #expect(attention.holds("order-0") && attention.holds("order-100"))
+        _ = attention.look(at: "order-50", nowMillis: Self.now + 2)
+        #expect(attention.holds("order-0") && !attention.holds("order-100"), "it gives way first")
+    }
+
     @Test func afterAFloodEverythingIsListedAgain() {
         var timeline = self.registered(30)
         self.flood(&timeline, second: 1, activities: 0..<30)

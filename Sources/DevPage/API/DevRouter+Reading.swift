@@ -102,7 +102,9 @@ extension DevRouter {
         defer { alarm.cancel() }
         // The stream has one element at the beginning, and ends when the time is over.
         for await _ in follower.wakes {
-            self.house.store.look(at: condition.activity, nowMillis: self.house.nowMillis)
+            if self.house.store.look(at: condition.activity, nowMillis: self.house.nowMillis) {
+                self.house.lookAtPhones()
+            }
             if case .success(let answer) = self.answer(condition) { return answer }
         }
         switch self.answer(condition) {

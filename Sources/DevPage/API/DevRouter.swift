@@ -83,6 +83,10 @@ struct DevRouter: Sendable {
             ]
             return DevAnswer.json(error, status: .badRequest)
         }
+        // Whoever publishes here wants to see what becomes of it. The key of a join is no activity.
+        if TokenText.shortened(key) == key {
+            self.house.store.look(at: key, nowMillis: self.house.nowMillis, isByTheWay: true)
+        }
         let position = try await self.house.publish(key: Array(key.utf8), value: value)
         let answer: JSONTree = [
             "topic": .string(self.house.settings.eventsTopic), "partition": .integer(position.partition),

@@ -67,8 +67,15 @@ public final class TimelineStore: Sendable {
     func wantsOutcome(key: Span<UInt8>) -> Bool { self.timeline.withLock { $0.wantsOutcome(key: key) } }
 
     /// Somebody looks at an activity: all of it is listed for a while, whatever comes beside it.
-    func look(at activity: String, nowMillis: Int64) {
-        self.timeline.withLock { $0.look(at: activity, nowMillis: nowMillis) }
+    /// - Parameter isByTheWay: it takes no place from what others look at.
+    /// - Returns: whether its phone had been forgotten, and is known again: what it shows has to be looked at.
+    @discardableResult
+    func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) -> Bool {
+        self.change { timeline in
+            let before = timeline.revision
+            timeline.look(at: activity, nowMillis: nowMillis, isByTheWay: isByTheWay)
+            return timeline.revision != before
+        }
     }
 
     private func wakeAll() {

@@ -14,10 +14,13 @@ extension Timeline {
     /// Phones of the sample, besides those that somebody looks at.
     static let sampledPhonesMax = 8
 
-    /// Somebody looks at an activity: for a while it belongs to each sample.
-    public mutating func look(at activity: String, nowMillis: Int64) {
+    /// Somebody looks at an activity: for a while it belongs to each sample, and its phone is known again where it had given way.
+    /// - Parameter isByTheWay: as with an event that is published here: it takes no place from what others look at.
+    public mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) {
+        let isNew = self.attention.look(at: activity, nowMillis: nowMillis, isByTheWay: isByTheWay)
+        if !isByTheWay { self.recallPhone(activity: activity) }
         // A look that only lasts longer changes no sample.
-        guard self.attention.look(at: activity, nowMillis: nowMillis) else { return }
+        guard isNew else { return }
         if self.eventAllowance.isCrowded || self.pushAllowance.isCrowded { self.drawSample(nowMillis: nowMillis) }
     }
 

@@ -13,7 +13,8 @@ public struct Timeline: Sendable {
         /// Phones. A card that is gone goes first, then a phone whose activity nobody knows, then the one that has been idle longest; one that
         /// somebody looks at stays.
         public var phonesMax = 64
-        /// Activities that are known to have had a phone, and tokens; when there are more, all are forgotten, and each may be asked for again.
+        /// Activities that are known to have had a phone, tokens, and phones that gave way to others; when there are more of one kind, all of it are
+        /// forgotten, and each activity may be asked for again.
         public var activitiesMax = 10_000
         /// Outcomes that came before their events, and places of events of the page's own; the oldest go.
         public var earlyOutcomesMax = 1_000
@@ -39,7 +40,7 @@ public struct Timeline: Sendable {
     /// Oldest first. Ids follow each other.
     public private(set) var entries: [TimelineEntry] = []
     /// By id.
-    public private(set) var phones: [Int: SimulatedPhone] = [:]
+    public internal(set) var phones: [Int: SimulatedPhone] = [:]
     /// How the developer wants cards to be drawn; those that none fits are drawn by their keys.
     public private(set) var templates: [CardTemplate] = []
     /// The audiences that somebody has joined.
@@ -49,8 +50,10 @@ public struct Timeline: Sendable {
     /// Entries that were forgotten.
     public private(set) var forgottenCount = 0
     private var nextEntryID = 1
-    private var nextPhoneID = 1
-    private(set) var phonesByToken: [ByteKey: Int] = [:]
+    var nextPhoneID = 1
+    var phonesByToken: [ByteKey: Int] = [:]
+    /// Phones that gave way to others, by their activities.
+    var forgottenPhones: [String: ForgottenPhone] = [:]
     /// Those that a phone was registered or asked for.
     private var knownActivities: Set<String> = []
     /// What each token was registered for, as long as it is remembered: a phone that was forgotten comes back with its next push.
@@ -341,40 +344,6 @@ public struct Timeline: Sendable {
 
     // MARK: Phones
 
-    /// The phone behind a token, which is made known when it is new. - Returns: its id.
-    @discardableResult
-    public mutating func meet(token: String, activity: String, app: String) -> Int {
-        let id: Int
-        if let known = self.phonesByToken[ByteKey(token: token)] {
-            id = known
-        } else {
-            if self.phones.count >= self.limits.phonesMax { self.forgetPhone() }
-            id = self.nextPhoneID
-            self.nextPhoneID += 1
-            self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
-            self.phonesByToken[ByteKey(token: token)] = id
-        }
-        let onlyApp = self.app
-        self.changePhone(id) { phone in
-            if !activity.isEmpty { phone.activity = activity }
-            if !app.isEmpty { phone.app = app }
-            if phone.app.isEmpty { phone.app = onlyApp }
-            if phone.untoldToken == token, !activity.isEmpty { phone.untoldToken = nil }
-        }
-        return id
-    }
-
-    private mutating func forgetPhone() {
-        let all = Array(self.phones.values)
-        let idle = all.filter { !self.attention.holds($0.activity) }
-        let gone = idle.filter { $0.card == Shown.Card.dismissed.rawValue }
-        let nameless = idle.filter { $0.activity.isEmpty }
-        let first = [gone, nameless, idle, all].first { !$0.isEmpty } ?? []
-        guard let forgotten = first.min(by: { $0.revision < $1.revision }) else { return }
-        self.phones[forgotten.id] = nil
-        for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = nil }
-    }
-
     /// What the phone shows now. - Returns: whether that is something else than before.
     /// - Parameter channel: the one that it listens to; `nil`: none.
     @discardableResult
@@ -488,7 +457,7 @@ public struct Timeline: Sendable {
         self.entries[id - first.id].revision = self.revision
     }
 
-    private mutating func changePhone(_ id: Int, _ change: (inout SimulatedPhone) -> Void) {
+    mutating func changePhone(_ id: Int, _ change: (inout SimulatedPhone) -> Void) {
         guard var phone = self.phones[id] else { return }
         self.revision += 1
         change(&phone)
