@@ -342,6 +342,10 @@ import Testing
             // Nobody looks at it: a wait, or an event published here, would.
             let made = try await LocalHTTP.post("/api/activities", body: #"{"activity":"lone"}"#, port: house.port)
             #expect(made?.status == 201)
+            // Its registration makes it the newest phone again, whenever that is read.
+            try await until("its registration is read") {
+                house.stage.store.read { $0.entries.contains { $0.activity == "lone" } }
+            }
             let phone = try #require(house.stage.store.read { $0.phone(activity: "lone") })
             #expect(try await house.act("reboot", phone: phone.id).status == 200)
             #expect(house.stage.simulator.device(token: phone.token)?.isOnline == false)
