@@ -2,36 +2,43 @@ import CommandSupport
 import KafkaLog
 import NIOCore
 import NIOPosix
+import Synchronization
 
 /// Passes connections on to the brokers of an embedded cluster, whose own ports cannot be chosen. A client asks here
-/// where the brokers are and then talks to them directly.
+/// where the brokers are and then talks to them directly; Java's does so through here (`JavaConversation`).
 final class BootstrapForwarder: Sendable {
     /// Connections being passed on; more are closed at once.
     static let connectionCountMax = 1_024
 
     let port: Int
-    private let server: any Channel
+    /// The one that is asked first, and one before each broker.
+    private let servers: [any Channel]
     private let group: MultiThreadedEventLoopGroup
 
-    private init(port: Int, server: any Channel, group: MultiThreadedEventLoopGroup) {
+    private init(port: Int, servers: [any Channel], group: MultiThreadedEventLoopGroup) {
         self.port = port
-        self.server = server
+        self.servers = servers
         self.group = group
     }
 
     /// - Parameter brokers: `host:port,…`; the first is the one connected to.
     static func start(host: String, port: Int, brokers: String) async throws -> BootstrapForwarder {
-        let target = try Self.address(of: brokers)
+        let targets = try Self.addresses(of: brokers)
         // One loop: connections and their counterparts share it, and nothing here needs a lock.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let limit = ConnectionLimit()
-            let server = try await ServerBootstrap(group: group)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.autoRead, value: false)
-                .childChannelInitializer { channel in Self.connect(channel, to: target, limit: limit) }
-                .bind(host: host, port: port).get()
-            return BootstrapForwarder(port: server.localAddress?.port ?? port, server: server, group: group)
+            let (limit, table) = (ConnectionLimit(), PortTable())
+            var servers: [any Channel] = []
+            for target in targets {
+                // Where the brokers themselves say that they are.
+                let server = try await Self.listen(
+                    ("127.0.0.1", 0), to: target, table: table, limit: limit, group: group)
+                servers.append(server)
+                table.note(broker: target.port, ours: server.localAddress?.port)
+            }
+            let server = try await Self.listen((host, port), to: targets[0], table: table, limit: limit, group: group)
+            servers.append(server)
+            return BootstrapForwarder(port: server.localAddress?.port ?? port, servers: servers, group: group)
         } catch {
             try? await group.shutdownGracefully()
             throw CommandFailure("cannot listen on \(host):\(port): \(error)")
@@ -39,26 +46,40 @@ final class BootstrapForwarder: Sendable {
     }
 
     func stop() async {
-        try? await self.server.close()
+        for server in self.servers { try? await server.close() }
         try? await self.group.shutdownGracefully()
     }
 
-    private static func address(of brokers: String) throws -> SocketAddress {
-        let first = brokers.split(separator: ",").first ?? ""
-        guard let colon = first.lastIndex(of: ":"), let port = Int(first[first.index(after: colon)...]) else {
-            throw CommandFailure("the embedded cluster named no broker, but '\(brokers)'")
+    private static func listen(
+        _ address: (host: String, port: Int), to target: SocketAddress, table: PortTable, limit: ConnectionLimit,
+        group: MultiThreadedEventLoopGroup
+    ) async throws -> any Channel {
+        try await ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { channel in Self.connect(channel, to: target, table: table, limit: limit) }
+            .bind(host: address.host, port: address.port).get()
+    }
+
+    /// - Returns: at least one.
+    private static func addresses(of brokers: String) throws -> [SocketAddress] {
+        try brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
+            guard let colon = broker.lastIndex(of: ":"), let port = Int(broker[broker.index(after: colon)...]) else {
+                throw CommandFailure("the embedded cluster named no broker, but '\(brokers)'")
+            }
+            return try SocketAddress(ipAddress: String(broker[..<colon]), port: port)
         }
-        return try SocketAddress(ipAddress: String(first[..<colon]), port: port)
     }
 
     /// Opens the other side, then lets both read.
-    private static func connect(_ channel: any Channel, to target: SocketAddress, limit: ConnectionLimit)
-        -> EventLoopFuture<Void>
-    {
+    private static func connect(
+        _ channel: any Channel, to target: SocketAddress, table: PortTable, limit: ConnectionLimit
+    ) -> EventLoopFuture<Void> {
         guard limit.enter() else { return channel.eventLoop.makeFailedFuture(ChannelError.inputClosed) }
         channel.closeFuture.whenComplete { _ in limit.leave() }
-        let near = NIOLoopBound(Relay(), eventLoop: channel.eventLoop)
-        let far = NIOLoopBound(Relay(), eventLoop: channel.eventLoop)
+        let conversation = Conversation(table.ports)
+        let near = NIOLoopBound(Relay(of: .client, in: conversation), eventLoop: channel.eventLoop)
+        let far = NIOLoopBound(Relay(of: .broker, in: conversation), eventLoop: channel.eventLoop)
         return ClientBootstrap(group: channel.eventLoop)
             .channelOption(.autoRead, value: false)
             .channelInitializer { other in
@@ -92,14 +113,54 @@ private final class ConnectionLimit: @unchecked Sendable {
     func leave() { self.count -= 1 }
 }
 
+/// Our ports, one before each broker's.
+private final class PortTable: Sendable {
+    private let table = Mutex<[Int32: Int32]>([:])
+
+    var ports: [Int32: Int32] { self.table.withLock { $0 } }
+
+    func note(broker: Int?, ours: Int?) {
+        guard let broker, let ours else { return }
+        self.table.withLock { $0[Int32(broker)] = Int32(ours) }
+    }
+}
+
+/// What the two sides of a connection say, shared by both.
+private final class Conversation {
+    var words: JavaConversation
+
+    init(_ ports: [Int32: Int32]) { self.words = JavaConversation(ports: ports) }
+}
+
 /// Writes what one side sends to the other, and reads no faster than the other takes.
 private final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
+    enum Side { case client, broker }
 
     var partner: (any Channel)?
+    private let side: Side
+    private let conversation: Conversation
+
+    init(of side: Side, in conversation: Conversation) {
+        self.side = side
+        self.conversation = conversation
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.partner?.write(self.unwrapInboundIn(data), promise: nil)
+        let bytes = self.unwrapInboundIn(data)
+        do throws(JavaConversation.Failure) {
+            switch self.side {
+            case .broker: self.partner?.write(try self.conversation.words.brokerSaid(bytes), promise: nil)
+            case .client:
+                let outcome = try self.conversation.words.clientSaid(bytes)
+                if outcome.toBroker.readableBytes > 0 { self.partner?.write(outcome.toBroker, promise: nil) }
+                if outcome.toClient.readableBytes > 0 {
+                    context.writeAndFlush(NIOAny(outcome.toClient), promise: nil)
+                }
+            }
+        } catch {
+            context.close(promise: nil)
+        }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) { self.partner?.flush() }

@@ -12,9 +12,8 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         commandName: "embedded-kafka",
         abstract: "A small Kafka in memory, for trying things out.",
         discussion: """
-            librdkafka's mock cluster as a process of its own: producers, consumers and consumer groups of librdkafka (kcat, Python, Go, .NET) \
-            and of kafkajs work with it. Java's kafka-clients does not: it reads the answer to its first question, which versions there are, as \
-            a request to wait for minutes. Nothing is stored; it all ends with the process.
+            librdkafka's mock cluster as a process of its own: producers, consumers and consumer groups of librdkafka (kcat, Python, Go, .NET), \
+            of kafkajs and of Java's kafka-clients work with it. Nothing is stored; it all ends with the process.
 
             What it is not: a partition keeps its newest 5 MiB or 100,000 batches and drops the rest (it warns at 80 % and says so when it \
             happened); no compaction or retention, no transactions, no static membership, no administration: topics are created here, by \

@@ -1,0 +1,181 @@
+import NIOCore
+
+/// What Java's `kafka-clients` needs to hear from the mock cluster of librdkafka (2.0), on one connection.
+///
+/// To a version of ApiVersions that it does not know, from 3 on, the mock answers with a count that is one too small. That client then reads a
+/// throttle of 20 minutes and waits. Here the question is answered as Kafka does: version 0, unsupported, and which versions there are (KIP-511).
+/// As every connection begins with it, all of them have to come this way: the ports that Metadata and FindCoordinator name become ports of ours.
+/// From version 4 on the mock also puts four bytes too many behind each partition of ListOffsets, so the client is told that 3 is the newest.
+/// What other clients say passes as it is.
+struct JavaConversation {
+    /// A longer request or answer is none that a client for trying things out has; the connection ends.
+    static let frameByteCountMax = 64 << 20
+    /// How many answers in which something is changed may be awaited. A client asks for the next when it has the one before.
+    static let awaitedMax = 64
+
+    /// The connection cannot go on.
+    struct Failure: Error {}
+    /// What becomes of bytes of the client.
+    struct Outcome {
+        var toBroker = ByteBuffer()
+        var toClient = ByteBuffer()
+    }
+
+    private enum Speaker { case unknown, java, other }
+    private enum APIKey {
+        static let listOffsets: Int16 = 2
+        static let metadata: Int16 = 3
+        static let findCoordinator: Int16 = 10
+        static let apiVersions: Int16 = 18
+    }
+    private struct Awaited {
+        var apiKey: Int16
+        var version: Int16
+    }
+    private static let listOffsetsVersionMax: Int16 = 3
+    private static let softwareName = Array("apache-kafka-java".utf8)
+    /// API key, version and correlation id of a request.
+    private static let headByteCount = 8
+
+    /// Our port for each port of a broker.
+    private let ports: [Int32: Int32]
+    private var speaker = Speaker.unknown
+    private var ofClient = ByteBuffer()
+    private var ofBroker = ByteBuffer()
+    /// By correlation id.
+    private var awaited: [Int32: Awaited] = [:]
+
+    init(ports: [Int32: Int32]) { self.ports = ports }
+
+    /// - Throws: `Failure` for what is no request.
+    mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Outcome {
+        var outcome = Outcome()
+        guard self.speaker != .other else {
+            outcome.toBroker = bytes
+            return outcome
+        }
+        self.ofClient.writeImmutableBuffer(bytes)
+        while let frame = try Self.nextFrame(of: &self.ofClient) {
+            try self.take(frame, &outcome)
+            if self.speaker == .other {
+                outcome.toBroker.writeBuffer(&self.ofClient)
+                break
+            }
+        }
+        self.ofClient.discardReadBytes()
+        return outcome
+    }
+
+    /// - Returns: what the client is to be told.
+    /// - Throws: `Failure` for what is no answer.
+    mutating func brokerSaid(_ bytes: ByteBuffer) throws(Failure) -> ByteBuffer {
+        guard self.speaker == .java else { return bytes }
+        self.ofBroker.writeImmutableBuffer(bytes)
+        var told = ByteBuffer()
+        while var frame = try Self.nextFrame(of: &self.ofBroker) {
+            if let correlation = frame.getInteger(at: frame.readerIndex + 4, as: Int32.self),
+                let awaited = self.awaited.removeValue(forKey: correlation)
+            {
+                if awaited.apiKey == APIKey.apiVersions {
+                    Self.lowerVersions(in: &frame)
+                } else {
+                    self.putPorts(into: &frame, of: awaited)
+                }
+            }
+            told.writeBuffer(&frame)
+        }
+        self.ofBroker.discardReadBytes()
+        return told
+    }
+
+    private mutating func take(_ frame: ByteBuffer, _ outcome: inout Outcome) throws(Failure) {
+        let start = frame.readerIndex + 4
+        guard frame.readableBytes >= 4 + Self.headByteCount,
+            let apiKey = frame.getInteger(at: start, as: Int16.self),
+            let version = frame.getInteger(at: start + 2, as: Int16.self),
+            let correlation = frame.getInteger(at: start + 4, as: Int32.self)
+        else { throw Failure() }
+        let asksForVersions = apiKey == APIKey.apiVersions && version >= 3
+        if self.speaker == .unknown {
+            let isJava = asksForVersions && frame.readableBytesView.firstRange(of: Self.softwareName) != nil
+            self.speaker = isJava ? .java : .other
+        }
+        if self.speaker == .java, asksForVersions {
+            outcome.toClient.writeInteger(Int32(16))
+            outcome.toClient.writeInteger(correlation)
+            // UNSUPPORTED_VERSION, and one entry: of this API there are versions 0 to 2.
+            outcome.toClient.writeMultipleIntegers(Int16(35), Int32(1), APIKey.apiVersions, Int16(0), Int16(2))
+            return
+        }
+        if self.speaker == .java, [APIKey.metadata, APIKey.findCoordinator, APIKey.apiVersions].contains(apiKey) {
+            guard self.awaited.count < Self.awaitedMax else { throw Failure() }
+            self.awaited[correlation] = Awaited(apiKey: apiKey, version: version)
+        }
+        outcome.toBroker.writeImmutableBuffer(frame)
+    }
+
+    /// Of an answer that tells, behind the error, each API with its oldest and newest version.
+    private static func lowerVersions(in frame: inout ByteBuffer) {
+        var index = frame.readerIndex + 10
+        guard let count = frame.getInteger(at: index, as: Int32.self), count >= 0 else { return }
+        index += 4
+        for _ in 0..<count {
+            guard let apiKey = frame.getInteger(at: index, as: Int16.self),
+                let newest = frame.getInteger(at: index + 4, as: Int16.self)
+            else { return }
+            if apiKey == APIKey.listOffsets, newest > Self.listOffsetsVersionMax {
+                frame.setInteger(Self.listOffsetsVersionMax, at: index + 4)
+            }
+            index += 6
+        }
+    }
+
+    // MARK: Addresses
+
+    /// Versions whose form is not known here stay as they are: then the client talks to the brokers directly.
+    private func putPorts(into frame: inout ByteBuffer, of awaited: Awaited) {
+        // Behind length and correlation id.
+        var index = frame.readerIndex + 8
+        if awaited.apiKey == APIKey.metadata {
+            guard (0...2).contains(awaited.version),
+                let count = frame.getInteger(at: index, as: Int32.self), count >= 0
+            else { return }
+            index += 4
+            for _ in 0..<count {
+                guard self.putPort(into: &frame, at: &index) else { return }
+                if awaited.version >= 1, !Self.skipString(of: frame, at: &index) { return }
+            }
+        } else {
+            guard (0...2).contains(awaited.version) else { return }
+            // The throttle; the error.
+            index += awaited.version >= 1 ? 6 : 2
+            if awaited.version >= 1, !Self.skipString(of: frame, at: &index) { return }
+            _ = self.putPort(into: &frame, at: &index)
+        }
+    }
+
+    /// A node: its number, host and port.
+    private func putPort(into frame: inout ByteBuffer, at index: inout Int) -> Bool {
+        index += 4
+        guard Self.skipString(of: frame, at: &index), let port = frame.getInteger(at: index, as: Int32.self) else {
+            return false
+        }
+        if let ours = self.ports[port] { frame.setInteger(ours, at: index) }
+        index += 4
+        return true
+    }
+
+    /// Text, or none, behind its length in two bytes.
+    private static func skipString(of frame: ByteBuffer, at index: inout Int) -> Bool {
+        guard let length = frame.getInteger(at: index, as: Int16.self) else { return false }
+        index += 2 + Int(max(0, length))
+        return index <= frame.writerIndex
+    }
+
+    /// A request or answer with its length before it; `nil`: it is not there as a whole.
+    private static func nextFrame(of buffer: inout ByteBuffer) throws(Failure) -> ByteBuffer? {
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: Int32.self) else { return nil }
+        guard (4...Self.frameByteCountMax).contains(Int(length)) else { throw Failure() }
+        return buffer.readSlice(length: 4 + Int(length))
+    }
+}
