@@ -22,7 +22,7 @@ enum FaultWords {
     static func sentence(_ fault: Fault, firedCount: Int, phone: Int?) -> String {
         let whom = phone.map { " to phone \($0)" } ?? (fault.tokenPrefix.isEmpty ? "" : " to some tokens")
         let chance = fault.rate < 1 ? ", with a chance of \(Int((fault.rate * 100).rounded())) %" : ""
-        let left = fault.count.map { ", \($0 - firedCount) more times" } ?? ""
+        let left = fault.count.map { ", \($0 - firedCount) more time\($0 - firedCount == 1 ? "" : "s")" } ?? ""
         return "APNs \(Self.clause(fault.effect))\(whom)\(chance)\(left)."
     }
 
