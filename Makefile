@@ -52,7 +52,7 @@ test: deps lint ## Check the format, then run every test
 	@.ci/say-what-failed swift test --filter '$(PURE_TESTS)'
 	@# Tests over sockets have real timeouts, which busy cores stretch. So two at a time, as they mostly wait; one where Swift is older than that option.
 	@width='--experimental-maximum-parallelization-width'; \
-		if swift test --help-hidden | grep -q -e "$$width"; then two="$$width 2"; else two='--no-parallel'; fi; \
+		if [[ "$$(swift test --help-hidden)" == *"$$width"* ]]; then two="$$width 2"; else two='--no-parallel'; fi; \
 		.ci/say-what-failed swift test $$two --skip '$(PURE_TESTS)'
 
 drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (ARGS="--only ALERT"; needs prometheus, kcat, faketime)
