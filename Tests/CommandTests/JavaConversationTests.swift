@@ -1,4 +1,5 @@
 import NIOCore
+import PushModel
 import Testing
 
 @testable import mailboat
@@ -44,10 +45,10 @@ import Testing
     /// KIP-511: version 0, error 35, and one entry. Nothing reaches the broker.
     @Test func javaHearsWhichVersionsThereAre() throws {
         var conversation = JavaConversation(ports: Self.ports)
-        let outcome = try conversation.clientSaid(Self.hello)
-        #expect(outcome.toBroker.readableBytes == 0)
+        let passage = try conversation.clientSaid(Self.hello)
+        #expect(passage.toBroker.readableBytes == 0)
         #expect(
-            Array(outcome.toClient.readableBytesView)
+            Array(passage.toClient.readableBytesView)
                 == [0, 0, 0, 16, 0, 0, 0, 7, 0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 2])
         // It asks again, in a version that the mock knows.
         let again = Self.request(18, version: 0, correlation: 8)
@@ -61,9 +62,9 @@ import Testing
         let next = Self.request(3, version: 2, correlation: 9)
         var (toBroker, toClient) = (ByteBuffer(), ByteBuffer())
         for byte in Array(Self.hello.readableBytesView) + Array(next.readableBytesView) {
-            var outcome = try conversation.clientSaid(ByteBuffer(bytes: [byte]))
-            toBroker.writeBuffer(&outcome.toBroker)
-            toClient.writeBuffer(&outcome.toClient)
+            var passage = try conversation.clientSaid(ByteBuffer(bytes: [byte]))
+            toBroker.writeBuffer(&passage.toBroker)
+            toClient.writeBuffer(&passage.toClient)
         }
         #expect(toBroker == next && toClient.readableBytes == 20)
     }
@@ -158,6 +159,31 @@ import Testing
     func noRequestEndsIt(bytes: [UInt8]) throws {
         var conversation = try Self.begun()
         #expect(throws: JavaConversation.Failure.self) { try conversation.clientSaid(ByteBuffer(bytes: bytes)) }
+    }
+
+    /// Whatever either side sends, the other gets as many bytes or the connection ends; nothing traps.
+    @Test(arguments: 0..<500 as Range<UInt64>)
+    func nothingTraps(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        var conversation = try Self.begun()
+        let apiKey = ([3, 10, 18] as [Int16]).randomElement(using: &random) ?? 3
+        let version = Int16.random(in: 0...2, using: &random)
+        _ = try conversation.clientSaid(Self.request(apiKey, version: version, correlation: 9))
+        let count = Int.random(in: 0...80, using: &random)
+        // Small numbers are counts and lengths more often than large ones.
+        let bytes = (0..<count).map { _ in
+            Bool.random(using: &random)
+                ? UInt8.random(in: 0...3, using: &random) : UInt8.random(in: 0...255, using: &random)
+        }
+        let answer = Self.frame { buffer in
+            buffer.writeInteger(Int32(9))
+            buffer.writeBytes(bytes)
+        }
+        #expect(try conversation.brokerSaid(answer).readableBytes == answer.readableBytes)
+        do throws(JavaConversation.Failure) {
+            let passage = try conversation.clientSaid(ByteBuffer(bytes: bytes))
+            #expect(passage.toBroker.readableBytes <= count)
+        } catch {}
     }
 
     @Test func questionsWithoutEndEndIt() throws {

@@ -152,10 +152,10 @@ private final class Relay: ChannelInboundHandler {
             switch self.side {
             case .broker: self.partner?.write(try self.conversation.words.brokerSaid(bytes), promise: nil)
             case .client:
-                let outcome = try self.conversation.words.clientSaid(bytes)
-                if outcome.toBroker.readableBytes > 0 { self.partner?.write(outcome.toBroker, promise: nil) }
-                if outcome.toClient.readableBytes > 0 {
-                    context.writeAndFlush(NIOAny(outcome.toClient), promise: nil)
+                let passage = try self.conversation.words.clientSaid(bytes)
+                if passage.toBroker.readableBytes > 0 { self.partner?.write(passage.toBroker, promise: nil) }
+                if passage.toClient.readableBytes > 0 {
+                    context.writeAndFlush(NIOAny(passage.toClient), promise: nil)
                 }
             }
         } catch {

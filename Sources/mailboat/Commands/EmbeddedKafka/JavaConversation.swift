@@ -16,7 +16,7 @@ struct JavaConversation {
     /// The connection cannot go on.
     struct Failure: Error {}
     /// What becomes of bytes of the client.
-    struct Outcome {
+    struct Passage {
         var toBroker = ByteBuffer()
         var toClient = ByteBuffer()
     }
@@ -48,22 +48,22 @@ struct JavaConversation {
     init(ports: [Int32: Int32]) { self.ports = ports }
 
     /// - Throws: `Failure` for what is no request.
-    mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Outcome {
-        var outcome = Outcome()
+    mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Passage {
+        var passage = Passage()
         guard self.speaker != .other else {
-            outcome.toBroker = bytes
-            return outcome
+            passage.toBroker = bytes
+            return passage
         }
         self.ofClient.writeImmutableBuffer(bytes)
         while let frame = try Self.nextFrame(of: &self.ofClient) {
-            try self.take(frame, &outcome)
+            try self.take(frame, &passage)
             if self.speaker == .other {
-                outcome.toBroker.writeBuffer(&self.ofClient)
+                passage.toBroker.writeBuffer(&self.ofClient)
                 break
             }
         }
         self.ofClient.discardReadBytes()
-        return outcome
+        return passage
     }
 
     /// - Returns: what the client is to be told.
@@ -88,7 +88,7 @@ struct JavaConversation {
         return told
     }
 
-    private mutating func take(_ frame: ByteBuffer, _ outcome: inout Outcome) throws(Failure) {
+    private mutating func take(_ frame: ByteBuffer, _ passage: inout Passage) throws(Failure) {
         let start = frame.readerIndex + 4
         guard frame.readableBytes >= 4 + Self.headByteCount,
             let apiKey = frame.getInteger(at: start, as: Int16.self),
@@ -101,17 +101,17 @@ struct JavaConversation {
             self.speaker = isJava ? .java : .other
         }
         if self.speaker == .java, asksForVersions {
-            outcome.toClient.writeInteger(Int32(16))
-            outcome.toClient.writeInteger(correlation)
+            passage.toClient.writeInteger(Int32(16))
+            passage.toClient.writeInteger(correlation)
             // UNSUPPORTED_VERSION, and one entry: of this API there are versions 0 to 2.
-            outcome.toClient.writeMultipleIntegers(Int16(35), Int32(1), APIKey.apiVersions, Int16(0), Int16(2))
+            passage.toClient.writeMultipleIntegers(Int16(35), Int32(1), APIKey.apiVersions, Int16(0), Int16(2))
             return
         }
         if self.speaker == .java, [APIKey.metadata, APIKey.findCoordinator, APIKey.apiVersions].contains(apiKey) {
             guard self.awaited.count < Self.awaitedMax else { throw Failure() }
             self.awaited[correlation] = Awaited(apiKey: apiKey, version: version)
         }
-        outcome.toBroker.writeImmutableBuffer(frame)
+        passage.toBroker.writeImmutableBuffer(frame)
     }
 
     /// Of an answer that tells, behind the error, each API with its oldest and newest version.
