@@ -46,14 +46,11 @@ chaos: build ## Kill workers, APNs and brokers while events flow, then check eve
 		$(if $(SUMMARY),--summary "$(SUMMARY)") $(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
 
 # Tests without sockets, processes and clocks. They may share the cores.
-PURE_TESTS := ^(APNSPool|APNSProtocol|ChannelKeeping|DeviceModel|Fuzz|PushEngine|PushInspection|PushModel|ShardLoop|Simulation)Tests\.
+PURE_TESTS := ^(APNSPool|APNSProtocol|Benchmark|ChannelKeeping|Chaos|DevPage|DeviceModel|Fuzz|HTTP2Session|PushEngine|PushInspection|PushModel|ShardLoop|Simulation|Tidy)Tests\.
 
 test: deps lint ## Check the format, then run every test
 	@.ci/say-what-failed swift test --filter '$(PURE_TESTS)'
-	@# Tests over sockets have real timeouts, which busy cores stretch. So two at a time, as they mostly wait; one where Swift is older than that option.
-	@width='--experimental-maximum-parallelization-width'; \
-		if [[ "$$(swift test --help-hidden)" == *"$$width"* ]]; then two="$$width 2"; else two='--no-parallel'; fi; \
-		.ci/say-what-failed swift test $$two --skip '$(PURE_TESTS)'
+	@.ci/test-over-sockets '$(PURE_TESTS)'
 
 drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (ARGS="--only ALERT"; needs prometheus, kcat, faketime)
 	@.ci/alert-drill.py --mailboat "$$(swift build --configuration release --show-bin-path)/mailboat" $(ARGS)

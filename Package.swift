@@ -165,8 +165,10 @@ let package = Package(
             ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
-            dependencies: ["APNSSimulator", "APNSProtocol", "DeviceModel", "PushModel", "HTTP2Session", "TLSSession"]
-                + nio),
+            dependencies: [
+                "APNSSimulator", "ChildProcesses", "APNSProtocol", "DeviceModel", "PushModel", "HTTP2Session",
+                "TLSSession",
+            ] + nio),
         // The simulated world, for the tests and for `make simulate`.
         .target(
             name: "Simulation",

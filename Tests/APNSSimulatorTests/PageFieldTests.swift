@@ -1,4 +1,5 @@
 import APNSSimulator
+import ChildProcesses
 import Foundation
 import Testing
 
@@ -6,23 +7,15 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct PageFieldTests {
     /// The head of the answer, one field a line.
     private static func head(_ bench: Bench, token: String, authorization: String?) async throws -> [String] {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
+        let ended = try await EndedProcess.run(
+            URL(fileURLWithPath: "/usr/bin/env"),
             [
                 "curl", "--silent", "--insecure", "--http2", "--dump-header", "-", "--output", "/dev/null", "--data",
                 Bodies.update(stamp: Bench.startSeconds), "--header", "apns-topic: \(Bench.topic)", "--header",
                 "apns-push-type: liveactivity", "--header", "apns-id: 123e4567-e89b-42d3-a456-426614174000",
             ] + (authorization.map { ["--header", "authorization: bearer \($0)"] } ?? [])
-            + ["https://127.0.0.1:\(bench.simulator.port)/3/device/\(token)"]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        let ended = AsyncStream<Void>.makeStream()
-        process.terminationHandler = { _ in ended.continuation.finish() }
-        try process.run()
-        for await _ in ended.stream {}
-        return String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            .split(whereSeparator: \.isNewline).map(String.init)
+                + ["https://127.0.0.1:\(bench.simulator.port)/3/device/\(token)"])
+        return ended.output.split(whereSeparator: \.isNewline).map(String.init)
     }
 
     private static let field = "mailboat-page: http://127.0.0.1:8484/#search=push:123e4567-e89b-42d3-a456-426614174000"

@@ -1,45 +1,18 @@
 import APNSSimulator
 import ChildProcesses
 import Foundation
-import KafkaLog
 import TLSSession
 import Testing
 
 /// `mailboat channels` as somebody runs it, against the simulated APNs.
 struct ChannelsHouse {
-    struct Ended {
-        var status: Int32
-        var output: String
-        var errors: String
-        var lines: [String] { self.output.split(separator: "\n").map(String.init) }
-    }
-
     var simulator: APNSSimulator
     var configurationPath: String
 
-    /// Runs the command. The process is waited for on a thread of its own.
-    func run(_ words: String...) async throws -> Ended {
+    /// Runs the command.
+    func run(_ words: String...) async throws -> EndedProcess {
         let arguments = ["channels", words[0], "--config", self.configurationPath] + words.dropFirst()
-        return try await NamedThread.run("mailboat") {
-            Result { () -> Ended in
-                let (process, output, errors) = (Process(), Pipe(), Pipe())
-                process.executableURL = BuiltExecutable.besideThisOne("mailboat")
-                process.arguments = arguments
-                process.standardInput = FileHandle.nullDevice
-                process.standardOutput = output
-                process.standardError = errors
-                try process.run()
-                // Both are shorter than what a pipe holds.
-                let (told, complained) = (
-                    try output.fileHandleForReading.readToEnd() ?? Data(),
-                    try errors.fileHandleForReading.readToEnd() ?? Data()
-                )
-                process.waitUntilExit()
-                return Ended(
-                    status: process.terminationStatus, output: String(decoding: told, as: UTF8.self),
-                    errors: String(decoding: complained, as: UTF8.self))
-            }
-        }.get()
+        return try await EndedProcess.run(BuiltExecutable.besideThisOne("mailboat"), arguments)
     }
 
     /// - Parameter bootstrap: of a Kafka, where the command needs one.

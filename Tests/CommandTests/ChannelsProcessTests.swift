@@ -1,5 +1,6 @@
 import APNSProtocol
 import APNSSimulator
+import ChildProcesses
 import Testing
 
 /// `mailboat channels` as somebody runs it, against the simulated APNs.

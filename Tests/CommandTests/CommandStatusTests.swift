@@ -59,8 +59,8 @@ struct CommandStatusTests {
     ]
 
     @Test(arguments: Self.cases)
-    func aCommandEndsWithWhatTheTableSays(_ one: Case) throws {
-        let ended = try Self.shell(one.line)
+    func aCommandEndsWithWhatTheTableSays(_ one: Case) async throws {
+        let ended = try await Self.shell(one.line)
         #expect(ended.status == one.status.rawValue, "\(ended.said)")
     }
 
@@ -70,29 +70,22 @@ struct CommandStatusTests {
 
     /// The scripts that complete commands; bash says of its own whether it can read it.
     @Test(arguments: ["bash", "zsh", "fish"])
-    func completionsAreThere(shell: String) throws {
-        #expect(try Self.shell("$M --generate-completion-script \(shell) | grep -q dead-letters").status == 0)
+    func completionsAreThere(shell: String) async throws {
+        #expect(try await Self.shell("$M --generate-completion-script \(shell) | grep -q dead-letters").status == 0)
         guard shell == "bash" else { return }
-        let parsed = try Self.shell("$M --generate-completion-script bash > $D/script && bash -n $D/script")
+        let parsed = try await Self.shell("$M --generate-completion-script bash > $D/script && bash -n $D/script")
         #expect(parsed.status == 0, "\(parsed.said)")
     }
 
-    private static func shell(_ line: String) throws -> (status: Int32, said: String) {
+    private static func shell(_ line: String) async throws -> (status: Int32, said: String) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let (process, errors) = (Process(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = ["-c", line]
-        process.environment = ProcessInfo.processInfo.environment.merging([
-            "M": BuiltExecutable.besideThisOne("mailboat").path, "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
-        ]) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = errors
-        try process.run()
-        let said = try errors.fileHandleForReading.readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
-        process.waitUntilExit()
-        return (process.terminationStatus, said)
+        let ended = try await EndedProcess.run(
+            URL(fileURLWithPath: "/bin/sh"), ["-c", line], output: .dropped,
+            environment: [
+                "M": BuiltExecutable.besideThisOne("mailboat").path, "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
+            ])
+        return (ended.status, ended.errors)
     }
 }

@@ -178,16 +178,21 @@ enum OpenSSLCommand {
 
         func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
             let process = Process()
-            let output = Pipe()
+            let output = self.url.appendingPathComponent("output")
+            try Data().write(to: output)
+            let written = try FileHandle(forWritingTo: output)
             process.executableURL = URL(fileURLWithPath: OpenSSLCommand.path)
             process.arguments = arguments
             process.currentDirectoryURL = self.url
             process.standardInput = FileHandle.nullDevice
-            process.standardOutput = output
-            process.standardError = output
+            process.standardOutput = written
+            process.standardError = written
+            // Foundation's own wait has a run loop on this thread, and can miss the end.
+            let ended = DispatchSemaphore(value: 0)
+            process.terminationHandler = { _ in ended.signal() }
             try process.run()
-            let text = output.fileHandleForReading.readDataToEndOfFile()
-            process.waitUntilExit()
+            guard ended.wait(timeout: .now() + 60) == .success else { throw CocoaError(.executableLoad) }
+            let text = try Data(contentsOf: output)
             return (process.terminationStatus, String(decoding: text, as: UTF8.self))
         }
     }

@@ -75,15 +75,24 @@ package final class TraceCollector: Sendable {
     /// All that came, in order.
     package var requests: [Request] { self.state.withLock { $0.requests } }
 
-    /// Waits until so many requests have come.
+    /// Waits until so many requests have come, or the task is cancelled.
     package func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = self.state.withLock { state in
-                if state.requests.count >= count { return true }
-                state.waiters.append((count, continuation))
-                return false
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = self.state.withLock { state in
+                    guard state.requests.count < count, !Task.isCancelled else { return false }
+                    state.waiters.append((count, continuation))
+                    return true
+                }
+                if !waits { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            // One task waits at a time; whoever else does looks at what has come.
+            let waiters = self.state.withLock { state in
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for waiter in waiters { waiter.continuation.resume() }
         }
     }
 

@@ -1,6 +1,7 @@
 import APNSProtocol
 import APNSSimulator
 import ChannelKeeping
+import ChildProcesses
 import DeviceModel
 import KafkaLog
 import PushModel

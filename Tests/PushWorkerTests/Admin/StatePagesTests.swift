@@ -230,7 +230,7 @@ struct StatePagesTests {
             gate.signal()
             // Places come back one by one.
             var answers: [Int] = []
-            while answers.isEmpty {
+            while answers.isEmpty, !Task.isCancelled {
                 answers = (try? await questions.ask { _ in 7 }) ?? []
                 await Task.yield()
             }

@@ -241,7 +241,7 @@ struct ReloadTests {
                 group.addTask { try await service.run() }
                 // Many, and one more that is known to be in: what comes together is followed once, or once more.
                 for _ in 0..<5 { kill(getpid(), SIGHUP) }
-                while !hangUps.isWished { await Task.yield() }
+                while !hangUps.isWished, !Task.isCancelled { await Task.yield() }
                 #expect(loads.load(ordering: .relaxed) == 0)
                 try await worker.start()
                 try await WorkerHouse.wait(for: worker) { $0.configuration.hash == taken.hash }
@@ -296,7 +296,7 @@ struct ReloadTests {
                     return try await worker.reload { other }
                 }
                 later = task
-                while worker.waitingReloadCount == 0, !isThrough.isSet { await Task.yield() }
+                while worker.waitingReloadCount == 0, !isThrough.isSet, !Task.isCancelled { await Task.yield() }
             }
             let report = try await later?.value
             #expect(earlier.taken.map(\.after) == ["21"])
@@ -330,7 +330,7 @@ struct ReloadTests {
         #expect(await turnstile.enter())
         await withTaskGroup { group in
             for _ in 0..<Turnstile.waitingMax { group.addTask { await turnstile.enter() } }
-            while turnstile.waitingCount < Turnstile.waitingMax { await Task.yield() }
+            while turnstile.waitingCount < Turnstile.waitingMax, !Task.isCancelled { await Task.yield() }
             #expect(await !turnstile.enter())
             for left in (0..<Turnstile.waitingMax).reversed() {
                 turnstile.leave()

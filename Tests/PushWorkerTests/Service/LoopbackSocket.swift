@@ -8,10 +8,12 @@ struct LoopbackSocket: ~Copyable {
     init(port: Int) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard self.descriptor >= 0 else { throw WorkerError("no socket") }
-        // Whoever never answers is given up: the tests after this one have to come to their turn.
+        // Whoever never answers, or never reads, is given up: the tests after this one have to come to their turn.
         // A `timeval`: seconds and microseconds.
         let limit: [Int] = [60, 0]
-        setsockopt(self.descriptor, SOL_SOCKET, SO_RCVTIMEO, limit, socklen_t(2 * MemoryLayout<Int>.stride))
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(self.descriptor, SOL_SOCKET, option, limit, socklen_t(2 * MemoryLayout<Int>.stride))
+        }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(UInt16(port).bigEndian)

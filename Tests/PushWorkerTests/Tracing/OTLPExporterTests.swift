@@ -68,7 +68,7 @@ struct OTLPExporterTests {
         let tracer = try #require(OTLPTracer(settings, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
         try await Self.running(tracer) {
             Self.span("first", of: tracer)
-            while tracer.spans.counters.exportsFailed == 0 { await Task.yield() }
+            while tracer.spans.counters.exportsFailed == 0, !Task.isCancelled { await Task.yield() }
             #expect(collector.requests.isEmpty)
             try Data(made.authorityPEM).write(to: URL(fileURLWithPath: path))
             await collector.waitForRequests(1)

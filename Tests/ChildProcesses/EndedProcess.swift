@@ -1,0 +1,91 @@
+import CommandSupport
+package import Foundation
+import KafkaLog
+
+/// A process that was started, waited for and has ended.
+///
+/// What it reads and writes are files, not pipes: another process that is started at the same moment may inherit the end of a pipe, and who reads to
+/// the end then waits for that one, too.
+package struct EndedProcess: Sendable {
+    /// Where its standard output goes.
+    package enum Output: Sendable {
+        /// Into `output`.
+        case kept
+        /// Nowhere.
+        case dropped
+        /// Into a pipe whose reader has gone.
+        case broken
+    }
+
+    /// The exit status; negative: the signal that ended it.
+    package var status: Int32
+    /// What it wrote to standard output, where that was kept.
+    package var output: String
+    /// What it wrote to standard error.
+    package var errors: String
+    /// The lines of `output`, without those that are empty.
+    package var lines: [String] { self.output.split(separator: "\n").map(String.init) }
+
+    /// Runs it, on a thread of its own.
+    /// - Parameters:
+    ///   - input: what it can read.
+    ///   - environment: in addition to this process's.
+    ///   - limit: how long it may take; it is killed then.
+    /// - Throws: when it cannot be started, or has not ended within `limit`.
+    package static func run(
+        _ executable: URL, _ arguments: [String], input: String = "", output: Output = .kept,
+        environment: [String: String] = [:], within limit: Duration = .seconds(120)
+    ) async throws -> EndedProcess {
+        try await NamedThread.run("command") {
+            Result {
+                let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                defer { try? FileManager.default.removeItem(at: folder) }
+                return try Self.run(
+                    executable, arguments, input: input, output: output, environment: environment, within: limit,
+                    folder: folder)
+            }
+        }.get()
+    }
+
+    private static func run(
+        _ executable: URL, _ arguments: [String], input: String, output: Output, environment: [String: String],
+        within limit: Duration, folder: URL
+    ) throws -> EndedProcess {
+        let (given, told, complained) = (
+            folder.appendingPathComponent("input"), folder.appendingPathComponent("output"),
+            folder.appendingPathComponent("errors")
+        )
+        try Data(input.utf8).write(to: given)
+        for file in [told, complained] { try Data().write(to: file) }
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = try FileHandle(forReadingFrom: given)
+        process.standardError = try FileHandle(forWritingTo: complained)
+        let pipe = Pipe()
+        switch output {
+        case .kept: process.standardOutput = try FileHandle(forWritingTo: told)
+        case .dropped: process.standardOutput = FileHandle.nullDevice
+        case .broken:
+            process.standardOutput = pipe.fileHandleForWriting
+            try pipe.fileHandleForReading.close()
+        }
+        // Not `waitUntilExit`: it turns a run loop on this thread, and can wait for ever for a process that has ended.
+        let ended = DispatchSemaphore(value: 0)
+        process.terminationHandler = { _ in ended.signal() }
+        try process.run()
+        let isOver = ended.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1)))) == .success
+        let errors = String(decoding: try Data(contentsOf: complained), as: UTF8.self)
+        guard isOver else {
+            kill(process.processIdentifier, SIGKILL)
+            let command = ([executable.path] + arguments).joined(separator: " ")
+            throw CommandFailure("'\(command)' has not ended within \(limit); it said: \(errors)")
+        }
+        let status = process.terminationStatus
+        return EndedProcess(
+            status: process.terminationReason == .exit ? status : -status,
+            output: String(decoding: try Data(contentsOf: told), as: UTF8.self), errors: errors)
+    }
+}

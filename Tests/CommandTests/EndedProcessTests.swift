@@ -1,0 +1,42 @@
+import ChildProcesses
+import CommandSupport
+import Foundation
+import Testing
+
+/// What the other tests here run their commands with.
+@Suite(.timeLimit(.minutes(5)))
+struct EndedProcessTests {
+    private static func shell(
+        _ line: String, input: String = "", output: EndedProcess.Output = .kept, within limit: Duration = .seconds(60)
+    ) async throws -> EndedProcess {
+        try await EndedProcess.run(
+            URL(fileURLWithPath: "/bin/sh"), ["-c", line], input: input, output: output, environment: ["WORD": "kept"],
+            within: limit)
+    }
+
+    @Test func itReadsAndWritesWhatItLikes() async throws {
+        let ended = try await Self.shell("cat; echo $WORD; echo wrong >&2; exit 3", input: "given\n")
+        #expect(ended.status == 3 && ended.lines == ["given", "kept"] && ended.errors == "wrong\n")
+        // More than a pipe holds.
+        let long = try await Self.shell("cat", input: String(repeating: "x", count: 200_000))
+        #expect(long.status == 0 && long.output.utf8.count == 200_000)
+    }
+
+    @Test func aSignalIsNoStatus() async throws {
+        #expect(try await Self.shell("kill -KILL $$").status == -SIGKILL)
+        // By a signal, or because it cannot write where that signal is ignored.
+        #expect(try await Self.shell("yes", output: .broken).status != 0)
+        let dropped = try await Self.shell("echo nothing", output: .dropped)
+        #expect(dropped.status == 0 && dropped.output.isEmpty)
+    }
+
+    /// Whoever waited for it without a limit would wait as long.
+    @Test func whatDoesNotEndIsKilledAndSaid() async throws {
+        let name = UUID().uuidString
+        let error = await #expect(throws: CommandFailure.self) {
+            try await Self.shell("echo begun \(name) >&2; exec sleep 1000", within: .seconds(2))
+        }
+        let text = try #require(error.map { "\($0)" })
+        #expect(text.contains("has not ended within 2.0 seconds; it said: begun \(name)"), "\(text)")
+    }
+}
