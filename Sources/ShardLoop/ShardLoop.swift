@@ -216,6 +216,12 @@ public struct ShardLoop: ~Copyable {
         return self.hasChanged
     }
 
+    /// See `ShardEngine.tracesPasses`.
+    public var tracesPasses: Bool {
+        get { self.engine.tracesPasses }
+        set { self.engine.tracesPasses = newValue }
+    }
+
     /// See `ShardEngine.takeTraceNotes`.
     public mutating func takeTraceNotes(_ body: (TraceNote) -> Void) {
         if self.engine.hasTraceNotes { self.engine.takeTraceNotes(body) }

@@ -59,6 +59,55 @@ struct TracingTests {
         await collector.stop()
     }
 
+    /// From whoever published it over its audience's owner to the partitions where its members are: of each a span, and a few pushes as examples.
+    @Test func anEventForManyIsTracedToItsMembers() async throws {
+        let count = 200
+        let collector = try await TraceCollector.start()
+        try await TestHouse.with { house in
+            let publisher = try TestPublisher(house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            let worker = try await house.startWorker(settings: "tracing.otlp-endpoint: \(collector.endpoint)")
+            try match.join(0..<count)
+            try await publisher.flush()
+            try await match.has(count, at: worker)
+            let goal =
+                #"{"event":"update","app":"\#(TestPublisher.app)","to":{"audience":"match-7"},"content-state":{"step":1}}"#
+            try publisher.send(
+                key: Array("match-7".utf8), value: Array(goal.utf8),
+                traceparent: "00-\(Self.trace)-\(Self.publisherSpan)-01")
+            try await publisher.flush()
+            _ = try await match.shows(1, 0..<count)
+            try await until("every pass has ended") {
+                let begun = try await worker.metric("mailboat_tracing_passes_total") ?? 0
+                let live = try await worker.metric("mailboat_tracing_passes_live")
+                return begun > 1 && live == 0
+            }
+            worker.terminate()
+            #expect(try await worker.exited() == 0)
+
+            let spans = try collector.spans()
+            #expect(spans.allSatisfy { $0.traceID == Self.trace })
+            let whole = try #require(spans.first { $0.name == "process \(house.kafka.events)" })
+            #expect(whole.parentSpanID == Self.publisherSpan && whole.attributes["mailboat.outcome"] == "fanned-out")
+            let passes = spans.filter { $0.name == "fan out" }
+            #expect(passes.allSatisfy { $0.parentSpanID == whole.spanID && $0.startNanos >= whole.startNanos })
+            #expect(passes.allSatisfy { $0.attributes["mailboat.outcome"] == "finished" })
+            #expect(passes.allSatisfy { $0.attributes["mailboat.audience"] == "match-7" })
+            #expect(Set(passes.map { $0.attributes["mailboat.partition"] }).count == passes.count && passes.count > 1)
+            let accepted = passes.compactMap { $0.attributes["mailboat.members.accepted"].flatMap { Int($0) } }
+            #expect(accepted.reduce(0, +) == count)
+            for (pass, members) in zip(passes, accepted) {
+                let pushes = spans.filter { $0.parentSpanID == pass.spanID }
+                #expect(pushes.count == min(members, 8))
+                #expect(pushes.allSatisfy { $0.name == "push" && $0.kind == .client })
+                #expect(pushes.allSatisfy { $0.startNanos >= pass.startNanos && $0.endNanos <= pass.endNanos })
+            }
+            let tokens = (0..<count).map { Tokens.make($0) }
+            #expect(!spans.contains { span in span.attributes.values.contains { tokens.contains($0) } })
+        }
+        await collector.stop()
+    }
+
     private static func publish(_ traceparent: String, by publisher: TestPublisher) throws {
         try publisher.send(
             key: Array("order-7".utf8), value: Array(Self.update.utf8), traceparent: traceparent,

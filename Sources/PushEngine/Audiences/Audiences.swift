@@ -23,6 +23,8 @@ struct Audiences: ~Copyable {
     var voids = VoidsUnderWay()
     /// What operators have stopped.
     var pauses = PauseTable()
+    /// Passes of which is told.
+    var traces = PassTraces()
     /// The raw token of the record that is being taken.
     var scratchToken: [UInt8] = []
     var scratchEntries: [RingEntry] = []

@@ -55,6 +55,8 @@ struct Crowd {
 
     /// An operator has stopped its passes.
     var isPaused = false
+    /// What becomes of the newest version here is told: see `PassTraces`.
+    var isTraced = false
     /// Of its members waiting, those counted as paused.
     var pausedCount = 0
     /// When a push with priority 10 last left, steady.

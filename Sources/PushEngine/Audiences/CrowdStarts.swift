@@ -30,6 +30,10 @@ struct CrowdStarts {
     private(set) var newestMet = StartStamp()
     /// It goes on after a takeover, and is not announced: the owner before may have sent it to anybody.
     private(set) var mayHaveBeenSent = false
+    /// What becomes of it here is told: see `PassTraces`.
+    var isTraced = false
+    /// It has not been looked yet whether that is to be so.
+    var isTraceOpen = false
     /// When it began here, wall milliseconds; 0: it has not.
     var beganMillis: Int64 = 0
     /// One an environment.
@@ -119,6 +123,7 @@ struct CrowdStarts {
         self.newestMet = order.stamp
         self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds
+        self.isTraceOpen = true
         self.beganMillis = 0
         self.mayHaveBeenSent = false
         self.toldCount = 0

@@ -47,7 +47,12 @@ extension ShardEngine {
         {
             let wasPaused = self.audiences.crowds[crowd].isPaused
             self.readPause(crowd)
-            if !wasPaused, self.audiences.crowds[crowd].isPaused { self.withdrawStarts(crowd, now: now) }
+            if !wasPaused, self.audiences.crowds[crowd].isPaused {
+                self.withdrawStarts(crowd, now: now)
+                self.endPassTraces(crowd, .paused)
+            } else if wasPaused, !self.audiences.crowds[crowd].isPaused {
+                self.beginPassTraces(crowd, isResumed: true, now: now)
+            }
             self.schedule(crowd, now: now)
         }
     }

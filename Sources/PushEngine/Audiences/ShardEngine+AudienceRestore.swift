@@ -273,6 +273,7 @@ extension ShardEngine {
         }
         self.audiences.crowds[crowd].isProgressDue = !versions.isEmpty
         self.expireVersions(crowd, now: now)
+        self.beginPassTraces(crowd, isResumed: true, now: now)
         self.schedule(crowd, now: now)
     }
     private mutating func restore(
@@ -370,12 +371,14 @@ extension ShardEngine {
         for crowd in self.audiences.crowds.crowds(of: partition) where self.audiences.crowds[crowd].standing == .living
         {
             self.releaseStarts(crowd, now: now)
+            self.endPassTraces(crowd, .handedOver)
         }
     }
     /// Everything of the partition leaves memory at once.
     mutating func forgetCrowds(of partition: PartitionIndex) {
         for crowd in self.audiences.crowds.crowds(of: partition) {
             self.audiences.deadlines.remove(crowd)
+            self.endPassTraces(crowd, .handedOver)
             self.forgetStarts(crowd)
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let waiting = self.audiences.crowds[crowd].passes[pass].waitingCount

@@ -12,6 +12,7 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].standing == .living, !self.audiences.crowds[crowd].id.isEmpty,
             self.memory.partitions[self.audiences.crowds[crowd].partition].sends
         else { return }
+        self.endFinishedPassTraces(crowd)
         var deadline = Int64.max
         let serves =
             self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush

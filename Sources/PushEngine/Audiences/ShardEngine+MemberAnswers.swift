@@ -32,6 +32,7 @@ extension ShardEngine {
         if isCrowdThere {
             if case .ended(let reason) = end { self.memory.counters.members.count(reason) }
             self.note(answer, end: end, push: push, now: now)
+            if self.audiences.crowds[push.crowd].isTraced { self.traceAnswer(answer, push: push) }
         }
         if hasLeft {
             members.table.free(push.member)

@@ -23,6 +23,7 @@ extension ShardEngine {
         if let reason = self.judgeStart(answer, push: push, members: members, now: now) {
             self.settleStart(crowd, of: push.start, into: reason)
         }
+        if self.audiences.crowds[crowd].starts.isTraced { self.traceAnswer(answer, push: push) }
         self.wakeStart(push, members: members, now: now)
         self.schedule(crowd, now: now)
     }

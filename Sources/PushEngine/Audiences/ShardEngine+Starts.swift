@@ -43,6 +43,7 @@ extension ShardEngine {
             self.settleStarts(crowd, round: round, before: before, into: reason)
         }
         self.tellStarts(crowd, isOver: true, now: now)
+        self.endStartTrace(crowd, reason == \.expired ? .expired : .superseded)
         self.audiences.crowds[crowd].starts.cease()
         self.audiences.crowds[crowd].starts.isRecordDue = true
     }

@@ -103,6 +103,7 @@ extension ShardEngine {
         self.writeProgress(crowd, now: now)
         self.audiences.crowds[crowd].requiredProgress = self.audiences.crowds[crowd].progressNumber
         self.audiences.crowds[crowd].awaitsProgress = true
+        self.beginPassTraces(crowd, now: now)
         self.schedule(crowd, now: now)
     }
     /// - Parameter entry: settled once Kafka has the record.
@@ -159,6 +160,7 @@ extension ShardEngine {
             self.settleMembers(
                 crowd, pass: pass, before: before, due: count, isNewerThere: true, into: .superseded)
         }
+        self.endPassTrace(crowd, .superseded)
         self.tellFormerReports(crowd)
     }
     /// What was shown before is of another life: nothing of it is brought to anybody any more.
@@ -198,14 +200,18 @@ extension ShardEngine {
                 self.settleMembers(crowd, pass: pass, before: before, into: .expired)
             }
         }
+        guard self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) else { return }
+        let wasTraced = self.audiences.crowds[crowd].isTraced
         while self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) {
             self.audiences.crowds[crowd].versions.removeLast()
             self.audiences.crowds[crowd].forgetBodies()
             self.audiences.crowds[crowd].starts.forgetBodies()
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
+            self.endPassTrace(crowd, .expired)
             self.returnToFormerReport(crowd)
             self.audiences.crowds[crowd].isProgressDue = true
         }
+        if wasTraced { self.beginPassTraces(crowd, isResumed: true, now: now) }
     }
     private mutating func expireNewest(_ crowd: CrowdID, pass: Int) {
         let owed =
@@ -264,6 +270,7 @@ extension ShardEngine {
         _ crowd: CrowdID, _ void: BusRecord.Void, entry: EntryID, now: EngineTime
     ) {
         self.endLife(of: crowd)
+        self.endPassTrace(crowd, .voided)
         self.audiences.crowds[crowd].life = void.life
         // What was forgotten without an end may go on under a next owner whose clock is behind.
         self.audiences.crowds[crowd].isLifeOver = void.isEnded
@@ -280,6 +287,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, into: .left)
         }
+        self.endPassTrace(crowd, .voided)
         self.recordAtTheEnd(of: crowd)
         self.audiences.crowds[crowd].versions = []
         self.audiences.crowds[crowd].alert = nil

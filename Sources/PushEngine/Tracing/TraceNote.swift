@@ -14,9 +14,18 @@ public struct TraceNote: Sendable, Equatable {
         case ended(Outcome, reason: String, into: SourcePosition?)
         /// It lay on the wrong partition and goes to this one. It has no outcome here.
         case forwarded(partition: Int32)
+        /// A partition begins to bring its version, or its start, to the members there, or goes on with it.
+        case passBegan(TracedPass)
+        /// As many passes are traced as may be: this one is not.
+        case passSkipped
+        /// A push of a pass was answered. Of most pushes nothing is told.
+        case passAnswered(PassTraceID, TracedMemberPush)
+        /// The pass is over, or goes on elsewhere.
+        case passEnded(PassTraceID, PassEnd, PassTally)
     }
 
-    /// Where the event first lay.
+    /// Where the event first lay. Of a pass: the event that speaks for what it brings.
+
     public var source: SourcePosition
     /// What happened to it.
     public var happening: Happening

@@ -69,6 +69,7 @@ final class ShardRunner {
         self.loop = ShardLoop(
             configuration: plan.loopConfiguration(partitionCount: partitionCount, clusterID: shared.clusterID),
             randomSeed: randomSeed, log: self.log, push: TransportPushSide(self.transport))
+        self.loop.tracesPasses = self.traces != nil
         self.report.routes = plan.routes.map {
             WorkerSnapshot.Route(name: $0.name, shard: number, counters: RouteCounters())
         }
@@ -150,7 +151,11 @@ final class ShardRunner {
         self.turns?.take()
         // Nobody shall read of partitions that are another's.
         guard case .forget(let partitions) = command else { return }
-        self.traces?.partitionsLeft(partitions)
+        if let traces = self.traces {
+            // How far passes had come.
+            self.takeTraceNotes(traces, MachineClock.now())
+            traces.partitionsLeft(partitions)
+        }
         self.publish()
     }
 

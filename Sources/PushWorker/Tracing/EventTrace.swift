@@ -46,17 +46,10 @@ struct EventTrace {
             self.span.attributes[name] = TokenText.shortened(String(decoding: push.slotID, as: UTF8.self))
             self.span.attributes["mailboat.app"] = configuration.bundleIDs[Int(push.app)]
         }
-        var attributes = SpanAttributes()
-        attributes["http.request.method"] = "POST"
-        attributes["url.template"] = push.kind == .broadcast ? "/4/broadcasts/apps/{bundleId}" : "/3/device/{token}"
-        if Int(push.route) < configuration.routes.count {
-            attributes["server.address"] = configuration.routes[Int(push.route)].host
-            attributes["server.port"] = configuration.routes[Int(push.route)].port
-        }
-        attributes["apns.id"] = Self.uuid(push.apnsIDHigh, push.apnsIDLow)
-        attributes["apns.priority"] = Int(push.priority.rawValue)
+        var attributes = PushSpan.attributes(
+            push.kind, route: push.route, apnsID: (push.apnsIDHigh, push.apnsIDLow), priority: push.priority,
+            resendCount: self.attemptCount - 1, configuration)
         attributes["mailboat.merged"] = Int(push.mergedCount)
-        if self.attemptCount > 1 { attributes["http.request.resend_count"] = self.attemptCount - 1 }
         self.push = (push.id, moment, attributes)
         self.sentSteadyMillis = now.steadyMillis
     }
@@ -64,26 +57,8 @@ struct EventTrace {
     mutating func answered(_ answer: PushAnswer, by tracer: any Tracer, at now: EngineTime) {
         guard let push = self.push, push.id == answer.id else { return }
         self.push = nil
-        let end = push.left.later(byMicros: answer.apnsMicros)
-        var attributes = push.attributes
-        var fault: String?
-        switch answer.result {
-        case .accepted, .channel: attributes["http.response.status_code"] = 200
-        case .response(let response):
-            attributes["http.response.status_code"] = Int(response.status)
-            if response.verdict != .accepted {
-                fault = response.reason.isEmpty ? "\(response.status)" : response.reason
-            }
-        case .notProcessed: fault = "not processed"
-        case .unknown(let detail): fault = detail
-        }
-        let span = tracer.startAnySpanAt("push", context: self.span.context, ofKind: .client, at: push.left)
-        if let fault {
-            attributes["error.type"] = fault
-            span.setStatus(SpanStatus(code: .error, message: fault))
-        }
-        span.attributes = attributes
-        span.end(at: end)
+        let end = PushSpan.tell(
+            answer, left: push.left, attributes: push.attributes, below: self.span.context, by: tracer)
         self.lastEnd = max(self.lastEnd, end)
         self.waitingSince = max(end, self.clock.moment(of: now))
     }
@@ -132,16 +107,6 @@ struct EventTrace {
                 takenToAcceptedMicros: (self.sentSteadyMillis - self.beganSteadyMillis) * 1_000 + apnsMicros)
         }
     }
-
-    private static func uuid(_ high: UInt64, _ low: UInt64) -> String {
-        var digits: [UInt8] = []
-        Hex.append(high, to: &digits)
-        Hex.append(low, to: &digits)
-        let text = String(decoding: digits, as: UTF8.self)
-        let ends = [0, 8, 12, 16, 20, 32]
-        return zip(ends, ends.dropFirst()).map { start, end in text.dropFirst(start).prefix(end - start) }
-            .joined(separator: "-")
-    }
 }
 
 extension Outcome {
@@ -151,42 +116,5 @@ extension Outcome {
         case .rejected, .unregistered, .unknown, .deadLettered, .expired: true
         case .applied, .delivered, .superseded, .late, .duplicate, .fannedOut: false
         }
-    }
-}
-
-/// A moment as tracers take it.
-struct TraceMoment: TracerInstant {
-    var nanosecondsSinceEpoch: UInt64
-
-    static func < (left: Self, right: Self) -> Bool { left.nanosecondsSinceEpoch < right.nanosecondsSinceEpoch }
-
-    func later(byMicros micros: Int64) -> TraceMoment {
-        TraceMoment(nanosecondsSinceEpoch: self.nanosecondsSinceEpoch &+ UInt64(max(0, micros)) &* 1_000)
-    }
-}
-
-/// The machine's time when a trace began, and from there the time that never steps: no span of a trace ends before it begins.
-struct TraceClock {
-    private let beganSteadyMillis: Int64
-    private let beganWallMillis: Int64
-
-    init(_ began: EngineTime) {
-        self.beganSteadyMillis = began.steadyMillis
-        self.beganWallMillis = began.wallMillis
-    }
-
-    func moment(of now: EngineTime) -> TraceMoment {
-        let millis = self.beganWallMillis + max(0, now.steadyMillis - self.beganSteadyMillis)
-        return TraceMoment(nanosecondsSinceEpoch: UInt64(max(0, millis)) * 1_000_000)
-    }
-}
-
-extension Tracer {
-    /// As `startSpan`, of a tracer whose kind is not known.
-    func startAnySpanAt(
-        _ name: String, context: ServiceContext, ofKind kind: SpanKind, at moment: TraceMoment
-    ) -> any Tracing.Span {
-        self.startSpan(
-            name, context: context, ofKind: kind, at: moment, function: #function, file: #fileID, line: #line)
     }
 }

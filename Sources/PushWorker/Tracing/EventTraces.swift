@@ -4,7 +4,8 @@ import PushModel
 import Tracing
 
 /// Keeps the traces of a shard's events: a span for an event's whole way through the worker, and below it one for each time it waits and one for
-/// each push. Made of what the engine tells of events that were said to be traced; all others cost a look at the header.
+/// each push. Made of what the engine tells of events that were said to be traced; all others cost a look at the header. What follows where an event is for an
+/// audience is kept by `FanOutTraces`.
 ///
 /// The event carries on the context of its first span, in place of the one it came with: in what is forwarded, in its outcome, in `state`. Whoever
 /// goes on from there goes on below that span.
@@ -30,14 +31,15 @@ final class EventTraces {
     private var configuration: Configuration
     private var random: SplitMix64
     private var live: [SourcePosition: EventTrace] = [:]
-    private var second: Int64 = 0
-    private var beganInSecond = 0
+    private var fanOuts: FanOutTraces
+    private var rate = TraceRate()
     private var now = EngineTime(steadyMillis: 0, wallMillis: 0)
     private var nextSweepMillis: Int64 = 0
     private var counts = TracingCounters()
 
     init(tracer: any Tracer, _ configuration: Configuration, randomSeed: UInt64) {
         self.tracer = tracer
+        self.fanOuts = FanOutTraces(tracer: tracer)
         self.configuration = configuration
         self.random = SplitMix64(seed: randomSeed)
     }
@@ -45,6 +47,9 @@ final class EventTraces {
     var counters: TracingCounters {
         var counters = self.counts
         counters.eventsLive = self.live.count
+        counters.passesTraced = self.fanOuts.tracedCount
+        counters.passesLive = self.fanOuts.liveCount
+        counters.passesSkipped = self.fanOuts.skippedCount
         return counters
     }
 
@@ -96,7 +101,7 @@ final class EventTraces {
             return nil
         }
         var context = ServiceContext.topLevel
-        self.tracer.extract(carrier, into: &context, using: Carrier())
+        self.tracer.extract(carrier, into: &context, using: TraceCarrier())
         let topic = self.configuration.inputTopics[Int(record.topic)]
         let clock = TraceClock(self.now)
         let span = self.tracer.startAnySpanAt(
@@ -114,7 +119,7 @@ final class EventTraces {
         span.attributes = attributes
 
         var injected: [String: String] = [:]
-        self.tracer.inject(span.context, into: &injected, using: Carrier())
+        self.tracer.inject(span.context, into: &injected, using: TraceCarrier())
         let place = injected["traceparent"].map { Array($0.utf8) }.flatMap { TraceContext(traceparent: $0.span) }
         let source =
             record.origin
@@ -141,20 +146,35 @@ final class EventTraces {
 
     /// Counts the event that begins.
     private func hasRoom() -> Bool {
-        let second = self.now.steadyMillis / 1_000
-        if second != self.second { (self.second, self.beganInSecond) = (second, 0) }
-        guard self.beganInSecond < self.configuration.settings.samplesPerSecondMax, self.live.count < Self.liveMax
-        else { return false }
-        self.beganInSecond += 1
-        return true
+        self.live.count < Self.liveMax
+            && self.rate.takes(at: self.now, perSecondMax: self.configuration.settings.samplesPerSecondMax)
     }
 
     // MARK: What the engine tells
 
     /// - Returns: of a push that was accepted, how long the event had been on its way then, and its trace.
     func take(_ note: TraceNote) -> AcceptedTrace? {
+        switch note.happening {
+        case .passBegan(let pass):
+            self.fanOuts.begin(pass, source: self.text(of: note.source), self.configuration, at: self.now)
+            return nil
+        case .passSkipped:
+            self.fanOuts.skip()
+            return nil
+        case .passAnswered(let id, let push):
+            self.fanOuts.answered(id, push, self.configuration)
+            return nil
+        case .passEnded(let id, let end, let tally):
+            self.fanOuts.end(id, end, tally, at: self.now)
+            return nil
+        case .sent, .answered, .ended, .forwarded: return self.takeOfEvent(note)
+        }
+    }
+
+    private func takeOfEvent(_ note: TraceNote) -> AcceptedTrace? {
         guard var trace = self.live[note.source] else { return nil }
         switch note.happening {
+        case .passBegan, .passSkipped, .passAnswered, .passEnded: return nil
         case .sent(let push):
             trace.sent(push, self.configuration, by: self.tracer, at: self.now)
             self.live[note.source] = trace
@@ -187,16 +207,21 @@ final class EventTraces {
 
     /// These partitions are another's: what was pending is written down, and goes on elsewhere.
     func partitionsLeft(_ numbers: [Int32]) {
+        self.fanOuts.abandon("handed over", at: self.now) { numbers.contains($0.partition) }
         guard !self.live.isEmpty else { return }
         self.abandon("handed over") { numbers.contains($0.partition) }
     }
 
     /// Nothing more happens here.
-    func close() { self.abandon("handed over") { _ in true } }
+    func close() {
+        self.fanOuts.abandon("handed over", at: self.now) { _ in true }
+        self.abandon("handed over") { _ in true }
+    }
 
     private func sweep() {
         self.nextSweepMillis = self.now.steadyMillis + 60_000
         let oldest = self.now.steadyMillis - Self.ageMillisMax
+        self.fanOuts.abandon("still under way", at: self.now) { $0.beganSteadyMillis < oldest }
         self.abandon("still pending") { $0.beganSteadyMillis < oldest }
     }
 
@@ -216,7 +241,7 @@ struct AcceptedTrace {
 }
 
 /// Headers as a tracer reads and writes them.
-private struct Carrier: Extractor, Injector {
+struct TraceCarrier: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 
     func inject(_ value: String, forKey key: String, into carrier: inout [String: String]) { carrier[key] = value }

@@ -6,6 +6,12 @@ struct TracingCounters: Sendable, Equatable {
     var eventsLive = 0
     /// Events that were sampled and are not traced.
     var eventsSkipped: UInt64 = 0
+    /// Passes of versions and starts whose tracing began.
+    var passesTraced: UInt64 = 0
+    /// Of these, those that go on.
+    var passesLive = 0
+    /// Passes of events that were sampled which are not traced.
+    var passesSkipped: UInt64 = 0
     /// Headers that mean nothing.
     var traceparentsInvalid: UInt64 = 0
     /// Spans that the collector has taken.
@@ -35,6 +41,16 @@ extension TracingCounters: CountedBySource {
             "mailboat_tracing_events_skipped_total", unit: "events",
             "Events that were sampled and are not traced: too many in a second, or too many that wait.",
             \.eventsSkipped),
+        .total(
+            "mailboat_tracing_passes_total", unit: "passes",
+            "Passes of an audience's version or start over the members of a partition that were traced.",
+            \.passesTraced),
+        .gauge(
+            "mailboat_tracing_passes_live", unit: "passes", "Passes that are traced and go on.", \.passesLive),
+        .total(
+            "mailboat_tracing_passes_skipped_total", unit: "passes",
+            "Passes of sampled events that are not traced: too many in a second, or too many that go on.",
+            \.passesSkipped),
         .total(
             "mailboat_tracing_traceparents_invalid_total", unit: "events",
             "Events with a header `traceparent` that is none; they are taken like others.", \.traceparentsInvalid),

@@ -123,6 +123,7 @@ final class EngineHarness {
         self.now.steadyMillis += 77_777_777  // another machine's clock
         self.now.wallMillis += afterMillis
         self.engine = ShardEngine(configuration: self.configuration, randomSeed: 8)
+        self.engine.tracesPasses = self.tracesPasses
         self.acknowledgesAtOnce = true
         self.assign()
         if replays { self.replay() }
@@ -178,6 +179,12 @@ final class EngineHarness {
 
     /// Whether events that come from here on are traced.
     var tracesEvents = false
+    /// What events come with that say nothing else.
+    var traceparent = ""
+    /// Whether the engine, and the next, tells of passes.
+    var tracesPasses = false {
+        didSet { self.engine.tracesPasses = self.tracesPasses }
+    }
 
     /// What happened to traced events since the last call.
     func traceNotes() -> [TraceNote] {
@@ -212,7 +219,8 @@ final class EngineHarness {
         record.isTraced = self.tracesEvents
         let keyBytes = key ?? []
         let valueBytes = value ?? []
-        let trace = Array(traceparent.utf8)
+        let carried = traceparent.isEmpty && kind == .event ? self.traceparent : traceparent
+        let trace = Array(carried.utf8)
         self.consumed[topic, default: []].append((record, keyBytes, valueBytes))
         // As a runner does.
         var batch = InputBatch()

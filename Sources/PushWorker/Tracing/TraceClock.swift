@@ -1,0 +1,41 @@
+import PushModel
+import Tracing
+
+/// A moment as tracers take it.
+struct TraceMoment: TracerInstant {
+    var nanosecondsSinceEpoch: UInt64
+
+    static func < (left: Self, right: Self) -> Bool { left.nanosecondsSinceEpoch < right.nanosecondsSinceEpoch }
+
+    func later(byMicros micros: Int64) -> TraceMoment {
+        TraceMoment(nanosecondsSinceEpoch: self.nanosecondsSinceEpoch &+ UInt64(max(0, micros)) &* 1_000)
+    }
+}
+
+/// The machine's time when a trace began, and from there the time that never steps: no span of a trace ends before it begins.
+struct TraceClock {
+    private let beganSteadyMillis: Int64
+    private let beganWallMillis: Int64
+
+    init(_ began: EngineTime) {
+        self.beganSteadyMillis = began.steadyMillis
+        self.beganWallMillis = began.wallMillis
+    }
+
+    func moment(of now: EngineTime) -> TraceMoment { self.moment(ofSteadyMillis: now.steadyMillis) }
+
+    func moment(ofSteadyMillis steadyMillis: Int64) -> TraceMoment {
+        let millis = self.beganWallMillis + max(0, steadyMillis - self.beganSteadyMillis)
+        return TraceMoment(nanosecondsSinceEpoch: UInt64(max(0, millis)) * 1_000_000)
+    }
+}
+
+extension Tracer {
+    /// As `startSpan`, of a tracer whose kind is not known.
+    func startAnySpanAt(
+        _ name: String, context: ServiceContext, ofKind kind: SpanKind, at moment: TraceMoment
+    ) -> any Tracing.Span {
+        self.startSpan(
+            name, context: context, ofKind: kind, at: moment, function: #function, file: #fileID, line: #line)
+    }
+}
