@@ -78,7 +78,7 @@ struct TracingTests {
             try await publisher.flush()
             _ = try await match.shows(1, 0..<count)
             try await until("every pass has ended") {
-                let begun = try await worker.metric("mailboat_tracing_passes_total") ?? 0
+                let begun = try await worker.metric("mailboat_tracing_passes_total")
                 let live = try await worker.metric("mailboat_tracing_passes_live")
                 return begun > 1 && live == 0
             }

@@ -90,7 +90,7 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].starts.isTraceOpen else { return }
         self.audiences.crowds[crowd].starts.isTraceOpen = false
         guard let order = self.audiences.crowds[crowd].starts.order,
-            self.audiences.crowds[crowd].starts.waitingCount > 0
+            self.audiences.crowds[crowd].starts.report.waitingCount > 0
         else { return }
         self.audiences.crowds[crowd].starts.isTraced = self.beginTrace(
             crowd, layer: order.layer, life: order.life, stampSeconds: order.stampSeconds, isStart: true,
@@ -152,7 +152,8 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].isTraced, self.audiences.crowds[crowd].isFinished {
             self.endPassTrace(crowd, .finished)
         }
-        if self.audiences.crowds[crowd].starts.isTraced, self.audiences.crowds[crowd].starts.waitingCount == 0 {
+        // Its rounds also know pushes of a start before, and know of an answer before it is counted.
+        if self.audiences.crowds[crowd].starts.isTraced, self.audiences.crowds[crowd].starts.report.waitingCount == 0 {
             self.endStartTrace(crowd, .finished)
         }
     }
