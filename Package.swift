@@ -81,6 +81,8 @@ let package = Package(
         .target(
             name: "PushTransport",
             dependencies: ["APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", logging] + nio),
+        // One port before the brokers of an embedded Kafka, and what Java's client has to hear of them.
+        .target(name: "KafkaForwarding", dependencies: nio),
         // How the pages look that a program serves, and what their scripts draw with: texts.
         .target(name: "PageStyle"),
         .target(
@@ -116,7 +118,7 @@ let package = Package(
             name: "mailboat",
             dependencies: [
                 "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
-                "PushEngine", "ChannelKeeping", "DevPage", "PushInspection",
+                "KafkaForwarding", "PushEngine", "ChannelKeeping", "DevPage", "PushInspection",
                 "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, tracing,
                 lifecycle, hummingbird,
                 histogram, argumentParser,
@@ -142,11 +144,12 @@ let package = Package(
             dependencies: ["PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
-        .testTarget(name: "DevPageTests", dependencies: ["DevPage", "PageStyle"]),
+        .testTarget(name: "DevPageTests", dependencies: ["DevPage", "PageStyle", "PushInspection"]),
         .testTarget(name: "PushInspectionTests", dependencies: ["PushInspection", "PushModel", "DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),
         .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
+        .testTarget(name: "KafkaForwardingTests", dependencies: ["KafkaForwarding", "KafkaLog"] + nio),
         .testTarget(
             name: "PushTransportTests",
             dependencies: [
@@ -178,7 +181,9 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["Simulation"], exclude: ["README.md", "mutations.py"]),
         // Mutated inputs for whatever reads strangers' bytes, for the tests and for `make fuzz`.
         .target(
-            name: "Fuzzing", dependencies: ["PushWorker", "PushEngine", "PushModel", "APNSProtocol", "HTTP2Session"],
+            name: "Fuzzing",
+            dependencies: ["PushWorker", "PushEngine", "PushModel", "APNSProtocol", "HTTP2Session", "KafkaForwarding"]
+                + nio,
             path: "Tests/Fuzzing"),
         .executableTarget(name: "fuzz", dependencies: ["Fuzzing"], path: "Tests/Fuzz"),
         .testTarget(name: "FuzzTests", dependencies: ["Fuzzing"]),

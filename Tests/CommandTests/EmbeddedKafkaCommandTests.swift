@@ -20,21 +20,6 @@ struct EmbeddedKafkaCommandTests {
         }
     }
 
-    @Test func clientsFindTheBrokersThroughTheForwarder() async throws {
-        let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 3)])
-        let forwarder = try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: kafka.bootstrap)
-        let settings = KafkaSettings(bootstrap: "127.0.0.1:\(forwarder.port)")
-        let topics = try await NamedThread.run("test") {
-            Result { try KafkaAdmin(settings).describeTopics(within: .seconds(10)) }
-        }.get()
-        #expect(topics.map(\.name) == ["events"])
-        #expect(topics.first?.partitionCount == 3)
-        await #expect(throws: CommandFailure.self) {
-            try await BootstrapForwarder.start(host: "127.0.0.1", port: forwarder.port, brokers: kafka.bootstrap)
-        }
-        await forwarder.stop()
-    }
-
     @Test func errorsHaveNamesAndNumbers() {
         #expect(KafkaError.Code(text: "7")?.rawValue == 7)
         #expect(KafkaError.Code(text: "request_timed_out")?.rawValue == 7)

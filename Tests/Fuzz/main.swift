@@ -84,6 +84,7 @@ func handlerName(_ target: any FuzzTarget.Type) -> StaticString {
     case StateTarget.name: "state"
     case AnswerTarget.name: "answers"
     case HTTP2Target.name: "http2"
+    case KafkaTarget.name: "kafka"
     default: "configuration"
     }
 }

@@ -21,7 +21,10 @@ extension FuzzTarget {
 /// All there are.
 public enum FuzzTargets {
     public static var all: [any FuzzTarget.Type] {
-        [EventTarget.self, StateTarget.self, AnswerTarget.self, HTTP2Target.self, ConfigurationTarget.self]
+        [
+            EventTarget.self, StateTarget.self, AnswerTarget.self, HTTP2Target.self, KafkaTarget.self,
+            ConfigurationTarget.self,
+        ]
     }
 
     public static func named(_ name: String) -> (any FuzzTarget.Type)? { Self.all.first { $0.name == name } }

@@ -4,6 +4,7 @@ import CommandSupport
 import DeviceModel
 import DevPage
 import Foundation
+import KafkaForwarding
 import KafkaLog
 import Logging
 import PushEngine

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import KafkaForwarding
 import KafkaLog
 import Logging
 import ServiceLifecycle

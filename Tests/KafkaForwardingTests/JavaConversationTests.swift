@@ -1,8 +1,6 @@
+import KafkaForwarding
 import NIOCore
-import PushModel
 import Testing
-
-@testable import mailboat
 
 /// What Java's client hears of the embedded Kafka, byte by byte.
 @Suite struct JavaConversationTests {
@@ -159,31 +157,6 @@ import Testing
     func noRequestEndsIt(bytes: [UInt8]) throws {
         var conversation = try Self.begun()
         #expect(throws: JavaConversation.Failure.self) { try conversation.clientSaid(ByteBuffer(bytes: bytes)) }
-    }
-
-    /// Whatever either side sends, the other gets as many bytes or the connection ends; nothing traps.
-    @Test(arguments: 0..<500 as Range<UInt64>)
-    func nothingTraps(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
-        var conversation = try Self.begun()
-        let apiKey = ([3, 10, 18] as [Int16]).randomElement(using: &random) ?? 3
-        let version = Int16.random(in: 0...2, using: &random)
-        _ = try conversation.clientSaid(Self.request(apiKey, version: version, correlation: 9))
-        let count = Int.random(in: 0...80, using: &random)
-        // Small numbers are counts and lengths more often than large ones.
-        let bytes = (0..<count).map { _ in
-            Bool.random(using: &random)
-                ? UInt8.random(in: 0...3, using: &random) : UInt8.random(in: 0...255, using: &random)
-        }
-        let answer = Self.frame { buffer in
-            buffer.writeInteger(Int32(9))
-            buffer.writeBytes(bytes)
-        }
-        #expect(try conversation.brokerSaid(answer).readableBytes == answer.readableBytes)
-        do throws(JavaConversation.Failure) {
-            let passage = try conversation.clientSaid(ByteBuffer(bytes: bytes))
-            #expect(passage.toBroker.readableBytes <= count)
-        } catch {}
     }
 
     @Test func questionsWithoutEndEndIt() throws {

@@ -1,16 +1,23 @@
-import CommandSupport
-import KafkaLog
 import NIOCore
 import NIOPosix
 import Synchronization
 
+/// Why nothing is passed on.
+package struct ForwardingFailure: Error, CustomStringConvertible {
+    /// What a person reads.
+    package let description: String
+
+    fileprivate init(_ description: String) { self.description = description }
+}
+
 /// Passes connections on to the brokers of an embedded cluster, whose own ports cannot be chosen. A client asks here
 /// where the brokers are and then talks to them directly; Java's does so through here (`JavaConversation`).
-final class BootstrapForwarder: Sendable {
+package final class BootstrapForwarder: Sendable {
     /// Connections being passed on; more are closed at once.
-    static let connectionCountMax = 1_024
+    package static let connectionCountMax = 1_024
 
-    let port: Int
+    /// Where clients connect.
+    package let port: Int
     /// The one that is asked first, and one before each broker.
     private let servers: [any Channel]
     private let group: MultiThreadedEventLoopGroup
@@ -21,8 +28,12 @@ final class BootstrapForwarder: Sendable {
         self.group = group
     }
 
-    /// - Parameter brokers: `host:port,…`; the first is the one connected to.
-    static func start(host: String, port: Int, brokers: String) async throws -> BootstrapForwarder {
+    /// Listens. Throws `ForwardingFailure`.
+    /// - Parameters:
+    ///   - host: an address of this machine.
+    ///   - port: 0: any free one.
+    ///   - brokers: `host:port,…`; the first is the one connected to.
+    package static func start(host: String, port: Int, brokers: String) async throws -> BootstrapForwarder {
         let targets = try Self.addresses(of: brokers)
         // One loop: connections and their counterparts share it, and nothing here needs a lock.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -41,11 +52,12 @@ final class BootstrapForwarder: Sendable {
             return BootstrapForwarder(port: server.localAddress?.port ?? port, servers: servers, group: group)
         } catch {
             try? await group.shutdownGracefully()
-            throw CommandFailure("cannot listen on \(host):\(port): \(error)")
+            throw ForwardingFailure("cannot listen on \(host):\(port): \(error)")
         }
     }
 
-    func stop() async {
+    /// Closes every connection; returns when all of it has ended.
+    package func stop() async {
         for server in self.servers { try? await server.close() }
         try? await self.group.shutdownGracefully()
     }
@@ -65,7 +77,7 @@ final class BootstrapForwarder: Sendable {
     private static func addresses(of brokers: String) throws -> [SocketAddress] {
         try brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
             guard let colon = broker.lastIndex(of: ":"), let port = Int(broker[broker.index(after: colon)...]) else {
-                throw CommandFailure("the embedded cluster named no broker, but '\(brokers)'")
+                throw ForwardingFailure("the embedded cluster named no broker, but '\(brokers)'")
             }
             return try SocketAddress(ipAddress: String(broker[..<colon]), port: port)
         }

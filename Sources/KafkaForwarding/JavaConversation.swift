@@ -1,4 +1,4 @@
-import NIOCore
+package import NIOCore
 
 /// What Java's `kafka-clients` needs to hear from the mock cluster of librdkafka (2.0), on one connection.
 ///
@@ -7,18 +7,20 @@ import NIOCore
 /// As every connection begins with it, all of them have to come this way: the ports that Metadata and FindCoordinator name become ports of ours.
 /// From version 4 on the mock also puts four bytes too many behind each partition of ListOffsets, so the client is told that 3 is the newest.
 /// What other clients say passes as it is.
-struct JavaConversation {
+package struct JavaConversation {
     /// A longer request or answer is none that a client for trying things out has; the connection ends.
-    static let frameByteCountMax = 64 << 20
+    package static let frameByteCountMax = 64 << 20
     /// How many answers in which something is changed may be awaited. A client asks for the next when it has the one before.
-    static let awaitedMax = 64
+    package static let awaitedMax = 64
 
     /// The connection cannot go on.
-    struct Failure: Error {}
+    package struct Failure: Error {}
     /// What becomes of bytes of the client.
-    struct Passage {
-        var toBroker = ByteBuffer()
-        var toClient = ByteBuffer()
+    package struct Passage {
+        /// What passes.
+        package var toBroker = ByteBuffer()
+        /// What is answered here.
+        package var toClient = ByteBuffer()
     }
 
     private enum Speaker { case unknown, java, other }
@@ -45,10 +47,14 @@ struct JavaConversation {
     /// By correlation id.
     private var awaited: [Int32: Awaited] = [:]
 
-    init(ports: [Int32: Int32]) { self.ports = ports }
+    /// Nothing has been said.
+    /// - Parameter ports: our port for each port of a broker.
+    package init(ports: [Int32: Int32]) { self.ports = ports }
 
+    /// Bytes of the client, cut anywhere.
+    /// - Returns: what of it passes, and what is answered at once.
     /// - Throws: `Failure` for what is no request.
-    mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Passage {
+    package mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Passage {
         var passage = Passage()
         guard self.speaker != .other else {
             passage.toBroker = bytes
@@ -66,9 +72,10 @@ struct JavaConversation {
         return passage
     }
 
+    /// Bytes of the broker, cut anywhere.
     /// - Returns: what the client is to be told.
     /// - Throws: `Failure` for what is no answer.
-    mutating func brokerSaid(_ bytes: ByteBuffer) throws(Failure) -> ByteBuffer {
+    package mutating func brokerSaid(_ bytes: ByteBuffer) throws(Failure) -> ByteBuffer {
         guard self.speaker == .java else { return bytes }
         self.ofBroker.writeImmutableBuffer(bytes)
         var told = ByteBuffer()

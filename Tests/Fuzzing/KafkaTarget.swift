@@ -1,0 +1,142 @@
+import KafkaForwarding
+import NIOCore
+public import PushModel
+
+/// What a Kafka client and an embedded broker say on one connection that is passed on.
+///
+/// An input is a run of what either says: a byte that says who speaks and whether a length is to be put before it, as a frame has one, two bytes
+/// that count what is said, and that.
+public struct KafkaTarget: FuzzTarget {
+    public static let name = "kafka"
+
+    public static let pieces: [[UInt8]] =
+        [
+            // Beginnings of requests: API key, version, correlation id, client id.
+            [0, 18, 0, 4, 0, 0, 0, 7, 0xFF, 0xFF], [0, 18, 0, 2, 0, 0, 0, 8, 0, 0], [0, 3, 0, 1, 0, 0, 0, 9, 0, 0],
+            [0, 3, 0, 0, 0, 0, 0, 9, 0, 0], [0, 10, 0, 2, 0, 0, 0, 9, 0, 0], [0, 10, 0, 0, 0, 0, 0, 9, 0, 0],
+            // Lengths and counts.
+            [0, 0], [0, 1], [0xFF, 0xFF], [0x7F, 0xFF], [0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 4], [0, 0, 0, 9],
+            [0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0xFF], [0x80, 0, 0, 0], [0x04, 0, 0, 0],
+            // Who speaks.
+            [0, 0, 20], [1, 0, 20], [2, 0, 4], [3, 0, 4],
+        ] + ["apache-kafka-java", "127.0.0.1"].map { Array($0.utf8) }
+
+    /// The first two are those of the brokers that the corpus was recorded with.
+    private static let ports: [Int32: Int32] = [33_617: 19_092, 44_913: 19_093, 0: 1, 9: 19_094]
+    /// One answer that is given here.
+    private static let answerByteCount = 20
+    private static let turnsMax = 200
+
+    /// Who says what.
+    private struct Turn {
+        var isBroker: Bool
+        var bytes: [UInt8]
+    }
+
+    /// What came of it.
+    private struct Course {
+        var said: [UInt8] = []
+        var passed: [UInt8] = []
+        var answered: [UInt8] = []
+        var brokerSaid: [UInt8] = []
+        var told: [UInt8] = []
+        /// The turn that ended the connection.
+        var failedTurn: Int?
+        /// The broker had said nothing before the client was known to be Java's.
+        var isFramed = true
+    }
+
+    public init() {}
+
+    public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
+        let turns = Self.turns(input)
+        let course = Self.course(turns) { [$0] }
+        let cut = Self.course(turns) { bytes in
+            var pieces: [[UInt8]] = []
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                pieces.append(Array(rest.prefix(random.oneOf([1, 3, 4, 12, 100]))))
+                rest = rest.dropFirst(pieces[pieces.count - 1].count)
+            }
+            return pieces
+        }
+        return Self.complaint(about: course) ?? Self.complaint(about: course, cut: cut)
+    }
+
+    private static func turns(_ input: [UInt8]) -> [Turn] {
+        var turns: [Turn] = []
+        var rest = input[...]
+        while turns.count < Self.turnsMax, let head = rest.popFirst() {
+            let count = Int(rest.popFirst() ?? 0) << 8 | Int(rest.popFirst() ?? 0)
+            let bytes = Array(rest.prefix(count))
+            rest = rest.dropFirst(count)
+            let length = withUnsafeBytes(of: Int32(bytes.count).bigEndian) { Array($0) }
+            turns.append(Turn(isBroker: head & 1 != 0, bytes: head & 2 == 0 ? length + bytes : bytes))
+        }
+        return turns
+    }
+
+    private static func course(_ turns: [Turn], cut: ([UInt8]) -> [[UInt8]]) -> Course {
+        var conversation = JavaConversation(ports: Self.ports)
+        var course = Course()
+        for (number, turn) in turns.enumerated() {
+            if turn.isBroker {
+                course.brokerSaid += turn.bytes
+                // It answers here as soon as it knows.
+                if course.answered.isEmpty { course.isFramed = false }
+            } else {
+                course.said += turn.bytes
+            }
+            do throws(JavaConversation.Failure) {
+                for piece in cut(turn.bytes) {
+                    if turn.isBroker {
+                        course.told += try conversation.brokerSaid(ByteBuffer(bytes: piece)).readableBytesView
+                    } else {
+                        let passage = try conversation.clientSaid(ByteBuffer(bytes: piece))
+                        course.passed += passage.toBroker.readableBytesView
+                        course.answered += passage.toClient.readableBytesView
+                    }
+                }
+            } catch {
+                course.failedTurn = number
+                return course
+            }
+        }
+        return course
+    }
+
+    private static func complaint(about course: Course) -> String? {
+        if course.answered.count % Self.answerByteCount != 0 { return "an answer has not \(Self.answerByteCount) bytes" }
+        if course.told.count > course.brokerSaid.count { return "the client is told more than the broker said" }
+        if course.answered.isEmpty {
+            if !course.said.starts(with: course.passed) { return "what no Java client says is changed" }
+            if !course.brokerSaid.starts(with: course.told) { return "what is said to no Java client is changed" }
+            return nil
+        }
+        if course.passed.count > course.said.count { return "the broker is told more than the client said" }
+        return course.isFramed ? Self.complaintAboutFrames(course) : nil
+    }
+
+    /// Whatever is put into a frame, it is as long as it was.
+    private static func complaintAboutFrames(_ course: Course) -> String? {
+        var start = 0
+        while start + 4 <= course.told.count {
+            let length = course.told[start..<start + 4]
+            guard length.elementsEqual(course.brokerSaid[start..<start + 4]) else { return "a frame's length changed" }
+            start += 4 + length.reduce(0) { $0 << 8 | Int($1) }
+        }
+        return start == course.told.count ? nil : "the client is told a part of a frame"
+    }
+
+    /// However the bytes are cut, the same comes of them. What had come before the fault in a turn may have passed already.
+    private static func complaint(about course: Course, cut: Course) -> String? {
+        if course.failedTurn != cut.failedTurn { return "cut otherwise, the connection ends elsewhere" }
+        let pairs = [(cut.passed, course.passed), (cut.answered, course.answered), (cut.told, course.told)]
+        for (one, other) in pairs {
+            guard course.failedTurn == nil ? one == other : one.starts(with: other) else {
+                return "cut otherwise, something else passes"
+            }
+        }
+        return nil
+    }
+}
