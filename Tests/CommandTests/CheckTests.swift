@@ -51,6 +51,19 @@ import Testing
             ])
     }
 
+    /// What is printed may end in the log of a build.
+    @Test func aTokenInTheContentIsCut() {
+        let token = String(repeating: "80e0", count: 16)
+        let event = #"{"event":"update","content-state":{"\#(token)":"\#(token)"},"timestamp":1699999990}"#
+        guard case .taken(1, let lines) = Self.reports(event).first else {
+            Issue.record("not taken")
+            return
+        }
+        #expect(!lines.joined().contains(token.prefix(33)))
+        #expect(lines.contains { $0.contains(#""content-state":{"80e080e0…(64 digits)":"80e080e0…(64 digits)"}"#) })
+        #expect(lines.last == "(192 of 4096 bytes)", "of the payload as it would be sent")
+    }
+
     @Test func anEventAloneNeedsNoKey() {
         let reports = Self.reports(
             #"{"event":"update","app":"com.example.match","content-state":{},"to":{"token":"00ff"},"timestamp":1}"#)

@@ -37,4 +37,22 @@ struct EventReadingTests {
         #expect(
             TokenHiding.hidden(event).text == #"{"token":"\#(shown)","to":{"start-token":"\#(shown)"},"x":["kept",1]}"#)
     }
+
+    /// Somebody may have taken one for anything.
+    @Test(arguments: [
+        (#"{"drivers":{"\#(Self.token)":1}}"#, #"{"drivers":{"0a0a0a0a…(64 digits)":1}}"#),
+        (#"{"a":[{"of \#(Self.token)!":{}}]}"#, #"{"a":[{"of 0a0a0a0a…(64 digits)!":{}}]}"#),
+        (#"{"a":\#(Self.decimalToken)}"#, #"{"a":"12121212…(64 digits)"}"#),
+        (#"{"token":[\#(Self.decimalToken)]}"#, #"{"token":["12121212…(64 digits)"]}"#),
+        (#"{"a":{"x":"\#(Self.token)"}}"#, #"{"a":{"x":"0a0a0a0a…(64 digits)"}}"#),
+        // Nothing of these is one.
+        (#"{"name":3.14159,"9f86d081884c7d659a2feaa0c55ad015":[true,null]}"#, nil as String?),
+    ])
+    func aTokenIsFoundWhereverItStands(event: String, shown: String?) {
+        #expect(TokenHiding.hidden(json(event)).text == shown ?? event)
+        #expect(TokenHiding.withoutStrayTokens(json(event)).text == shown ?? event)
+    }
+
+    private static let token = String(repeating: "0a", count: 32)
+    private static let decimalToken = String(repeating: "12", count: 32)
 }

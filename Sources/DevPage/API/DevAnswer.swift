@@ -2,11 +2,20 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PushInspection
+import PushModel
 
 /// What is answered: JSON, unless it is a page.
 enum DevAnswer {
     static func json(_ tree: JSONTree, status: HTTPResponse.Status = .ok) -> Response {
-        Self.bytes(tree.bytes + [UInt8(ascii: "\n")], type: "application/json", status: status)
+        Self.bytes(Self.bytes(of: tree) + [UInt8(ascii: "\n")], type: "application/json", status: status)
+    }
+
+    /// As JSON on one line. All JSON that leaves the page passes here: whatever a publisher has taken for a key, a name or content, no whole token
+    /// is told.
+    static func bytes(of tree: JSONTree) -> [UInt8] {
+        let bytes = tree.bytes
+        // Nearly always there is nothing to do.
+        return TokenText.holdsToken(bytes) ? TokenHiding.withoutStrayTokens(tree).bytes : bytes
     }
 
     /// Says why not, as `{"error": …}`.

@@ -68,8 +68,10 @@ extension DevRouter {
                     // What was sent may be newer than what was looked at before.
                     revision = state["revision"].flatMap { Int($0.plainText) } ?? newest
                     wasReady = isReady
-                    try await writer.write(
-                        ByteBuffer(string: "id: \(self.run):\(revision)\ndata: \(state.text)\n\n"))
+                    var news = ByteBuffer(string: "id: \(self.run):\(revision)\ndata: ")
+                    news.writeBytes(DevAnswer.bytes(of: state))
+                    news.writeString("\n\n")
+                    try await writer.write(news)
                     // A flood of pushes is followed by looking now and then. Cancelled: the next write says so.
                     let isCrowded = self.house.store.read { $0.isCrowded }
                     try? await Task.sleep(

@@ -101,11 +101,12 @@ final class DevHouse: Sendable {
 
     /// Nobody has registered a phone for an activity that is published to.
     private func heedNeed(activity: String, app: String) async {
+        let shownActivity = TokenText.shortened(activity)
         guard self.settings.makesPhones else {
             let nowMillis = self.nowMillis
             self.store.change {
                 $0.note(
-                    "Nobody has registered a phone for “\(activity)”. Publish, with the same key: "
+                    "Nobody has registered a phone for “\(shownActivity)”. Publish, with the same key: "
                         + "{\"event\": \"register\", \"token\": \"…\"}", phone: 0, nowMillis: nowMillis)
             }
             return
@@ -113,7 +114,7 @@ final class DevHouse: Sendable {
         do {
             try await self.makePhone(activity: activity, app: app)
         } catch {
-            self.logger.warning("no phone was registered", metadata: ["activity": "\(activity)", "cause": "\(error)"])
+            self.logger.warning("no phone was registered", metadata: ["activity": "\(shownActivity)", "cause": "\(error)"])
         }
     }
 

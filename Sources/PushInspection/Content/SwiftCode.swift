@@ -12,7 +12,7 @@ public enum SwiftCode {
 
     /// `struct ContentState: Codable, Hashable`, with a type of its own for each object within.
     public static func contentState(_ content: JSONTree) -> String {
-        Self.type("ContentState", content, indent: "", depth: 0).joined(separator: "\n") + "\n"
+        Self.type("ContentState", TokenHiding.hidden(content), indent: "", depth: 0).joined(separator: "\n") + "\n"
     }
 
     private static func type(_ name: String, _ object: JSONTree, indent: String, depth: Int) -> [String] {

@@ -9,20 +9,32 @@ public enum TokenHiding {
         String(token.prefix(min(Self.digitsShownMax, token.count / 2))) + "…"
     }
 
-    /// The event with the tokens in `token` and `start-token` cut, and whatever else looks like one.
-    public static func hidden(_ event: JSONTree) -> JSONTree {
-        switch event {
+    /// The event with the tokens in `token` and `start-token` cut, and whatever else looks like one, also in names.
+    public static func hidden(_ event: JSONTree) -> JSONTree { Self.hidden(event, cutsTokenFields: true) }
+
+    /// JSON whose tokens are cut where they belong: whatever still looks like one is cut, wherever somebody put it.
+    public static func withoutStrayTokens(_ tree: JSONTree) -> JSONTree { Self.hidden(tree, cutsTokenFields: false) }
+
+    private static func hidden(_ tree: JSONTree, cutsTokenFields: Bool) -> JSONTree {
+        switch tree {
         case .object(let members):
-            .object(
+            return .object(
                 members.map { member in
-                    if ["token", "start-token"].contains(member.name), case .string(let token) = member.value {
+                    if cutsTokenFields, ["token", "start-token"].contains(member.name),
+                        case .string(let token) = member.value
+                    {
                         return JSONTree.Member(member.name, .string(Self.shortened(token)))
                     }
-                    return JSONTree.Member(member.name, Self.hidden(member.value))
+                    return JSONTree.Member(
+                        TokenText.shortened(member.name), Self.hidden(member.value, cutsTokenFields: cutsTokenFields))
                 })
-        case .array(let elements): .array(elements.map(Self.hidden))
-        case .string(let text): .string(TokenText.shortened(text))
-        case .number, .bool, .null: event
+        case .array(let elements): return .array(elements.map { Self.hidden($0, cutsTokenFields: cutsTokenFields) })
+        case .string(let text): return .string(TokenText.shortened(text))
+        case .number(let spelling):
+            // The digits of a token may all be decimal. What is left of one is no number any more.
+            let shown = TokenText.shortened(spelling)
+            return shown == spelling ? tree : .string(shown)
+        case .bool, .null: return tree
         }
     }
 }

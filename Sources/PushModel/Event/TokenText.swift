@@ -9,7 +9,7 @@ public enum TokenText {
     /// The text with each long run of hexadecimal digits cut: `0a1b2c3d…(64 digits)`.
     public static func shortened(_ text: String) -> String {
         // Nearly always there is nothing to do.
-        guard Self.holdsToken(text.utf8) else { return text }
+        guard Self.hasLongRun(text.utf8) else { return text }
         let bytes = Array(text.utf8)
         return String(decoding: Self.shortened(bytes.span), as: UTF8.self)
     }
@@ -34,7 +34,10 @@ public enum TokenText {
         return shown
     }
 
-    private static func holdsToken(_ bytes: some Sequence<UInt8>) -> Bool {
+    /// Whether something in it would be cut.
+    public static func holdsToken(_ bytes: [UInt8]) -> Bool { Self.hasLongRun(bytes) }
+
+    private static func hasLongRun(_ bytes: some Sequence<UInt8>) -> Bool {
         var count = 0
         for byte in bytes {
             count = Hex.value(of: byte) <= 15 ? count + 1 : 0

@@ -113,7 +113,7 @@ struct EventCheck {
             kind: self.event.kind, stampSeconds: stampSeconds, content: content, source: value.span, alert: alert,
             to: &body)
         let head = self.event.target == .channel ? self.broadcastHead() : self.pushHead(record)
-        var rest = ["", String(decoding: body, as: UTF8.self)]
+        var rest = ["", TokenText.shortened(String(decoding: body, as: UTF8.self))]
         rest.append("(\(body.count) of \(PayloadWriter.payloadByteCountMax(for: self.event.target)) bytes)")
         if self.event.target == .audience, self.event.kind == .start {
             rest.append("(its update members get the content as an update, at priority 5 and without the alert)")

@@ -280,8 +280,10 @@ struct StateListing {
         facts.append("newest \(newest.topic)[\(newest.partition ?? -1)]@\(newest.offset)")
         var lines = ["    waits: \(update.event), \(facts.joined(separator: ", "))"]
         if self.showsContent {
-            if !update.contentState.isEmpty { lines.append("      content-state \(update.contentState)") }
-            if !update.alert.isEmpty { lines.append("      alert \(update.alert)") }
+            if !update.contentState.isEmpty {
+                lines.append("      content-state \(TokenText.shortened(update.contentState))")
+            }
+            if !update.alert.isEmpty { lines.append("      alert \(TokenText.shortened(update.alert))") }
         }
         return lines
     }
