@@ -71,6 +71,48 @@ struct ContentSchemaTests {
         #expect(typed.fault(in: json(#"{"type":"x"}"#)) == "“minutes” is missing, and the app requires it")
     }
 
+    @Test(arguments: [
+        // It says so.
+        (#"{"$schema":"https://json-schema.org/draft/2020-12/schema"}"#, true),
+        (#"{"$schema":"http://json-schema.org/draft-07/schema#","required":["a"],"properties":{"a":{}}}"#, true),
+        // All of it is JSON Schema, and a content-state may be like that.
+        (#"{"type":"object"}"#, true), (#"{"type":"object","required":["a"]}"#, true),
+        (#"{"type":["object","null"],"title":"Order"}"#, true),
+        (#"{"type":"object","description":"Nothing is asked.","additionalProperties":true}"#, true),
+        (#"{"type":"object","properties":{}}"#, true), (#"{"properties":{"a":{"type":"string"}}}"#, true),
+        (#"{"required":["a","b"]}"#, true), (#"{"title":"Order","required":["a"]}"#, true),
+        // Content with the keys of a schema, and other ones.
+        (#"{"type":"object","minutes":1}"#, false), (#"{"required":["a"],"minutes":1}"#, false),
+        (#"{"properties":{"rooms":{"type":"sum"}},"price":1}"#, false),
+        // Schemas of what no content-state is.
+        (#"{"type":"pizza"}"#, false), (#"{"type":"string","title":"Line 7"}"#, false), (#"{"type":5}"#, false),
+        (#"{"type":["object","pizza"]}"#, false), (#"{"type":"flat","properties":{"rooms":{}}}"#, false),
+        // Nothing of it asks for anything.
+        (#"{"title":"Goal!","description":"1:0"}"#, false), (#"{"items":[{"name":"Pizza"}],"format":"mp4"}"#, false),
+        (#"{"enum":["a"]}"#, false), (#"{"required":true}"#, false), (#"{"required":[]}"#, false),
+        (#"{"required":[1]}"#, false), (#"{"properties":{}}"#, false), (#"{"properties":{"rooms":4}}"#, false),
+        (#"{"$schema":7}"#, false), ("{}", false),
+    ])
+    func aSchemaIsToldFromASample(file: String, isSchema: Bool) throws {
+        #expect(try ContentSchema(json(file)).isFromSample != isSchema)
+    }
+
+    /// Not taken for a sample in silence.
+    @Test(arguments: [
+        (#"{"type":"object","minProperties":1}"#, "minProperties"), (##"{"$ref":"#/$defs/a","$defs":{}}"##, "$ref"),
+        (#"{"type":"object","properties":{"a":{}},"x-mine":1}"#, "x-mine"),
+        (#"{"type":"object","patternProperties":{}}"#, "patternProperties"),
+    ])
+    func aSchemaWithMoreIsRefusedForIt(file: String, name: String) {
+        #expect { _ = try ContentSchema(json(file)) } throws: { "\($0)".contains("has “\(name)”: expected type") }
+    }
+
+    @Test func aSchemaWithoutPropertiesAsksForWhatItRequires() throws {
+        let schema = try ContentSchema(json(#"{"type":"object","required":["a"]}"#))
+        #expect(schema.fault(in: ["a": .null]) == nil)
+        #expect(schema.fault(in: ["type": "object", "required": ["a"]]) == "“a” is missing, and the app requires it")
+    }
+
     /// A verdict is told in logs of tests and in fixtures.
     @Test func aFaultHidesATokenAndIsShort() throws {
         let schema = try ContentSchema(json(#"{"n":1}"#))

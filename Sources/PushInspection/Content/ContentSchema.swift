@@ -50,12 +50,12 @@ public struct ContentSchema: Equatable, Sendable {
     /// Characters of what is said of a content: a timeline keeps it with each push.
     private static let faultCountMax = 400
 
-    /// A schema if it has `"properties"` as an object beside `"type": "object"` or `"$schema"`; otherwise a sample.
+    /// Takes it for a schema or for a sample by what `isSchema` says.
     public init(_ file: JSONTree) throws(Fault) {
-        guard case .object = file else {
+        guard case .object(let members) = file else {
             throw Fault(description: "it is no JSON object: expected a JSON Schema, or a sample of a content-state")
         }
-        if case .object? = file["properties"], file["type"] == "object" || file["$schema"] != nil {
+        if Self.isSchema(members) {
             self.isFromSample = false
             self.shape = try Self.shape(of: file, at: "")
         } else {

@@ -1,0 +1,49 @@
+/// What makes a document a schema. Both a schema and a sample are JSON objects, and a `content-state` may have a key `type` or `items`.
+extension ContentSchema {
+    /// Every keyword of JSON Schema, of draft 7 and of 2020-12: also those that a schema for a page may not have, so that it is refused for them.
+    private static let keywords: Set<String> = [
+        "$schema", "$id", "id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "$comment", "$defs",
+        "definitions",
+        "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies", "prefixItems",
+        "items", "additionalItems", "contains", "properties", "patternProperties", "additionalProperties",
+        "propertyNames", "unevaluatedItems", "unevaluatedProperties",
+        "type", "enum", "const", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum",
+        "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxContains", "minContains",
+        "maxProperties", "minProperties", "required", "dependentRequired",
+        "title", "description", "default", "deprecated", "readOnly", "writeOnly", "examples", "format",
+        "contentEncoding", "contentMediaType", "contentSchema",
+    ]
+
+    /// Whether a JSON object is a schema; otherwise it is a sample.
+    ///
+    /// It is one if it says so by `$schema`, or has `properties` as an object beside a `type` that allows objects. And it is one if every key is a
+    /// keyword of JSON Schema and what it says of a `content-state` is said as JSON Schema says it: by a `type` that allows objects; or, without
+    /// a `type`, by `properties` that are schemas, `required` names, or a `$ref`.
+    static func isSchema(_ members: [JSONTree.Member]) -> Bool {
+        func value(_ name: String) -> JSONTree? { members.first { $0.name == name }?.value }
+        if case .string? = value("$schema") { return true }
+        let type = value("type")
+        if let type, !Self.allowsObjects(type) { return false }
+        if type != nil, case .object? = value("properties") { return true }
+        guard members.allSatisfy({ Self.keywords.contains($0.name) }) else { return false }
+        if type != nil { return true }
+        if case .object(let properties)? = value("properties"), !properties.isEmpty {
+            return properties.allSatisfy { if case .object = $0.value { true } else { false } }
+        }
+        if case .array(let names)? = value("required"), !names.isEmpty {
+            return names.allSatisfy { if case .string = $0 { true } else { false } }
+        }
+        if case .string? = value("$ref") { return true }
+        return false
+    }
+
+    /// Of `type`: a `content-state` is always an object.
+    private static func allowsObjects(_ type: JSONTree) -> Bool {
+        switch type {
+        case .string(let name): name == Kind.object.rawValue
+        case .array(let names):
+            names.contains(.string(Kind.object.rawValue)) && names.allSatisfy { Kind(rawValue: $0.plainText) != nil }
+        case .object, .number, .bool, .null: false
+        }
+    }
+}
