@@ -367,6 +367,8 @@ def use_audiences(browser, address):
     answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=1&timeout=0'")
     if "32 are away" not in answer:
         sys.exit(f"check-dev-page: nobody says that members are away: {answer}")
+    meter = "document.querySelector('#audience-budget [role=meter]')"
+    browser.until(f"document.querySelector('#audience-budget h4')?.innerText === 'Budget of match-7' && {meter}.ariaValueText.startsWith('1 of 15 versions at priority 10') && {meter}.querySelectorAll('.spent').length === 1", "the budget of the audience")
     # What the picture shows: the colour of each pixel is that of the age, or the field's own where a phone is away.
     drawn = browser.run(
         "(() => { const canvas = document.querySelector('.audience canvas'); const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; "

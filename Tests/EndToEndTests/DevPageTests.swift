@@ -142,7 +142,14 @@ import Testing
         #expect(try await house.publish(update, activity: "order-9").status == 202)
         let shown = try await house.waitFor("activity=order-9&key=minutes&value=29")
         #expect(shown.status == 200, "\(shown.body)")
-        #expect(try await !house.get("/api/state").body.contains(token))
+        // Nor is a token told that is a name in the content.
+        let named = #"{"event":"update","priority":10,"content-state":{"\#(token)":1,"minutes":28}}"#
+        #expect(try await house.publish(named, activity: "order-9").status == 202)
+        let answer = try await house.waitFor("activity=order-9&key=\(token)&value=1")
+        #expect(answer.status == 200 && answer.body.contains(#""5a5a5a5a…(64 digits)":1"#), "\(answer.body)")
+        for path in ["/api/state", "/api/phones", "/api/entries?search=activity:order-9"] {
+            #expect(try await !house.get(path).body.contains(token.prefix(33)), "\(path)")
+        }
     }
 
     private func whatIsNoQuestion(_ house: House) async throws {
@@ -168,6 +175,26 @@ import Testing
         #expect(again.status == 202)
     }
 
+    /// The timeline reads nothing of what comes too fast; who asks is told all the same.
+    @Test func aPhoneWhoseRegistrationWasPassedOverIsFound() async throws {
+        var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
+        options.limits.entriesPerSecondMax = 0
+        try await Self.run(options) { house in
+            let token = String(repeating: "c4", count: 32)
+            #expect(
+                try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-3").status == 202)
+            let update = #"{"event":"update","priority":10,"content-state":{"minutes":7}}"#
+            #expect(try await house.publish(update, activity: "order-3").status == 202)
+            let shown = try await house.waitFor("activity=order-3&key=minutes&value=7")
+            #expect(shown.status == 200 && shown.body.contains(#""app":"com.example.app""#), "\(shown.body)")
+            #expect(!shown.body.contains(token))
+            #expect(try await house.get("/api/entries?search=is:event").body.hasPrefix("[]"), "no event was read")
+            // Nobody has registered this one.
+            let unknown = try await house.get("/wait-for?activity=order-4&timeout=0")
+            #expect(unknown.status == 504 && unknown.body.contains("no phone has the activity “order-4”"), "\(unknown)")
+        }
+    }
+
     @Test func whatIsForManyIsShownByAll() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)) { house in
             func post(_ path: String, _ body: String) async throws -> LocalHTTP.Answer {
@@ -187,6 +214,12 @@ import Testing
             let update = #"{"event":"update","to":{"audience":"match-7"},"priority":10,"content-state":{"home":1}}"#
             #expect(try await house.publish(update, activity: "match-7").status == 202)
             #expect(try await house.waitFor("audience=match-7&key=home&value=1").status == 200)
+            let budget = try await house.get("/api/budget?audience=match-7").body
+            for meter in [#""worker":{"perHour":15,"spent":1,"left":14,"reserve":2"#, #""frequent":{"perHour":120,"spent":1"#] {
+                #expect(budget.contains(meter), "\(budget)")
+            }
+            #expect(
+                try await house.get("/api/budget?audience=nobody").body.contains(#""worker":null,"frequent":null"#))
             let audiences = try await house.get("/api/audiences").body
             #expect(audiences.contains(#""members":600,"startMembers":300"#), "an update token is the same member")
             #expect(try await post("/api/audiences/1/offline", "").status == 200)
@@ -297,7 +330,10 @@ import Testing
                 "\(budget)")
             #expect(budget.contains(#""phone":{"perHour":16,"spent":2"#), "\(budget)")
             #expect(try await house.get("/api/budget?activity=nobody").body.contains(#""worker":null,"phone":null"#))
-            for query in ["", "?activity=", "?activity=a&activity=b", "?activity=a&app=b", "?activity=" + long] {
+            for query in [
+                "", "?activity=", "?audience=", "?activity=a&activity=b", "?activity=a&audience=b",
+                "?activity=a&app=b", "?activity=" + long,
+            ] {
                 #expect(try await house.get("/api/budget" + query).status == 400, "\(query)")
             }
 

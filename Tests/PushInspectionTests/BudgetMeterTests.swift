@@ -39,6 +39,21 @@ struct BudgetMeterTests {
                 "at priority 5."))
     }
 
+    @Test func anAudienceCountsItsVersionsForEachKindOfMembers() {
+        let meter = BudgetMeter(
+            keeper: .audience(reserve: 2, isFrequent: false), perHour: 15, spent: 13, returnsInSeconds: [70])
+        #expect(meter.standing == .reserve && meter.left == 2)
+        #expect(
+            meter.text
+                == "13 of 15 versions at priority 10 of this hour are spent for members without frequent updates. "
+                + "What is left is kept for alerts and ends: other updates reach them at priority 5 until one more is back, in 70 s."
+        )
+        let frequent = BudgetMeter(keeper: .audience(reserve: 2, isFrequent: true), perHour: 120, spent: 1)
+        #expect(
+            frequent.text
+                == "1 of 120 versions at priority 10 of this hour is spent for members with frequent updates.")
+    }
+
     @Test func aPhoneDropsWhatIsTooMuch() {
         let meter = BudgetMeter(keeper: .phone, perHour: 2, spent: 2)
         #expect(meter.standing == .empty && meter.reserve == 0)

@@ -83,6 +83,9 @@ extension DevRouter {
             })
     }
 
+    /// How far apart looks of one wait are; it is shorter than a look lasts.
+    private static let lookSpacing = Duration.seconds(1)
+
     /// Waits until a phone shows what is asked for: 200; or says why none does: 504.
     func wait(_ request: Request) async throws -> Response {
         let condition: WaitCondition
@@ -103,12 +106,16 @@ extension DevRouter {
         }
         defer { alarm.cancel() }
         // The stream has one element at the beginning, and ends when the time is over.
+        var lookedAt: ContinuousClock.Instant?
         for await _ in follower.wakes {
-            if self.house.store.look(at: condition.activity, nowMillis: self.house.nowMillis) {
-                self.house.lookAtPhones()
+            // A flood wakes often.
+            if lookedAt.map({ .now - $0 >= Self.lookSpacing }) ?? true {
+                await self.house.look(at: condition.activity)
+                lookedAt = .now
             }
             if case .success(let answer) = self.answer(condition) { return answer }
         }
+        await self.house.look(at: condition.activity)
         switch self.answer(condition) {
         case .success(let answer): return answer
         case .failure(let unmet):
@@ -127,14 +134,14 @@ extension DevRouter {
         }
     }
 
-    func search(_ request: Request) throws(DevRefusal) -> Response {
+    func search(_ request: Request) async throws -> Response {
         let query: EntryQuery
         do {
             query = try EntryQuery(request.uri.queryParameters["search"].map(String.init) ?? "")
         } catch {
             throw DevRefusal(.badRequest, error.description)
         }
-        for activity in query.activities { self.house.store.look(at: activity, nowMillis: self.house.nowMillis) }
+        for activity in query.activities { await self.house.look(at: activity) }
         let found = self.house.store.read { timeline in timeline.search(query).map(timeline.json) }
         return DevAnswer.json(.array(found))
     }

@@ -46,7 +46,7 @@ struct DevRouter: Sendable {
         router.get("/api/numbers") { _, _ in
             DevAnswer.json(.array(MetricNumber.read(self.house.worker.metricsText ?? "").map(\.json)))
         }
-        router.get("/api/entries") { request, _ in try self.search(request) }
+        router.get("/api/entries") { request, _ in try await self.search(request) }
         router.get("/api/entries/:id") { _, context in
             let entry = try self.entry(context)
             return DevAnswer.json(self.house.store.read { timeline in timeline.json(entry) })

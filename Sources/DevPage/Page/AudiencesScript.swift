@@ -2,6 +2,7 @@
 enum AudiencesScript {
     static let text = #"""
         import { el, byID, ask, say, badge, clock } from "/elements.js";
+        import { BudgetPanel } from "/budget.js";
 
         // The field is dark in the light, too, as a phone's card is: then one scale of colours does for both.
         const ages = [
@@ -84,6 +85,8 @@ enum AudiencesScript {
             this.facts = el("p", { class: "hint" });
             this.shown = el("div", { class: "wide" });
             this.rounds = el("div", { class: "wide" });
+            const budget = el("div", { class: "wide", id: "audience-budget", hidden: "" });
+            this.budget = new BudgetPanel(budget, "audience");
             this.answer = el("p", { class: "answer", role: "status" });
             this.number = el("input", { type: "number", min: "1", value: "1", id: "audience-member", "aria-label": "Number of a member" });
             this.title = el("h3", {});
@@ -94,7 +97,7 @@ enum AudiencesScript {
               } catch (error) { say(this.answer, error.message, true); }
             } }, label);
             this.element = el("article", { class: "audience" }, this.title,
-              el("div", { class: "field" }, this.canvas), this.legend, this.facts, this.shown, this.rounds,
+              el("div", { class: "field" }, this.canvas), this.legend, this.facts, this.shown, this.rounds, budget,
               el("div", { class: "row", role: "group", "aria-label": "What happens to the members" },
                 el("button", { type: "button", class: "small", onclick: () => write(this.audience) }, "Write an event for it"),
                 act("Take a tenth away", "offline"), act("Bring all back", "online"),
@@ -128,6 +131,7 @@ enum AudiencesScript {
                 return el("li", {}, swatch, `${name} `, el("b", {}, count.toLocaleString("en")));
               }));
             }
+            this.budget.follow(audience.name, audience.rounds.map((round) => round.stamp));
             const drawn = JSON.stringify([audience.members, audience.counts, audience.shown, audience.rounds]);
             if (drawn === this.drawn) return;
             this.drawn = drawn;

@@ -1,8 +1,8 @@
 /// The meter of an hour's budget. What is spent, kept and free differs by more than its colour.
 enum BudgetCSS {
     static let text = #"""
-        #budget { display: grid; gap: .5rem; }
-        #budget h3 { overflow-wrap: anywhere; }
+        #budget, #audience-budget { display: grid; gap: .5rem; }
+        #budget h3, #audience-budget h4 { overflow-wrap: anywhere; }
         .budget { display: grid; gap: .25rem; }
         .cells { display: flex; gap: 2px; height: 1.125rem; }
         .cells span { flex: 1 1 0; min-width: 1px; border: 1px solid var(--field); border-radius: .1875rem; }

@@ -1,4 +1,4 @@
-/// Draws what of the hour's budget of an activity is spent.
+/// Draws what of the hour's budget of an activity or of an audience is spent.
 enum BudgetScript {
     static let text = #"""
         import { el, byID, ask } from "/elements.js";
@@ -35,30 +35,32 @@ enum BudgetScript {
         }
 
         export class BudgetPanel {
-          constructor() {
-            this.root = byID("budget");
-            this.activity = "";
+          // `kind` is what has the budget: an activity or an audience.
+          constructor(root, kind) {
+            this.root = root;
+            this.kind = kind;
+            this.name = "";
             this.known = "";
             // Time alone brings back what is spent.
             setInterval(() => this.ask(), 5000);
           }
 
-          // Asks again once another activity is looked at, or something was pushed.
-          follow(activity, lastPush) {
-            const known = JSON.stringify([activity, lastPush]);
+          // Asks again once another one is looked at, or something was pushed.
+          follow(name, lastPush) {
+            const known = JSON.stringify([name, lastPush]);
             if (known === this.known) return;
             this.known = known;
-            this.activity = activity;
+            this.name = name;
             this.ask();
           }
 
           async ask() {
-            const activity = this.activity;
-            if (!activity) return this.draw(null);
+            const name = this.name;
+            if (!name) return this.draw(null);
             if (document.hidden) return;
             try {
-              const found = await ask(`/api/budget?activity=${encodeURIComponent(activity)}`);
-              if (this.activity === activity) this.draw(found);
+              const found = await ask(`/api/budget?${this.kind}=${encodeURIComponent(name)}`);
+              if (this.name === name) this.draw(found);
             } catch { /* the status line says that nobody answers */ }
           }
 
@@ -66,11 +68,14 @@ enum BudgetScript {
             const text = JSON.stringify(found);
             if (text === this.drawn) return;
             this.drawn = text;
-            this.root.hidden = !found?.worker && !found?.phone;
+            const name = found?.[this.kind];
+            // Each kind of an audience's members has a meter. That of frequent updates counts the same versions, and says more once the first is spent.
+            const meters = [[found?.worker, "in the worker", "budget-says"], [found?.phone, "on the phone", "phone-budget-says"],
+              [found?.worker?.standing === "plenty" ? null : found?.frequent, "for frequent updates", "frequent-budget-says"]].filter(([meter]) => meter);
+            this.root.hidden = !meters.length;
             if (this.root.hidden) return this.root.replaceChildren();
-            this.root.replaceChildren(el("h3", {}, `Budget of ${found.activity}`),
-              ...[found.worker ? drawing(`Budget of ${found.activity} in the worker`, found.worker, "budget-says") : null,
-                found.phone ? drawing(`Budget of ${found.activity} on the phone`, found.phone, "phone-budget-says") : null].filter(Boolean));
+            this.root.replaceChildren(el(this.kind === "audience" ? "h4" : "h3", {}, `Budget of ${name}`),
+              ...meters.map(([meter, where, id]) => drawing(`Budget of ${name} ${where}`, meter, `${this.kind}-${id}`)));
           }
         }
         """#

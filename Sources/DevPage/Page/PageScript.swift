@@ -23,7 +23,7 @@ enum PageScript {
 
         const audiences = new AudiencesPanel(writeForAudience);
         const channels = new ChannelsPanel(writeForChannel);
-        const budget = new BudgetPanel();
+        const budget = new BudgetPanel(byID("budget"), "activity");
         const schemas = new SchemasPanel(() => state.phones.get(state.chosen));
         const faults = new FaultsPanel(() => state.chosen);
 

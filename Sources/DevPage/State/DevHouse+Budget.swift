@@ -22,4 +22,17 @@ extension DevHouse {
         let spent = device.highPriorityCount(nowMillis: self.nowMillis)
         return (worker, BudgetMeter(keeper: .phone, perHour: perHour, spent: min(spent, perHour)))
     }
+
+    /// - Returns: the worker's counts for members without frequent updates and for those with; `nil`: it knows no such audience.
+    func budgets(audience: String) async -> (plain: BudgetMeter, frequent: BudgetMeter)? {
+        let app = self.store.read { $0.audiences.audience(named: audience)?.app }
+        let asked = app.flatMap { $0.isEmpty ? nil : $0 }
+        guard let report = await self.worker.audienceReport(id: audience, app: asked) else { return nil }
+        func meter(_ budget: AudienceReport.Budget, isFrequent: Bool) -> BudgetMeter {
+            BudgetMeter(
+                keeper: .audience(reserve: budget.reserve, isFrequent: isFrequent), perHour: budget.perHour,
+                spent: budget.out, returnsInSeconds: budget.returnsInSeconds)
+        }
+        return (meter(report.budget, isFrequent: false), meter(report.frequentBudget, isFrequent: true))
+    }
 }

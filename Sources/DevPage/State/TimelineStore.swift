@@ -16,8 +16,12 @@ public final class TimelineStore: Sendable {
     /// The page itself.
     let keepers = Followers(countMax: 1)
 
-    /// - Parameter app: the bundle id of events that name none.
-    public init(app: String) { self.timeline = Mutex(Timeline(app: app)) }
+    /// - Parameters:
+    ///   - app: the bundle id of events that name none.
+    ///   - limits: how much is kept.
+    public init(app: String, limits: Timeline.Limits = Timeline.Limits()) {
+        self.timeline = Mutex(Timeline(app: app, limits: limits))
+    }
 
     /// Cards are drawn by these from now on, where one fits.
     public func setTemplates(_ templates: [CardTemplate]) { self.change { $0.setTemplates(templates) } }

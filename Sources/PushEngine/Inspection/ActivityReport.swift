@@ -83,6 +83,23 @@ extension ShardEngine {
         return nil
     }
 
+    /// Where the pushes to an activity go; `nil`: it is not in memory, or has no token. A secret: for whoever plays the phones beside a worker.
+    /// - Parameters:
+    ///   - app: index into `EngineConfiguration.apps`.
+    ///   - id: as the record's key names it.
+    public func activityToken(app: UInt16, id: Span<UInt8>) -> [UInt8]? {
+        let key = SlotKey(app: app, id: id)
+        for partition in self.memory.partitions.identifiers
+        where self.memory.partitions[partition].phase != .gone {
+            guard let slot = self.memory.slots.find(key, partition: partition), self.memory.slots[slot].hasToken else {
+                continue
+            }
+            // Copied while the slot lives.
+            return unsafe Array(self.memory.slots.tokenBytes(slot))
+        }
+        return nil
+    }
+
     private func report(of slot: SlotID, now: EngineTime) -> ActivityReport {
         let app = self.memory.app(of: slot)
         let isFrequent = self.memory.slots[slot].frequentUpdates

@@ -25,10 +25,14 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
     public struct Budget: Sendable, Equatable, Encodable {
         /// Allowed in any rolling hour.
         public var perHour: Int
+        /// Kept for alerts and ends.
+        public var reserve: Int
         /// Made and not returned.
         public var out: Int
         /// May be made now.
         public var left: Int
+        /// Seconds until each of those out returns, the next first; those whose round goes on are not among them.
+        public var returnsInSeconds: [Int64]
     }
     /// A broadcast channel of the audience.
     public struct Channel: Sendable, Equatable, Encodable {
@@ -160,9 +164,10 @@ extension ShardEngine {
             life: book.life, askedPartitions: book.asked,
             versions: book.publications.map { AudienceReport.PublishedVersion($0) },
             eventsPending: self.memory.eventCount(of: slot),
-            budget: book.ledger.budget(perHour: app.budgetAudiencePerHour, nowMillis: now.steadyMillis),
+            budget: book.ledger.budget(
+                perHour: app.budgetAudiencePerHour, reserve: app.budgetReserve, nowMillis: now.steadyMillis),
             frequentBudget: book.frequentLedger.budget(
-                perHour: app.budgetAudienceFrequentPerHour, nowMillis: now.steadyMillis),
+                perHour: app.budgetAudienceFrequentPerHour, reserve: app.budgetReserve, nowMillis: now.steadyMillis),
             channels: book.channels.all.map { AudienceReport.Channel($0) },
             rollUps: rollUps.map { AudienceReport.RollUp($0) })
     }
@@ -240,9 +245,12 @@ extension AudienceReport.RollUp {
 }
 
 extension VersionLedger {
-    fileprivate func budget(perHour: Int, nowMillis: Int64) -> AudienceReport.Budget {
-        let out = self.open.count + self.returning.count { $0 + RollingBudget.windowMillis > nowMillis }
-        return AudienceReport.Budget(perHour: perHour, out: out, left: max(0, perHour - out))
+    fileprivate func budget(perHour: Int, reserve: Int, nowMillis: Int64) -> AudienceReport.Budget {
+        let returns = self.returning.map { $0 + RollingBudget.windowMillis - nowMillis }.filter { $0 > 0 }
+        let out = self.open.count + returns.count
+        return AudienceReport.Budget(
+            perHour: perHour, reserve: reserve, out: out, left: max(0, perHour - out),
+            returnsInSeconds: returns.map { ($0 + 999) / 1_000 })
     }
 }
 

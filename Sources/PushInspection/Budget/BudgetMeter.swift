@@ -1,9 +1,11 @@
-/// What of an hour's pushes at priority 10 is spent, to be drawn as a meter, and the same in words.
+/// What of an hour's pushes at priority 10 is spent, or of an audience's versions, to be drawn as a meter, and the same in words.
 public struct BudgetMeter: Equatable, Sendable {
     /// Who keeps the count.
     public enum Keeper: Equatable, Sendable {
         /// The worker, by the app's settings.
         case worker(reserve: Int, defers: Bool)
+        /// The worker, for the members of an audience: one count for those with `frequent-updates`, one for the others.
+        case audience(reserve: Int, isFrequent: Bool)
         /// The phone: past it, it drops pushes in silence.
         case phone
     }
@@ -34,8 +36,10 @@ public struct BudgetMeter: Equatable, Sendable {
 
     /// Of those that are left, kept for alerts and ends.
     public var reserve: Int {
-        guard case .worker(let reserve, _) = self.keeper else { return 0 }
-        return min(reserve, self.perHour)
+        switch self.keeper {
+        case .worker(let reserve, _), .audience(let reserve, _): min(reserve, self.perHour)
+        case .phone: 0
+        }
     }
 
     /// How it stands.
@@ -58,21 +62,26 @@ public struct BudgetMeter: Equatable, Sendable {
             let fate = self.standing == .empty ? ": it drops more of them in silence" : ""
             return "\(self.spentText) on the phone\(fate)."
         case .worker(_, let defers):
-            let fate = defers ? "wait in the worker" : "go out at priority 5"
-            switch self.standing {
-            case .plenty:
-                return "\(self.spentText)." + (self.back(after: 0).map { " The next is back \($0)." } ?? "")
-            case .reserve:
-                return "\(self.spentText). What is left is kept for alerts and ends: other updates \(fate)"
-                    + "\(self.until(below: self.perHour - self.reserve))."
-            case .empty:
-                return "\(self.spentText): updates \(fate)\(self.until(below: self.perHour - self.reserve))."
-            }
+            return self.text(spent: self.spentText, fate: defers ? "wait in the worker" : "go out at priority 5")
+        case .audience(_, let isFrequent):
+            let members = "members with\(isFrequent ? "" : "out") frequent updates"
+            return self.text(spent: "\(self.spentText) for \(members)", fate: "reach them at priority 5")
+        }
+    }
+
+    private func text(spent: String, fate: String) -> String {
+        switch self.standing {
+        case .plenty: return "\(spent)." + (self.back(after: 0).map { " The next is back \($0)." } ?? "")
+        case .reserve:
+            return "\(spent). What is left is kept for alerts and ends: other updates \(fate)"
+                + "\(self.until(below: self.perHour - self.reserve))."
+        case .empty: return "\(spent): updates \(fate)\(self.until(below: self.perHour - self.reserve))."
         }
     }
 
     private var spentText: String {
-        "\(self.spent) of \(self.perHour) pushes at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
+        let what = if case .audience = self.keeper { "versions" } else { "pushes" }
+        return "\(self.spent) of \(self.perHour) \(what) at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
     }
 
     /// Until so few are spent that one more may be.

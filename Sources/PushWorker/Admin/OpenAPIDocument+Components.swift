@@ -284,20 +284,32 @@ extension OpenAPIDocument {
                   "budget": {
                     "type": "object",
                     "description": "For members without frequent-updates.",
-                    "required": ["left", "out", "per-hour"],
+                    "required": ["left", "out", "per-hour", "reserve", "returns-in-seconds"],
                     "properties": {
                       "per-hour": {"type": "integer", "minimum": 0},
+                      "reserve": {"type": "integer", "minimum": 0},
                       "out": {"type": "integer", "minimum": 0},
-                      "left": {"type": "integer", "minimum": 0}
+                      "left": {"type": "integer", "minimum": 0},
+                      "returns-in-seconds": {
+                        "type": "array",
+                        "description": "Seconds until each of those out returns, the next first; those whose round goes on are not among them.",
+                        "items": {"type": "integer", "minimum": 1, "maximum": 3600}
+                      }
                     }
                   },
                   "frequent-budget": {
                     "type": "object",
-                    "required": ["left", "out", "per-hour"],
+                    "required": ["left", "out", "per-hour", "reserve", "returns-in-seconds"],
                     "properties": {
                       "per-hour": {"type": "integer", "minimum": 0},
+                      "reserve": {"type": "integer", "minimum": 0},
                       "out": {"type": "integer", "minimum": 0},
-                      "left": {"type": "integer", "minimum": 0}
+                      "left": {"type": "integer", "minimum": 0},
+                      "returns-in-seconds": {
+                        "type": "array",
+                        "description": "Seconds until each of those out returns, the next first; those whose round goes on are not among them.",
+                        "items": {"type": "integer", "minimum": 1, "maximum": 3600}
+                      }
                     }
                   },
                   "channels": {

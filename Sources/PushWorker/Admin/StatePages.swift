@@ -41,7 +41,7 @@ final class StatePages: Sendable {
     }
 
     /// What is known once the worker has joined.
-    private struct Layout {
+    struct Layout {
         var partitionCount: Int32
         var shardCount: Int
         /// Records lie where their keys say.
@@ -96,17 +96,7 @@ final class StatePages: Sendable {
         } catch { return Self.answer(error) }
     }
 
-    /// What is known of an activity here, for whoever runs in this process.
-    /// - Parameter app: bundle id; `nil`: the only one that has it.
-    /// - Returns: `nil`: nothing, or the shard does not answer, or several apps have it.
-    func activityReport(id text: String, app: String?) async -> ActivityReport? {
-        do throws(Fault) {
-            let reports = try await self.activityReports(self.asked(text, app: app))
-            return reports.count == 1 ? reports[0] : nil
-        } catch { return nil }
-    }
-
-    private func activityReports(_ asked: Asked) async throws(Fault) -> [ActivityReport] {
+    func activityReports(_ asked: Asked) async throws(Fault) -> [ActivityReport] {
         let found = try await self.ask(asked, everywhere: false) { engine, app, now in
             engine.activityReport(app: app, id: asked.id.span, now: now).map { [$0] } ?? []
         }
@@ -267,7 +257,7 @@ final class StatePages: Sendable {
 
     // MARK: What is asked
 
-    private struct Asked: Sendable {
+    struct Asked: Sendable {
         var text: String
         var id: [UInt8]
         var app: String?
@@ -283,7 +273,7 @@ final class StatePages: Sendable {
         return try self.asked(text, app: try Self.app(request.query))
     }
 
-    private func asked(_ text: String, app: String?) throws(Fault) -> Asked {
+    func asked(_ text: String, app: String?) throws(Fault) -> Asked {
         guard (1...EventRules.keyByteCountMax).contains(text.utf8.count) else { throw Self.keyInvalid }
         guard let layout = self.layout.withLock({ $0 }) else { throw Self.notRunning }
         let id = Array(text.utf8)
@@ -305,7 +295,7 @@ final class StatePages: Sendable {
     }
 
     /// - Parameter everywhere: not only the shard that its key belongs to.
-    private func ask<Found: Sendable>(
+    func ask<Found: Sendable>(
         _ asked: Asked, everywhere: Bool,
         _ look: @escaping @Sendable (borrowing ShardEngine, UInt16, EngineTime) -> [Found]
     ) async throws(Fault) -> [[Found]] {
@@ -363,7 +353,7 @@ final class StatePages: Sendable {
 
     // MARK: Answers
 
-    private struct Fault: Error, Encodable {
+    struct Fault: Error, Encodable {
         var status: Int
         var kind: String
         var remedy: String

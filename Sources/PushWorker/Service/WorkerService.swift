@@ -281,6 +281,24 @@ public final class WorkerService: Service, Sendable {
         await self.statePages?.activityReport(id: key, app: app)
     }
 
+    /// Where the pushes to an activity go, and its app. A secret: it is for whoever plays the phones in the worker's own process, and no port tells it.
+    /// - Parameters:
+    ///   - key: the key of its records.
+    ///   - app: bundle id; `nil`: the only app that has it.
+    /// - Returns: `nil`: there is none, or the worker does not run or is too busy to say.
+    package func activityToken(key: String, app: String? = nil) async -> (token: [UInt8], app: String)? {
+        await self.statePages?.activityToken(id: key, app: app)
+    }
+
+    /// What the worker knows of an audience, as far as its owner does, as `/audiences/<id>` of the admin port says it.
+    /// - Parameters:
+    ///   - id: the audience's.
+    ///   - app: bundle id; `nil`: the only app that has it.
+    /// - Returns: `nil`: nothing, or the worker does not run or is too busy to say.
+    public func audienceReport(id: String, app: String? = nil) async -> AudienceReport? {
+        await self.statePages?.audienceReport(id: id, app: app)
+    }
+
     private func fail(_ reason: String) {
         let error = WorkerError(reason, isRetriable: true)
         if case .enqueued = self.failing.yield(error) {

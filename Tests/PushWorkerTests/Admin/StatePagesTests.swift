@@ -50,6 +50,10 @@ struct StatePagesTests {
             #expect(await worker.activityReport(key: "order/7 ü")?.budget.out == 1)
             #expect(await worker.activityReport(key: "order/7 ü", app: "com.example.none") == nil)
             #expect(!"\(shown.body)".contains(token))
+            let told = try #require(await worker.activityToken(key: "order/7 ü"))
+            #expect(told.token == [UInt8](repeating: 0xAB, count: 32) && told.app == WorkerHouse.app)
+            #expect(await worker.activityToken(key: "order/7 ü", app: "com.example.none") == nil)
+            #expect(await worker.activityToken(key: "homeless") == nil, "nobody has registered a token for it")
 
             let homeless = try await Self.get("/activities/homeless?app=\(WorkerHouse.app)", worker)
             #expect(homeless.body["token"] as? String == "none")

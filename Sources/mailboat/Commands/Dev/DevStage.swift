@@ -25,6 +25,8 @@ final class DevStage: Sendable {
         var phoneBudgetPerHour: Int?
         /// What the apps' code asks of content; `nil`: it takes any.
         var schema: GivenSchema?
+        /// How much the page's timeline keeps.
+        var limits = Timeline.Limits()
     }
 
     static let partitionCount = 4
@@ -45,7 +47,8 @@ final class DevStage: Sendable {
     /// Builds it up and starts the worker, which then joins its group.
     init(_ options: Options, logger: Logger) async throws {
         self.phoneBudgetPerHour = options.phoneBudgetPerHour
-        self.store = TimelineStore(app: options.apps.count == 1 ? options.apps[0] : "")
+        self.store = TimelineStore(
+            app: options.apps.count == 1 ? options.apps[0] : "", limits: options.limits)
         self.directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-dev-\(UUID().uuidString)").path
         let credentials = try CredentialDirectory(

@@ -1,0 +1,20 @@
+import PushInspection
+import PushModel
+import PushWorker
+
+/// What somebody looks at.
+extension DevHouse {
+    /// Somebody asks for an activity: all of it is listed for a while. Where nothing is known of its phone, the worker is asked for the token: its
+    /// registration may have come too fast to be read, or the phone may have given way to others.
+    func look(at activity: String) async {
+        if self.store.look(at: activity, nowMillis: self.nowMillis) { self.lookAtPhones() }
+        guard !activity.isEmpty, self.store.read({ $0.phone(activity: activity) == nil }),
+            let found = await self.worker.activityToken(key: activity)
+        else { return }
+        var digits: [UInt8] = []
+        Hex.append(found.token.span, to: &digits)
+        let token = String(decoding: digits, as: UTF8.self)
+        self.store.change { _ = $0.meet(token: token, activity: activity, app: found.app) }
+        self.lookAtPhones()
+    }
+}

@@ -1,0 +1,37 @@
+import PushEngine
+
+/// What whoever runs in this process may ask, such as the page of `mailboat dev`: without the admin port, and so without its guards.
+extension StatePages {
+    /// What is known of an activity here.
+    /// - Parameter app: bundle id; `nil`: the only one that has it.
+    /// - Returns: `nil`: nothing, or the shard does not answer, or several apps have it.
+    func activityReport(id text: String, app: String?) async -> ActivityReport? {
+        do throws(Fault) {
+            let reports = try await self.activityReports(self.asked(text, app: app))
+            return reports.count == 1 ? reports[0] : nil
+        } catch { return nil }
+    }
+
+    /// Where the pushes to an activity go, and its app. The same parameter, and `nil` for the same reasons. A secret.
+    func activityToken(id text: String, app: String?) async -> (token: [UInt8], app: String)? {
+        do throws(Fault) {
+            let asked = try self.asked(text, app: app)
+            let found = try await self.ask(asked, everywhere: false) { engine, app, _ -> [(token: [UInt8], app: String)] in
+                guard let token = engine.activityToken(app: app, id: asked.id.span) else { return [] }
+                return [(token: token, app: engine.configuration.apps[Int(app)].bundleID)]
+            }.flatMap { $0 }
+            return found.count == 1 ? found[0] : nil
+        } catch { return nil }
+    }
+
+    /// What the owner of an audience knows of it. The same parameter, and `nil` for the same reasons.
+    func audienceReport(id text: String, app: String?) async -> AudienceReport? {
+        do throws(Fault) {
+            let asked = try self.asked(text, app: app)
+            let found = try await self.ask(asked, everywhere: false) { engine, app, now in
+                engine.audienceReport(app: app, id: asked.id.span, now: now).map { [$0] } ?? []
+            }.flatMap { $0 }
+            return found.count == 1 ? found[0] : nil
+        } catch { return nil }
+    }
+}
