@@ -61,7 +61,7 @@ import Testing
         }
         #expect(!lines.joined().contains(token.prefix(33)))
         #expect(lines.contains { $0.contains(#""content-state":{"80e080e0…(64 digits)":"80e080e0…(64 digits)"}"#) })
-        #expect(lines.last == "(192 of 4096 bytes)", "of the payload as it would be sent")
+        #expect(lines.last == "(201 of 4096 bytes)", "of the payload as it would be sent")
     }
 
     @Test func anEventAloneNeedsNoKey() {

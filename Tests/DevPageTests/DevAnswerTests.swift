@@ -21,7 +21,9 @@ struct DevAnswerTests {
     }
 
     @Test func whatHoldsNoneIsAnsweredAsItIs() {
-        let answer: JSONTree = ["apns-id": "A8C56A14-0C5F-4A32-9B8C-2F6E3B1D0C7E", "n": .number("1.5"), "key": "order-7"]
+        let answer: JSONTree = [
+            "apns-id": "A8C56A14-0C5F-4A32-9B8C-2F6E3B1D0C7E", "n": .number("1.5"), "key": "order-7",
+        ]
         #expect(DevAnswer.bytes(of: answer) == answer.bytes)
     }
 }

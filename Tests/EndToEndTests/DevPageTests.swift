@@ -182,7 +182,8 @@ import Testing
         try await Self.run(options) { house in
             let token = String(repeating: "c4", count: 32)
             #expect(
-                try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-3").status == 202)
+                try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-3").status == 202
+            )
             let update = #"{"event":"update","priority":10,"content-state":{"minutes":7}}"#
             #expect(try await house.publish(update, activity: "order-3").status == 202)
             let shown = try await house.waitFor("activity=order-3&key=minutes&value=7")
@@ -215,13 +216,18 @@ import Testing
             #expect(try await house.publish(update, activity: "match-7").status == 202)
             #expect(try await house.waitFor("audience=match-7&key=home&value=1").status == 200)
             let budget = try await house.get("/api/budget?audience=match-7").body
-            for meter in [#""worker":{"perHour":15,"spent":1,"left":14,"reserve":2"#, #""frequent":{"perHour":120,"spent":1"#] {
+            for meter in [
+                #""worker":{"perHour":15,"spent":1,"left":14,"reserve":2"#, #""frequent":{"perHour":120,"spent":1"#,
+            ] {
                 #expect(budget.contains(meter), "\(budget)")
             }
             #expect(
                 try await house.get("/api/budget?audience=nobody").body.contains(#""worker":null,"frequent":null"#))
             let audiences = try await house.get("/api/audiences").body
             #expect(audiences.contains(#""members":600,"startMembers":300"#), "an update token is the same member")
+            // Pixels that are alike are no token.
+            let field = try #require(audiences.firstRange(of: #""cells":""#)).upperBound
+            #expect(audiences[field...].prefix { $0 != "\"" }.count == 600, "\(audiences)")
             #expect(try await post("/api/audiences/1/offline", "").status == 200)
             #expect(try await post("/api/audiences/1/watch?member=77", "").status == 200)
             #expect(try await post("/api/audiences/1/watch?member=601", "").status == 409)

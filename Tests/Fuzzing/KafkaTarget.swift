@@ -106,7 +106,9 @@ public struct KafkaTarget: FuzzTarget {
     }
 
     private static func complaint(about course: Course) -> String? {
-        if course.answered.count % Self.answerByteCount != 0 { return "an answer has not \(Self.answerByteCount) bytes" }
+        if course.answered.count % Self.answerByteCount != 0 {
+            return "an answer has not \(Self.answerByteCount) bytes"
+        }
         if course.told.count > course.brokerSaid.count { return "the client is told more than the broker said" }
         if course.answered.isEmpty {
             if !course.said.starts(with: course.passed) { return "what no Java client says is changed" }

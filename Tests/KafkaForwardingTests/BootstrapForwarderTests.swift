@@ -30,7 +30,9 @@ struct BootstrapForwarderTests {
     @Test func javasClientIsNotTakenForThrottledAndReadsWhereAPartitionEnds() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 2)], brokerCount: 2)
         let forwarder = try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: kafka.bootstrap)
-        let ownPorts = kafka.bootstrap.split(separator: ",").compactMap { $0.split(separator: ":").last.map(String.init) }
+        let ownPorts = kafka.bootstrap.split(separator: ",").compactMap {
+            $0.split(separator: ":").last.map(String.init)
+        }
         let metadata = try await JavaClient.talk(to: forwarder.port) { client in
             var versions = try await client.begin()
             #expect(versions.int16() == 0, "an error")
@@ -41,7 +43,8 @@ struct BootstrapForwarderTests {
             return try await client.metadata(of: "events")
         }
         #expect(metadata.brokers.count == 2 && metadata.leaders.count == 2)
-        #expect(metadata.brokers.allSatisfy { !ownPorts.contains("\($0.value)") }, "all brokers are behind the forwarder")
+        #expect(
+            metadata.brokers.allSatisfy { !ownPorts.contains("\($0.value)") }, "all brokers are behind the forwarder")
         for (partition, leader) in metadata.leaders {
             let port = try #require(metadata.brokers[leader])
             try await JavaClient.talk(to: Int(port)) { client in

@@ -17,7 +17,8 @@ enum AudiencesScript {
         const away = { name: "away, its colour in a frame" };
 
         const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
-        const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+        // As `AudienceField` has them.
+        const digits = "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~";
         const time = (seconds) => seconds === null ? "—" : clock(seconds * 1000);
 
         function kindOf(row, now) {

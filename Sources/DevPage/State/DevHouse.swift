@@ -114,7 +114,8 @@ final class DevHouse: Sendable {
         do {
             try await self.makePhone(activity: activity, app: app)
         } catch {
-            self.logger.warning("no phone was registered", metadata: ["activity": "\(shownActivity)", "cause": "\(error)"])
+            self.logger.warning(
+                "no phone was registered", metadata: ["activity": "\(shownActivity)", "cause": "\(error)"])
         }
     }
 

@@ -27,7 +27,8 @@ public struct AudienceField: Equatable, Sendable {
 
     /// Rows of the table; whoever shows something older than the last of them is drawn as that.
     public static let rowsMax = 60
-    private static let alphabet = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+    /// Without hexadecimal digits: a row of members that stand alike is no device token, and shall not be taken for one.
+    static let alphabet = Array("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~".utf8)
 
     /// Newest first.
     public let rows: [Row]

@@ -81,7 +81,8 @@ public struct BudgetMeter: Equatable, Sendable {
 
     private var spentText: String {
         let what = if case .audience = self.keeper { "versions" } else { "pushes" }
-        return "\(self.spent) of \(self.perHour) \(what) at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
+        return
+            "\(self.spent) of \(self.perHour) \(what) at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
     }
 
     /// Until so few are spent that one more may be.

@@ -16,7 +16,8 @@ extension StatePages {
     func activityToken(id text: String, app: String?) async -> (token: [UInt8], app: String)? {
         do throws(Fault) {
             let asked = try self.asked(text, app: app)
-            let found = try await self.ask(asked, everywhere: false) { engine, app, _ -> [(token: [UInt8], app: String)] in
+            let found = try await self.ask(asked, everywhere: false) {
+                engine, app, _ -> [(token: [UInt8], app: String)] in
                 guard let token = engine.activityToken(app: app, id: asked.id.span) else { return [] }
                 return [(token: token, app: engine.configuration.apps[Int(app)].bundleID)]
             }.flatMap { $0 }
