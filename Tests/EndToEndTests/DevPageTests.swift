@@ -364,6 +364,36 @@ import Testing
         #expect(try await house.act("reboot", phone: phone.id).status == 409, "it is away")
     }
 
+    /// With several apps each event has to name its own. One that names none is refused at once, and the next makes the phone.
+    @Test func anEventThatNamesNoAppOfTheWorkerIsRefused() async throws {
+        let options = DevStage.Options(apps: ["com.example.app", "com.example.other"], kafkaPort: 0)
+        try await Self.run(options) { house in
+            func event(_ app: String) -> String {
+                #"{\#(app)"event":"update","priority":10,"content-state":{"minutes":12}}"#
+            }
+            for (app, text) in [
+                ("", "“app” is missing: expected one of com.example.app, com.example.other"),
+                (#""app":"com.x","#, "“app” is “com.x”: expected one of com.example.app, com.example.other"),
+            ] {
+                let refused = try await house.publish(event(app))
+                #expect(refused.status == 400 && refused.body.contains(text), "\(refused)")
+            }
+            #expect(house.stage.store.read { $0.phones.isEmpty })
+            #expect(try await house.publish(event(#""app":"com.example.other","#)).status == 202)
+            let shown = try await house.waitFor("activity=order-1&key=minutes&value=12")
+            #expect(shown.status == 200, "\(shown)")
+
+            func make(_ app: String) async throws -> LocalHTTP.Answer {
+                let body = #"{"activity":"order-2","app":\#(app)}"#
+                return try #require(try await LocalHTTP.post("/api/activities", body: body, port: house.port))
+            }
+            #expect(try await make(#""com.x""#).body.contains("“app” is “com.x”"))
+            #expect(try await make("7").body.contains("“app” is no string"))
+            #expect(try await make(#""com.example.other""#).status == 201)
+            #expect(house.stage.store.read { $0.phone(activity: "order-2")?.app } == "com.example.other")
+        }
+    }
+
     @Test func noCopyHasAWholeDeviceToken() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)) { house in
             let token = String(repeating: "c3", count: 32)

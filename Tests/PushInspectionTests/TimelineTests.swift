@@ -37,6 +37,26 @@ struct TimelineTests {
             nowMillis: Self.now)
     }
 
+    /// The worker refuses an event of an app that it does not know. A phone that was made for it would be nobody's.
+    @Test func anEventOfNoAppOfTheWorkerAsksForNoPhone() {
+        var timeline = Timeline(app: "", apps: ["com.example.app", "com.example.other"])
+        #expect(self.take(&timeline, #"{"event":"update","content-state":{"minutes":12}}"#, at: 0) == nil)
+        #expect(
+            self.take(&timeline, #"{"app":"com.x","event":"update","content-state":{"minutes":12}}"#, at: 1) == nil)
+        #expect(
+            self.take(&timeline, #"{"app":"com.x","event":"register","token":"\#(Self.token)"}"#, at: 2) == nil)
+        #expect(timeline.phones.isEmpty && timeline.entries.count == 3)
+        // It spoils nothing for the next.
+        let good = #"{"app":"com.example.other","event":"update","content-state":{"minutes":12}}"#
+        #expect(
+            self.take(&timeline, good, at: 3) == .phone(activity: "order-1", app: "com.example.other"))
+
+        var single = Timeline(app: "com.example.app", apps: ["com.example.app"])
+        #expect(self.take(&single, #"{"event":"update","content-state":{"minutes":12}}"#, at: 0) != nil)
+        #expect(single.isTaken(app: "com.example.app") && !single.isTaken(app: "com.x"))
+        #expect(Self.timeline().isTaken(app: "com.x"), "of a worker whose apps are not known")
+    }
+
     private func outcome(_ timeline: inout Timeline, _ name: String, at offset: Int64, more: String = "") throws {
         let read = try #require(EventOutcome.read(Self.outcome(name, at: offset, more: more), topic: "events"))
         timeline.takeOutcome(read.outcome, of: read.position)

@@ -77,11 +77,10 @@ struct DevRouter: Sendable {
         let reading = EventReading(
             key: Array(key.utf8), value: value, nowSeconds: self.house.nowMillis / 1_000)
         if let rejection = reading.rejection {
-            let error: JSONTree = [
-                "error": .string("“\(rejection.field)” \(rejection.reason)"), "field": .string(rejection.field),
-                "reason": .string(rejection.reason),
-            ]
-            return DevAnswer.json(error, status: .badRequest)
+            return Self.refusal(field: rejection.field, reason: rejection.reason)
+        }
+        if let app = reading.event?.app, let reason = self.refusal(of: app) {
+            return Self.refusal(field: "app", reason: reason)
         }
         // Whoever publishes here wants to see what becomes of it. The key of a join is no activity.
         if TokenText.shortened(key) == key {
@@ -93,6 +92,20 @@ struct DevRouter: Sendable {
             "offset": .integer(position.offset), "activity": .string(TokenText.shortened(key)),
         ]
         return DevAnswer.json(answer, status: .accepted)
+    }
+
+    private static func refusal(field: String, reason: String) -> Response {
+        DevAnswer.json(
+            ["error": .string("“\(field)” \(reason)"), "field": .string(field), "reason": .string(reason)],
+            status: .badRequest)
+    }
+
+    /// Why the worker would not take an event of this app; empty: it names none.
+    private func refusal(of app: String) -> String? {
+        guard !self.house.store.read({ $0.isTaken(app: app) }) else { return nil }
+        let known = self.house.settings.apps.joined(separator: ", ")
+        return app.isEmpty
+            ? "is missing: expected one of \(known)" : "is “\(TokenText.shortened(app))”: expected one of \(known)"
     }
 
     private func replay(_ entry: TimelineEntry) async throws -> Response {
@@ -109,14 +122,26 @@ struct DevRouter: Sendable {
     private func makeActivity(_ request: Request) async throws -> Response {
         let body = try await Self.body(of: request)
         guard let document = try? JSONTree.parse(body), case .object(let members) = document,
-            members.allSatisfy({ $0.name == "activity" }), case .string(let activity)? = document["activity"]
-        else { throw DevRefusal(.badRequest, "the body must be {\"activity\": ID}") }
+            members.allSatisfy({ ["activity", "app"].contains($0.name) }),
+            case .string(let activity)? = document["activity"]
+        else {
+            throw DevRefusal(
+                .badRequest, "the body must be {\"activity\": ID, \"app\": BUNDLE-ID}, of which app may be missing")
+        }
+        var app = self.house.settings.appNamed
+        switch document["app"] {
+        case nil: break
+        case .string(let named)?:
+            if let reason = self.refusal(of: named) { throw DevRefusal(.badRequest, "“app” \(reason)") }
+            app = named
+        default: throw DevRefusal(.badRequest, "“app” is no string: expected a bundle id")
+        }
         guard (1...DevPageLimits.activityByteCountMax).contains(activity.utf8.count) else {
             throw DevRefusal(
                 .badRequest,
                 "“activity” has \(activity.utf8.count) bytes: expected 1 to \(DevPageLimits.activityByteCountMax)")
         }
-        let phone = try await self.house.makePhone(activity: activity, app: self.house.settings.appNamed)
+        let phone = try await self.house.makePhone(activity: activity, app: app)
         return DevAnswer.json(["phone": .integer(phone), "activity": .string(activity)], status: .created)
     }
 

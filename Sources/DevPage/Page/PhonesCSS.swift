@@ -1,7 +1,7 @@
 /// The phones: a Lock Screen and the Dynamic Island. A card is as dark in the light as in the dark, as on a phone with a dark wallpaper.
 enum PhonesCSS {
     static let text = #"""
-        .chips { display: flex; flex-wrap: wrap; gap: .5rem; }
+        .chips { display: flex; flex-wrap: wrap; gap: .5rem; max-height: 9.5rem; margin: -.25rem; padding: .25rem; overflow-y: auto; }
         .chips:empty { display: none; }
         .chips button { display: inline-flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--text); border-color: var(--field); font-weight: 400; overflow-wrap: anywhere; text-align: left; }
         .chips button[aria-pressed="true"] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); font-weight: 600; }

@@ -18,9 +18,10 @@ public final class TimelineStore: Sendable {
 
     /// - Parameters:
     ///   - app: the bundle id of events that name none.
+    ///   - apps: the bundle ids of the events that the worker takes; empty: it takes all.
     ///   - limits: how much is kept.
-    public init(app: String, limits: Timeline.Limits = Timeline.Limits()) {
-        self.timeline = Mutex(Timeline(app: app, limits: limits))
+    public init(app: String, apps: [String] = [], limits: Timeline.Limits = Timeline.Limits()) {
+        self.timeline = Mutex(Timeline(app: app, apps: apps, limits: limits))
     }
 
     /// Cards are drawn by these from now on, where one fits.

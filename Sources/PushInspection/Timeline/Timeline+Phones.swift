@@ -61,4 +61,9 @@ extension Timeline {
         let id = self.meet(token: forgotten.token, activity: activity, app: forgotten.app)
         if !forgotten.isTold { self.changePhone(id) { $0.untoldToken = forgotten.token } }
     }
+
+    /// Whether the worker takes an event that names this app; empty: none.
+    public func isTaken(app: String) -> Bool {
+        self.apps.isEmpty || (app.isEmpty ? self.apps.count == 1 : self.apps.contains(app))
+    }
 }

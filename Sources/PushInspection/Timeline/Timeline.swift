@@ -37,6 +37,8 @@ public struct Timeline: Sendable {
     public let limits: Limits
     /// The bundle id of events that name none.
     public let app: String
+    /// The apps whose events the worker takes; empty: all.
+    let apps: [String]
     /// Oldest first. Ids follow each other.
     public private(set) var entries: [TimelineEntry] = []
     /// By id.
@@ -75,8 +77,9 @@ public struct Timeline: Sendable {
     var audiencesToldMillis: Int64 = 0
 
     /// Nothing has happened.
-    public init(app: String, limits: Limits = Limits()) {
+    public init(app: String, apps: [String] = [], limits: Limits = Limits()) {
         self.app = app
+        self.apps = apps
         self.limits = limits
         self.audiences = AudienceBook(limits: limits.audiences)
         self.eventAllowance = SecondlyAllowance(countMax: limits.entriesPerSecondMax)
@@ -169,6 +172,8 @@ public struct Timeline: Sendable {
 
     /// What an event says about which phone shows which activity.
     private mutating func heed(_ event: EventReading.Event, activity: String) -> Need? {
+        // The worker refuses it, and a phone for it would wait for ever.
+        guard self.isTaken(app: event.app) else { return nil }
         switch (event.kind, event.target) {
         case (.register, .activity):
             self.know(activity)

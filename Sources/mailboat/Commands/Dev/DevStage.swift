@@ -48,7 +48,7 @@ final class DevStage: Sendable {
     init(_ options: Options, logger: Logger) async throws {
         self.phoneBudgetPerHour = options.phoneBudgetPerHour
         self.store = TimelineStore(
-            app: options.apps.count == 1 ? options.apps[0] : "", limits: options.limits)
+            app: options.apps.count == 1 ? options.apps[0] : "", apps: options.apps, limits: options.limits)
         self.directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-dev-\(UUID().uuidString)").path
         let credentials = try CredentialDirectory(
