@@ -109,6 +109,8 @@ package struct KafkaInput {
                 record.withHeader("tracestate") { value, isPresent in
                     isPresent ? value.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } : nil
                 }
+            } key: {
+                record.key.withUnsafeBufferPointer { Array($0) }
             }
         }
         let (key, value) = (record.key, record.value)

@@ -67,18 +67,22 @@ final class EventTraces {
 
     // MARK: A record comes
 
+    /// Of a record's key a span has this many bytes.
+    static let keyByteCountMax = 256
+
     /// Looks whether the event of a record is to be traced, and begins its trace then.
     /// - Parameters:
     ///   - record: learns that it is traced.
     ///   - traceparent: as it came; empty: none came.
     ///   - traceState: asked for what came with it, if it is traced.
+    ///   - key: asked for the record's key, if it is traced.
     /// - Returns: what the event is to carry in place of `traceparent`, and `tracestate` behind it; `nil`: what it has.
     func begin(
-        _ record: inout InputRecord, traceparent: Swift.Span<UInt8>, traceState: () -> String?
+        _ record: inout InputRecord, traceparent: Swift.Span<UInt8>, traceState: () -> String?, key: () -> [UInt8]
     ) -> [UInt8]? {
         if traceparent.isEmpty {
             guard self.configuration.settings.sampleRatio > 0, self.drawsSample() else { return nil }
-            return self.begin(&record, carrier: [:])
+            return self.begin(&record, carrier: [:], key: key)
         }
         guard let parent = TraceContext(traceparent: traceparent) else {
             self.counts.traceparentsInvalid += 1
@@ -88,14 +92,16 @@ final class EventTraces {
         var carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]
         // One that is none is not carried on, whatever the tracer would do with it.
         carrier["tracestate"] = traceState().flatMap { Self.isTraceState($0) ? $0 : nil }
-        return self.begin(&record, carrier: carrier)
+        return self.begin(&record, carrier: carrier, key: key)
     }
 
     private func drawsSample() -> Bool {
         Double.random(in: 0..<1, using: &self.random) < self.configuration.settings.sampleRatio
     }
 
-    private func begin(_ record: inout InputRecord, carrier: [String: String]) -> [UInt8]? {
+    private func begin(
+        _ record: inout InputRecord, carrier: [String: String], key: () -> [UInt8]
+    ) -> [UInt8]? {
         guard self.hasRoom() else {
             self.counts.eventsSkipped += 1
             return nil
@@ -113,6 +119,11 @@ final class EventTraces {
         attributes["messaging.destination.name"] = topic
         attributes["messaging.destination.partition.id"] = "\(record.partition)"
         attributes["messaging.kafka.offset"] = record.offset
+        if record.hasKey {
+            // The key of a join is a token, and somebody may have used one as another key.
+            let key = String(decoding: key().prefix(Self.keyByteCountMax), as: UTF8.self)
+            attributes["messaging.kafka.message.key"] = TokenText.shortened(key)
+        }
         attributes["messaging.consumer.group.name"] = self.configuration.groupID
         attributes["mailboat.record.age_ms"] = max(0, self.now.wallMillis - record.timestampMillis)
         if let origin = record.origin { attributes["mailboat.source"] = self.text(of: origin) }

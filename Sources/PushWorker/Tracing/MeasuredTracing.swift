@@ -34,7 +34,11 @@ package final class MeasuredTracing {
     /// - Parameter record: learns that it is traced.
     /// - Returns: what the event carries; `nil`: it is not traced.
     package func begin(_ record: inout InputRecord) -> [UInt8]? {
-        self.traces.begin(&record, traceparent: Span()) { nil }
+        self.traces.begin(&record, traceparent: Span()) {
+            nil
+        } key: {
+            Array("00000000-0000-0000-0000-000000000000".utf8)
+        }
     }
 
     /// What the engine tells.

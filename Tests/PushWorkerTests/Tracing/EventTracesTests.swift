@@ -38,10 +38,11 @@ struct EventTracesTests {
         /// - Returns: what the event carries on.
         @discardableResult
         func begin(
-            _ header: String = EventTracesTests.header, state: String? = nil,
+            _ header: String = EventTracesTests.header, state: String? = nil, key: String = "order-7",
             at source: SourcePosition = EventTracesTests.source, routed: Bool = false
         ) -> String? {
-            EventTracesTests.begin(self.traces, header, state: state, at: source, routed: routed, now: self.now)
+            EventTracesTests.begin(
+                self.traces, header, state: state, key: key, at: source, routed: routed, now: self.now)
         }
 
         @discardableResult
@@ -63,14 +64,15 @@ struct EventTracesTests {
     }
 
     private static func begin(
-        _ traces: EventTraces, _ header: String, state: String? = nil, at source: SourcePosition, routed: Bool = false,
-        now: EngineTime
+        _ traces: EventTraces, _ header: String, state: String? = nil, key: String = "order-7",
+        at source: SourcePosition, routed: Bool = false, now: EngineTime
     ) -> String? {
         var record = InputRecord(
             topic: routed ? 1 : source.topic, partition: source.partition, offset: routed ? 7 : source.offset,
             timestampMillis: now.wallMillis - 250, hasKey: true, hasValue: true, origin: routed ? source : nil)
         let bytes = Array(header.utf8)
-        let carried = traces.begin(&record, traceparent: bytes.span, traceState: { state })
+        let carried = traces.begin(
+            &record, traceparent: bytes.span, traceState: { state }, key: { Array(key.utf8) })
         #expect(record.isTraced == (carried != nil))
         return carried.map { String(decoding: $0, as: UTF8.self) }
     }
@@ -100,6 +102,19 @@ struct EventTracesTests {
         // Of one that begins a trace nobody has said anything.
         let alone = try Room { $0.sampleRatio = 1 }
         #expect(alone.begin("", state: state)?.utf8.count == TraceContext.headerByteCount)
+    }
+
+    /// Also an event that nothing was sent for is found by its key, which may be a token, or long.
+    @Test(arguments: [
+        ("order-7", "order-7"), (String(repeating: "ab", count: 32), "abababab…(64 digits)"),
+        (String(repeating: "x", count: 300), String(repeating: "x", count: 256)),
+    ])
+    func everyEventHasItsKey(key: String, shown: String) throws {
+        let room = try Room()
+        room.begin(key: key)
+        room.tell(.ended(.superseded, reason: "", into: nil))
+        let span = try #require(try room.spans().last)
+        #expect(span.attributes["messaging.kafka.message.key"] == shown)
     }
 
     @Test func aDeliveredEventHasItsWholeWay() throws {
@@ -292,7 +307,8 @@ struct EventTracesTests {
             topic: 0, partition: 3, offset: 42, timestampMillis: now.wallMillis, hasKey: true, hasValue: true,
             origin: nil)
         let bytes = Array(Self.header.utf8)
-        let carried = traces.begin(&record, traceparent: bytes.span, traceState: { "vendor=1" })
+        let carried = traces.begin(
+            &record, traceparent: bytes.span, traceState: { "vendor=1" }, key: { Array("order-7".utf8) })
         // The event keeps what it came with.
         #expect(carried == bytes + Array("vendor=1".utf8) && record.isTraced)
         _ = traces.take(TraceNote(source: Self.source, happening: .sent(Self.push(1))))
