@@ -13,6 +13,8 @@ final class TopicFollower: Sendable {
     init(
         _ topics: [String], partitionCount: Int, settings: KafkaSettings, log: @escaping KafkaLogHandler
     ) throws(KafkaError) {
+        // With the reader's own settings. Fewer and larger fetches (50 ms, 1 MiB) took 1.7 % of a core in place of 2.1 % at 20,000 records a second, as
+        // the cost is that of the records; and an event stood in the timeline after 42 ms in place of 10 ms.
         let reader = try KafkaLogReader(settings, log: log)
         var sections: [LogSection] = []
         for topic in topics {
