@@ -338,7 +338,8 @@ def main():
                 house.close()
     for failure in failures:
         print(f"alert-drill: {failure}", file=sys.stderr)
-    print(f"alert-drill: {sum(len(one.alerts) for one in drills)} alerts drilled in {time.monotonic() - begun:.0f} s, {len(NOT_DRILLED)} not: {', '.join(sorted(NOT_DRILLED))}")
+    count = sum(len(one.alerts) for one in drills)
+    print(f"alert-drill: {count} alert{'s' if count != 1 else ''} drilled in {time.monotonic() - begun:.0f} s, {len(NOT_DRILLED)} not: {', '.join(sorted(NOT_DRILLED))}")
     if asked.broken:
         return 0 if failures == [f"{asked.broken}: does not fire within {asked.wait} s"] else 1
     return 1 if failures else 0
