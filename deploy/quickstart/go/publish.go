@@ -54,8 +54,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if record := (<-delivered).(*kafka.Message); record.TopicPartition.Error != nil {
-		log.Fatal("not published: ", record.TopicPartition.Error)
+	published := (<-delivered).(*kafka.Message).TopicPartition
+	if published.Error != nil {
+		log.Fatal("not published: ", published.Error)
 	}
 	producer.Close()
 
@@ -74,8 +75,14 @@ func main() {
 		if err != nil {
 			continue
 		}
-		var outcome map[string]any
-		if json.Unmarshal(record.Value, &outcome) == nil && outcome["event-id"] == eventID {
+		var outcome struct {
+			Topic     string
+			Partition int32
+			Offset    *int64
+		}
+		// Where the event lies is its identity: an event that could not be read has an outcome without its id.
+		if json.Unmarshal(record.Value, &outcome) == nil && outcome.Topic == topic && outcome.Offset != nil &&
+			outcome.Partition == published.Partition && *outcome.Offset == int64(published.Offset) {
 			fmt.Println(string(record.Value))
 			consumer.Close()
 			return

@@ -13,7 +13,7 @@ const kafka = new Kafka({ brokers: [bootstrap], logLevel: logLevel.WARN });
 // One request at a time keeps the order, also when one has to be sent again.
 const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner, maxInFlightRequests: 1 });
 await producer.connect();
-await producer.send({
+const [published] = await producer.send({
   topic: "liveactivity.events",
   messages: [{
     key: activity,
@@ -38,7 +38,8 @@ const outcome = await new Promise((resolve, reject) => {
   consumer.run({
     eachMessage: async ({ message }) => {
       const said = JSON.parse(message.value.toString());
-      if (said["event-id"] === eventID) resolve(said);
+      // Where the event lies is its identity: an event that could not be read has an outcome without its id.
+      if (said.topic === published.topicName && said.partition === published.partition && String(said.offset) === published.baseOffset) resolve(said);
     },
   });
 });

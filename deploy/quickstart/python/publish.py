@@ -17,7 +17,16 @@ event_id = str(uuid.uuid4())
 
 # murmur2 of the key, as Java's clients. librdkafka's own default puts records on other partitions.
 producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "enable.idempotence": True})
-failures = []
+failures, places = [], []
+
+
+def acknowledged(error, record):
+    if error:
+        failures.append(error)
+    else:
+        places.append((record.topic(), record.partition(), record.offset()))
+
+
 producer.produce(
     "liveactivity.events",
     key=activity,
@@ -29,7 +38,7 @@ producer.produce(
         "priority": 10,
     }),
     headers={"traceparent": f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"},
-    on_delivery=lambda error, record: failures.append(error) if error else None,
+    on_delivery=acknowledged,
 )
 if producer.flush(30) > 0 or failures:
     sys.exit(f"not published: {failures or 'Kafka did not answer'}")
@@ -44,7 +53,8 @@ while outcome is None and time.monotonic() < deadline:
     if record is None or record.error():
         continue
     said = json.loads(record.value())
-    if said.get("event-id") == event_id:
+    # Where the event lies is its identity: an event that could not be read has an outcome without its id.
+    if (said.get("topic"), said.get("partition"), said.get("offset")) in places:
         outcome = said
 consumer.close()
 if outcome is None:

@@ -7,8 +7,17 @@ import Foundation
 
 struct Failure: Error, CustomStringConvertible { var description: String }
 
+/// Where a record lies.
+struct Place {
+    var partition: Int32
+    var offset: Int64
+}
+
 /// A handle of librdkafka with these settings.
-func client(_ type: rd_kafka_type_t, _ settings: [String: String]) throws -> OpaquePointer {
+/// - Parameter place: is told where the last record that was published lies.
+func client(
+    _ type: rd_kafka_type_t, _ settings: [String: String], place: UnsafeMutablePointer<Place>? = nil
+) throws -> OpaquePointer {
     let configuration = rd_kafka_conf_new()
     var reason = [CChar](repeating: 0, count: 512)
     func text() -> String { String(decoding: reason.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
@@ -18,9 +27,14 @@ func client(_ type: rd_kafka_type_t, _ settings: [String: String]) throws -> Opa
         }
     }
     if type == RD_KAFKA_PRODUCER {
-        rd_kafka_conf_set_dr_msg_cb(configuration) { _, record, _ in
-            guard let error = record?.pointee.err, error != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-            fatalError("not published: \(String(cString: rd_kafka_err2str(error)))")
+        rd_kafka_conf_set_opaque(configuration, place)
+        rd_kafka_conf_set_dr_msg_cb(configuration) { _, record, place in
+            guard let record = record?.pointee else { return }
+            guard record.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                fatalError("not published: \(String(cString: rd_kafka_err2str(record.err)))")
+            }
+            place?.assumingMemoryBound(to: Place.self).pointee = Place(
+                partition: record.partition, offset: record.offset)
         }
     }
     guard let client = rd_kafka_new(type, configuration, &reason, reason.count) else {
@@ -45,9 +59,13 @@ func randomHex(_ byteCount: Int) -> String {
             """
 
         // murmur2 of the key, as Java's clients. librdkafka's own default puts records on other partitions.
+        let place = UnsafeMutablePointer<Place>.allocate(capacity: 1)
+        defer { place.deallocate() }
+        place.initialize(to: Place(partition: -1, offset: -1))
         let producer = try client(
             RD_KAFKA_PRODUCER,
-            ["bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "enable.idempotence": "true"])
+            ["bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "enable.idempotence": "true"],
+            place: place)
         let headers = rd_kafka_headers_new(1)
         rd_kafka_header_add(headers, "traceparent", -1, "00-\(randomHex(16))-\(randomHex(8))-01", -1)
         let error = publish(producer, "liveactivity.events", activity, event, headers)
@@ -78,7 +96,11 @@ func randomHex(_ byteCount: Int) -> String {
             }
             let value = Data(bytes: payload, count: record.pointee.len)
             let outcome = try JSONSerialization.jsonObject(with: value) as? [String: Any]
-            if outcome?["event-id"] as? String == eventID {
+            // Where the event lies is its identity: an event that could not be read has an outcome without its id.
+            if outcome?["topic"] as? String == "liveactivity.events",
+                outcome?["partition"] as? Int32 == place.pointee.partition,
+                outcome?["offset"] as? Int64 == place.pointee.offset
+            {
                 print(String(decoding: value, as: UTF8.self))
                 return
             }
