@@ -169,7 +169,9 @@ import Testing
         #expect(try await house.get("/").body.contains("<title>Mailboat dev</title>"))
         #expect(try await house.get("/metrics").body.contains("mailboat_events_consumed_total"))
         let copies = try await house.get("/api/entries/1/copies").body
-        #expect(copies.contains("curl -sS 'http://127.0.0.1:\(house.port)/events?activity=order-1'"), "\(copies)")
+        #expect(
+            copies.contains("curl --fail-with-body -sS 'http://127.0.0.1:\(house.port)/events?activity=order-1'"),
+            "\(copies)")
         #expect(copies.contains("struct ContentState"))
         let again = try #require(try await LocalHTTP.post("/api/entries/1/replay", port: house.port))
         #expect(again.status == 202)

@@ -50,7 +50,7 @@ struct DevSnippets {
             ("Python", Snippets.python(origin: self.origin, activity: Self.activity, event: event)),
             (
                 "Wait in a test",
-                "curl -sS \(Snippets.quoted("\(self.origin)/wait-for?activity=\(Self.activity)&key=driverName&value=Anne&timeout=30"))"
+                "curl --fail-with-body -sS \(Snippets.quoted("\(self.origin)/wait-for?activity=\(Self.activity)&key=driverName&value=Anne&timeout=30"))"
             ),
         ]
     }

@@ -4,7 +4,8 @@ public enum Snippets {
     /// - Parameter origin: such as `http://127.0.0.1:8484`.
     public static func curl(origin: String, activity: String, event: String) -> String {
         let query = activity.isEmpty ? "" : "?activity=\(Self.percentEncoded(activity))"
-        return "curl -sS \(Self.quoted("\(origin)/events\(query)")) --data-binary \(Self.quoted(event))"
+        return
+            "curl --fail-with-body -sS \(Self.quoted("\(origin)/events\(query)")) --data-binary \(Self.quoted(event))"
     }
 
     /// Publishes a record to Kafka, onto the partition where Java's clients would put it. `nil`: the key or event has a line end, where kcat

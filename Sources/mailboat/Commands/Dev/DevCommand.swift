@@ -21,6 +21,9 @@ struct DevCommand: AsyncParsableCommand {
             Kafka client or on the page, and see the cards on simulated phones, what became of each event and push, and why. It takes no \
             account and no configuration. An activity that is published to gets a phone by itself.
 
+            Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
+            command line is wrong.
+
             EXAMPLES
               Start it, and open the page whose address it prints:
                 mailboat dev
@@ -29,8 +32,8 @@ struct DevCommand: AsyncParsableCommand {
                 mailboat dev --app com.example.pizza --content-schema ContentState.schema.json --phone-budget 16
 
               In a test: publish, and wait until a phone shows it:
-                curl -sS 'localhost:8484/events?activity=order-7' -d '{"event": "update", "content-state": {"minutes": 12}}'
-                curl -fsS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12&timeout=10'
+                curl --fail-with-body -sS 'localhost:8484/events?activity=order-7' -d '{"event": "update", "content-state": {"minutes": 12}}'
+                curl --fail-with-body -sS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12&timeout=10'
             """)
 
     @Option(help: "Address of the page. It has no authentication: another than loopback needs --expose, too.")
