@@ -85,4 +85,42 @@ struct ExplainTests {
             #expect(try Self.report("order", worker).verdict.cause == .neverRead)
         }
     }
+
+    /// An operator has stopped the pushes to members, and lets them go on.
+    @Test func aPausedAudienceIsNamedUntilItIsResumed() async throws {
+        try await TestHouse.with { house in
+            let worker = try await house.startWorker()
+            let publisher = try TestPublisher(house.kafka)
+            let match = TestAudience(id: "match-7", publisher: publisher, house: house)
+            try match.join(0..<3)
+            try match.tell(1)
+            try await publisher.flush()
+            try await house.apns("the members have it") { $0.accepted == 3 }
+            _ = try await Self.says(.audience, of: "match-7", worker)
+            let words = ["match-7", "--app", TestPublisher.app, "--config", worker.configurationPath]
+            try await AudienceCommand.Pause.parse(words).run()
+            let paused = try await Self.says(.audiencePaused, of: "match-7", worker)
+            #expect(paused.verdict.next.first?.contains("audience resume match-7 --app \(TestPublisher.app)") == true)
+            #expect(paused.lines.contains { $0.hasPrefix("pause ") })
+            try await AudienceCommand.Resume.parse(words).run()
+            let resumed = try await Self.says(.audience, of: "match-7", worker)
+            #expect(resumed.facts.pauses == [])
+        }
+    }
+
+    @Test func aChannelThatIsGoneIsNamed() async throws {
+        try await TestHouse.with { house in
+            let publisher = try TestPublisher(house.kafka)
+            let channel = try #require(house.simulator.createChannel(app: TestPublisher.app, storage: .none))
+            #expect(house.simulator.deleteChannel(id: channel))
+            let worker = try await house.startWorker(settings: "channel.storage: none")
+            let event = """
+                {"event":"update","app":"\(TestPublisher.app)","to":{"channel":"\(channel)"},"content-state":{"step":1}}
+                """
+            try publisher.send(key: Array(channel.utf8), value: Array(event.utf8))
+            try await publisher.flush()
+            let gone = try await Self.says(.channelGone, of: channel, worker)
+            #expect(gone.verdict.next.first?.contains("channels create") == true)
+        }
+    }
 }

@@ -207,6 +207,24 @@ public struct StateRecordReader: Sendable {
                     takenStampSeconds: $0.takenStampSeconds > 0 ? $0.takenStampSeconds : nil)
             })
     }
+    /// Whether a key names an activity, a channel or an audience itself, and not something that is remembered beside it.
+    /// - Parameter key: of a record of `state`.
+    public static func isOfSlot(key: [UInt8]) -> Bool {
+        SlotKind.allCases.contains { kind in
+            var prefix: [UInt8] = []
+            prefix.append(utf8: StateCodec.keyPrefix(of: kind))
+            return key.starts(with: prefix)
+        }
+    }
+    /// Whose pause a record is about, also one that lifts it; `nil`: it is about something else.
+    /// - Parameter key: of a record of `state`.
+    /// - Returns: `audience` is empty where all audiences of the app are meant.
+    public static func pause(inKey key: [UInt8]) -> (app: String, audience: String)? {
+        var prefix: [UInt8] = []
+        prefix.append(utf8: ShardEngine.pauseKeyPrefix)
+        guard key.starts(with: prefix), let names = Self.names(in: key) else { return nil }
+        return (names.app, names.id)
+    }
     /// The raw token in the key of a member's record; `nil`: the record is no member's. Nobody is to see it whole.
     /// - Parameter key: of a record of `state`.
     public static func memberToken(inKey key: [UInt8]) -> [UInt8]? {

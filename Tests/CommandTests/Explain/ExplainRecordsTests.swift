@@ -85,6 +85,33 @@ struct ExplainRecordsTests {
         #expect(Self.records.state(record, topic: "state", reader: reader) == nil)
     }
 
+    /// What is remembered beside an audience has keys that end as the audience's does.
+    @Test func whatLiesBesideAnAudienceIsNotTheAudience() throws {
+        let reader = StateRecordReader(inputTopics: ["events"])
+        for prefix in ["h", "v", "p", "d", "r"] {
+            let gone = Self.record(nil, key: "\(prefix)/com.example.pizza/order-7")
+            #expect(Self.records.state(gone, topic: "state", reader: reader) == nil, "\(prefix)")
+        }
+        func lifted(_ key: String) -> Bool? {
+            let said = Self.records.pause(
+                Self.record(nil, key: key), topic: "state", app: "com.example.pizza", reader: reader)
+            #expect(said?.pause == nil)
+            return said?.isOfApp
+        }
+        #expect(lifted("h/com.example.pizza/order-7") == false)
+        #expect(lifted("h/com.example.pizza/") == true)
+        #expect(lifted("h/com.example.other/order-7") == nil)
+        #expect(lifted("h/com.example.pizza/order-8") == nil)
+        #expect(lifted("o/com.example.pizza/order-7") == nil)
+    }
+
+    @Test func anOutcomeOfAChannelSaysSo() throws {
+        let value = "{\"outcome\":\"rejected\",\"channel\":\"order-7\",\"reason\":\"ChannelNotRegistered\"}"
+        #expect(Self.records.outcome(Self.record(value), topic: "outcomes")?.isBroadcast == true)
+        let other = Self.record("{\"outcome\":\"rejected\",\"activity\":\"order-7\"}")
+        #expect(Self.records.outcome(other, topic: "outcomes")?.isBroadcast == false)
+    }
+
     // MARK: Dates
 
     @Test(arguments: [

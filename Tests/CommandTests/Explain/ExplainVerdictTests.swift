@@ -69,6 +69,10 @@ struct ExplainVerdictTests {
         .init(place: Self.place("state", 55, ago: 38), app: "com.example.pizza", slot: slot, unreadable: unreadable)
     }
 
+    static func pause(isOfApp: Bool = false) -> Facts.Pause {
+        .init(place: Self.place("state", 40, ago: 100), sinceMillis: Self.nowMillis - 100_000, isOfApp: isOfApp)
+    }
+
     static func update(
         _ event: String = "update", offset: Int64 = 102,
         _ change: (inout StateRecordDescription.Update) -> Void = { _ in }
@@ -133,6 +137,21 @@ struct ExplainVerdictTests {
                     $0.updates = [update()]
                 }), "waits to be handed on"),
         Case(.expired, facts([event()], slot { $0.isAudience = true }, [outcome("expired")]), "not sent in time"),
+        Case(
+            .audiencePaused,
+            facts([event()], slot { $0.isAudience = true }, [outcome("fanned-out") { $0.version = 1_699_999_961 }]) {
+                $0.pauses = [pause()]
+            }, "members of this audience are paused since 2023-11-14T22:11:40Z (100 s ago)", "version 1699999961",
+            "'mailboat audience resume order-7 --app com.example.pizza' (with --config"),
+        Case(
+            .audiencePaused,
+            facts([event()], slot { $0.isAudience = true }, [outcome("expired")]) {
+                $0.pauses = [pause(), pause(isOfApp: true)]
+            }, "not sent in time", "resume order-7", "resume --all --app com.example.pizza"),
+        Case(
+            .audiencePaused,
+            facts([], slot { $0.isAudience = true }) { $0.pauses = [pause(isOfApp: true)] },
+            "all audiences of com.example.pizza are paused"),
         Case(.neverRead, facts([event()], slot { $0.isAudience = true }, committed: nil), "no worker"),
         Case(.member, facts([event("register") { $0.isMembership = true }]), "member"),
         Case(
@@ -214,6 +233,34 @@ struct ExplainVerdictTests {
         Case(
             .rejected, facts([event()], slot(token: nil), [outcome("rejected") { $0.reason = "BadDeviceToken" }]),
             "BadDeviceToken", "other environment"),
+        // A channel has no token, and nobody hands over another.
+        Case(
+            .channelGone,
+            facts(
+                [event()], nil,
+                [
+                    outcome("rejected") {
+                        $0.reason = "ChannelNotRegistered"
+                        $0.isBroadcast = true
+                    }
+                ]), "39 s ago (ChannelNotRegistered): APNs says that the channel does not exist", "channels create"),
+        Case(
+            .channelGone,
+            facts(
+                [event()], slot(token: nil) { $0.channel = .init(throttleSteps: 0, notBeforeMillis: 0) },
+                [outcome("rejected") { $0.reason = "APNs has said that the channel does not exist" }]),
+            "channels list"),
+        Case(
+            .rejected,
+            facts(
+                [event()], nil,
+                [
+                    outcome("rejected") {
+                        $0.reason =
+                            "to.channel names a channel that is kept for an audience: expected to.audience"
+                        $0.isBroadcast = true
+                    }
+                ]), "was not broadcast", "expected to.audience"),
         Case(
             .rejectedThenRegistered,
             facts([event()], slot(token: "ffffffffffffffff"), [outcome("rejected") { $0.tokenHash = hash }]),
@@ -384,8 +431,9 @@ struct ExplainVerdictTests {
     @Test func eventsOfSeveralTopicsAreInOrder() {
         let one = [Self.event(offset: 9, ago: 50), Self.event(offset: 8, ago: 10)]
         let other = [Self.event(offset: 3, ago: 20), Self.event(offset: 2, ago: 60)]
-        #expect(ExplainReading.merge([one, other, []]).map(\.place.position.offset) == [3, 9, 8, 2])
-        #expect(ExplainReading.merge([]) == [])
+        let merged = NewestFirst.merge([one, other, []]) { $0.place.writtenMillis }
+        #expect(merged.map(\.place.position.offset) == [3, 9, 8, 2])
+        #expect(NewestFirst.merge([[Facts.Event]]()) { $0.place.writtenMillis } == [])
     }
 
     @Test func aProgramGetsTheSameFacts() throws {

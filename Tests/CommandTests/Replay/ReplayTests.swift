@@ -93,7 +93,8 @@ struct ReplayTests {
     }
 
     @Test func aLineForAPersonAndOneForAProgram() {
-        var line = ReplayLine(topic: "events", Self.record(#"{"event":"end",\#(Self.app)}"#))
+        var line = ReplayLine(
+            source: .init(topic: "events", partition: 0, offset: 0), Self.record(#"{"event":"end",\#(Self.app)}"#))
         line.because = "why"
         #expect(line.text == "left out      events[0]@0  “order-7”  end: why")
         #expect(
@@ -131,7 +132,13 @@ struct ReplayTests {
         #expect(records[7].value == records[1].value && records[8].value == records[2].value)
 
         for (words, says) in [
-            (["nobody"], "no event found"), (["--from", "liveactivity.events[\(partition)]@9"], "no such record"),
+            (
+                ["nobody"],
+                "with the key “nobody”: nothing was published. Read were the key's own partitions: liveactivity.events["
+            ),
+            (["nobody"], "(whole), liveactivity.routed not ("),
+            (["nobody"], "--from topic[partition]@offset reads any"),
+            (["--from", "liveactivity.events[\(partition)]@9"], "no such record"),
             (["--from", "liveactivity.events[4]@0"], "partitions 0 to 3"),
             (["order-7", "--app", "c.d"], "no event found"),
         ] {
@@ -141,5 +148,33 @@ struct ReplayTests {
                 "\($0)".contains(says)
             }
         }
+    }
+
+    /// kcat without a partitioner puts a key where murmur2 does not: workers put such events into the routed topic.
+    @Test func whatLayElsewhereIsFoundWhereWorkersPutIt() async throws {
+        let kafka = try EmbeddedKafka(topics: [
+            .init("liveactivity.events", partitionCount: 4), .init("liveactivity.routed", partitionCount: 4),
+        ])
+        defer { kafka.stop() }
+        let options = try KafkaOptions.parse(["--bootstrap", kafka.bootstrap])
+        let (key, own) = (Array("order-7".utf8), Murmur2.partition(key: Array("order-7".utf8).span, count: 4))
+        let routed = try SteadyPublisher(options, topic: "liveactivity.routed")
+        for (number, topic) in ["liveactivity.events", "other.events"].enumerated() {
+            let value = #"{"event":"update",\#(Self.app),"content-state":{"n":\#(number)}}"#
+            var text = RecordText(key: key, value: Array(value.utf8))
+            text.headers = [
+                (RecordHeader.topic, topic), (.partition, "\((own + 1) % 4)"), (.offset, "0"),
+            ].map { .init(name: $0.0.text, value: Array($0.1.utf8)) }
+            _ = try routed.publish(text)
+        }
+        try await Replay.parse(["order-7", "--last", "5", "--execute", "--bootstrap", kafka.bootstrap]).run()
+        let records = try await TopicReading.readAll(
+            "liveactivity.events", partitionCount: 4, settings: kafka.settings, within: .seconds(20))
+        #expect(records.map(\.partition) == [own])
+        #expect(records.first?.headers == [])
+        #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) }?.contains(#"{"n":0}"#) == true)
+        // From now on it has one of its own, which is the newer.
+        try await Replay.parse(["order-7", "--execute", "--bootstrap", kafka.bootstrap]).run()
+        #expect(try await Self.count(kafka) == 2)
     }
 }

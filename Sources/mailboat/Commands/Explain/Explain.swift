@@ -14,7 +14,7 @@ struct Explain: AsyncParsableCommand {
             positions, then what to do. Joins no group, changes nothing, and shows no token.
 
             Of each topic only the key's partition is read, backwards from its end, until the newest records are found or --depth records were \
-            read; the lines 'read' say how far that was. With --config, topics, group and budgets are those of the workers. It follows an audience's \
+            read; the lines 'read' say how far that was. Of an audience 'state' is read on to see whether it is paused. With --config, topics, group and budgets are those of the workers. It follows an audience's \
             event until it is handed on; members have pushes of their own: 'mailboat state dump --audience ID' shows them.
 
             With --format json: one object with 'verdict' (cause, sentence, next) and 'facts'. 'cause' is one of \

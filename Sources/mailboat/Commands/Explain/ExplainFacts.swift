@@ -62,6 +62,8 @@ struct ExplainFacts: Equatable, Encodable {
         var tokenHash: String?
         /// Of an audience's event: the stamp that members get.
         var version: Int64?
+        /// It is of a channel's event.
+        var isBroadcast = false
     }
 
     /// A record of the dead-letters topic.
@@ -80,6 +82,14 @@ struct ExplainFacts: Equatable, Encodable {
         var slot: StateRecordDescription.Slot?
         /// Why it cannot be read.
         var unreadable: String?
+    }
+
+    /// An operator has stopped the pushes to members of the audience.
+    struct Pause: Equatable, Encodable {
+        var place: Place
+        var sinceMillis: Int64
+        /// All audiences of the app are meant.
+        var isOfApp: Bool
     }
 
     /// Where the workers stand in a partition that events of the key come from.
@@ -132,6 +142,8 @@ struct ExplainFacts: Equatable, Encodable {
     /// The newest first, likewise below.
     var events: [Event] = []
     var state: State?
+    /// Of an audience: that of its own and that of its app, as far as there are any.
+    var pauses: [Pause] = []
     var outcomes: [Outcome] = []
     var letters: [Letter] = []
     var progress: [Progress] = []

@@ -34,13 +34,16 @@ struct ExplainReading {
             }
             streams.append(Array(events.prefix(Self.keptMax)))
         }
-        facts.events = Self.merge(streams)
+        facts.events = NewestFirst.merge(streams) { $0.place.writtenMillis }
         // One key may be in use for several apps: the newest event says which is meant.
         records.app = self.app ?? facts.newestForPhone?.app ?? facts.events.first?.app
         let stateReader = StateRecordReader(inputTopics: topics.events + [topics.routed])
         facts.state = try self.read(topics.state, known, tail, enough: 1, isNeeded: true, &facts) {
             records.state($0, topic: topics.state, reader: stateReader).map { ($0, true) }
         }.first
+        if let state = facts.state, state.slot?.isAudience == true {
+            facts.pauses = try self.pauses(of: state.app, topics.state, known, tail, records, stateReader, &facts)
+        }
         facts.outcomes = try self.read(topics.outcomes, known, tail, enough: self.outcomeCount, &facts) {
             records.outcome($0, topic: topics.outcomes).map { ($0, true) }
         }
@@ -57,19 +60,21 @@ struct ExplainReading {
     /// Records of a kind that a verdict is made of at most: the newest.
     static let keptMax = 1_000
 
-    /// The newest first. Within a topic the log has the order, whatever times the records were given; between topics the times decide.
-    static func merge(_ streams: [[ExplainFacts.Event]]) -> [ExplainFacts.Event] {
-        var rests = streams.map { $0[...] }
-        var merged: [ExplainFacts.Event] = []
-        while true {
-            let heads = rests.indices.compactMap { index in
-                rests[index].first.map { (index: index, millis: $0.place.writtenMillis) }
+    /// What operators have stopped, as the key's partition has it. Such a record may lie far behind that of the audience.
+    private func pauses(
+        of app: String, _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords,
+        _ reader: StateRecordReader, _ facts: inout ExplainFacts
+    ) throws -> [ExplainFacts.Pause] {
+        // This reading goes at least as far back as the one before.
+        facts.searches.removeAll { $0.topic == topic }
+        var seen: Set<Bool> = []
+        let found = try self.read(topic, known, tail, enough: 2, &facts) { record in
+            records.pause(record, topic: topic, app: app, reader: reader).map {
+                ($0, seen.insert($0.isOfApp).inserted)
             }
-            guard let next = heads.max(by: { $0.millis < $1.millis }), let event = rests[next.index].popFirst() else {
-                return merged
-            }
-            merged.append(event)
         }
+        // The newest word about each counts.
+        return [false, true].compactMap { isOfApp in found.first { $0.isOfApp == isOfApp }?.pause }
     }
 
     // MARK: Topics

@@ -17,7 +17,7 @@ struct ExplainRecords {
         let place = Self.place(of: record, topic: topic)
         var event = ExplainFacts.Event(place: place, source: place.position)
         if isRouted {
-            guard record.text(of: .kind) == nil, let source = Self.source(of: record) else { return nil }
+            guard let source = Self.origin(of: record) else { return nil }
             event.source = source
         }
         event.timestampSeconds = record.timestampMillis / 1_000
@@ -65,13 +65,32 @@ struct ExplainRecords {
                 (slot.updates[index].contentState, slot.updates[index].alert) = ("", "")
             }
             state.slot = slot
-        case .tombstone: break
+        case .tombstone:
+            // What is remembered beside an audience goes before the audience does.
+            guard StateRecordReader.isOfSlot(key: stateKey) else { return nil }
         case .unknownVersion(let version): state.unreadable = "of version \(version), which this release does not know"
         case .malformed(let text): state.unreadable = "damaged: \(text)"
         // Records beside the one of the slot.
         case .member, .crowd, .pause, .keptChannel, .marker: return nil
         }
         return state
+    }
+
+    /// What a record says of a pause of the audience or of all of the app's; `pause` is `nil` where it has been lifted.
+    /// - Parameter app: the audience's.
+    func pause(
+        _ record: OwnedRecord, topic: String, app: String, reader: StateRecordReader
+    ) -> (isOfApp: Bool, pause: ExplainFacts.Pause?)? {
+        guard let stateKey = record.key, let names = StateRecordReader.pause(inKey: stateKey), names.app == app,
+            names.audience.isEmpty || Array(names.audience.utf8) == self.key
+        else { return nil }
+        let description = reader.read(key: stateKey, value: record.value, nowMillis: self.nowMillis)
+        guard case .pause(let pause) = description.content else { return (names.audience.isEmpty, nil) }
+        return (
+            pause.isOfApp,
+            ExplainFacts.Pause(
+                place: Self.place(of: record, topic: topic), sinceMillis: pause.sinceMillis, isOfApp: pause.isOfApp)
+        )
     }
 
     func outcome(_ record: OwnedRecord, topic: String) -> ExplainFacts.Outcome? {
@@ -85,7 +104,7 @@ struct ExplainRecords {
             priority: line.priority, merged: line.merged, into: line.into?.position, kept: line.kept ?? [],
             queuedMillis: line.queuedMillis, apnsMillis: line.apnsMillis, apnsID: line.apnsID,
             tokenHash: line.tokenHash,
-            version: line.version)
+            version: line.version, isBroadcast: line.channel != nil)
     }
 
     func letter(_ record: OwnedRecord, topic: String) -> ExplainFacts.Letter? {
@@ -100,6 +119,11 @@ struct ExplainRecords {
         .init(
             position: .init(topic: topic, partition: record.partition, offset: record.offset),
             writtenMillis: record.timestampMillis)
+    }
+
+    /// Where a record of the routed topic first lay; `nil`: it is no forwarded event but a message of a worker.
+    static func origin(of record: OwnedRecord) -> ExplainFacts.Position? {
+        record.text(of: .kind) == nil ? Self.source(of: record) : nil
     }
 
     private static func source(of record: OwnedRecord) -> ExplainFacts.Position? {

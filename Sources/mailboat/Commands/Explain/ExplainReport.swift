@@ -32,7 +32,7 @@ struct ExplainReport {
     /// The verdict, a line for each record it rests on, and what to do.
     var lines: [String] {
         [self.verdict.sentence, ""] + self.facts.events.map(self.text) + self.stateLines
-            + self.facts.outcomes.map(self.text) + self.facts.letters.map(self.text)
+            + self.facts.pauses.map(self.text) + self.facts.outcomes.map(self.text) + self.facts.letters.map(self.text)
             // Of a log that never had a record nothing is to be said.
             + self.facts.progress.filter { $0.endOffset > 0 }.map(self.text)
             + [self.settingsLine] + self.facts.searches.map(Self.text) + ["", "What to do:"]
@@ -93,6 +93,11 @@ struct ExplainReport {
             + slot.updates.map { Self.head("") + Self.text($0, partition: state.place.position.partition) }
     }
 
+    private func text(_ pause: ExplainFacts.Pause) -> String {
+        Self.head("pause") + self.text(pause.place)
+            + (pause.isOfApp ? "pushes to members of all audiences of the app" : "pushes to members of the audience")
+    }
+
     private static func text(_ update: StateRecordDescription.Update, partition: Int32) -> String {
         var words = [
             "waits: \(update.event)", "priority \(update.priority)", "timestamp \(update.timestampSeconds)",
@@ -122,7 +127,7 @@ struct ExplainReport {
         return Self.head("outcome") + self.text(outcome.place) + words.joined(separator: ", ")
     }
 
-    private static func count(_ events: Int) -> String { events == 1 ? "1 event" : "\(events) events" }
+    private static func count(_ events: Int) -> String { NumberText.count(events, "event") }
 
     private func text(_ letter: ExplainFacts.Letter) -> String {
         Self.head("letter") + self.text(letter.place) + letter.reason
@@ -149,7 +154,7 @@ struct ExplainReport {
     private static func text(_ search: ExplainFacts.Search) -> String {
         if let problem = search.problem { return Self.head("read") + "NOT READ: \(search.topic): \(problem)" }
         return Self.head("read")
-            + "\(search.topic)[\(search.partition)]: \(search.recordCount) records"
+            + "\(search.topic)[\(search.partition)]: \(NumberText.count(search.recordCount, "record"))"
             + (search.isWhole
                 ? ", all there are" : " from \(search.fromOffset) on, the log ends at \(search.endOffset)")
     }

@@ -84,11 +84,32 @@ extension ExplainVerdict {
                     "Nothing was registered under this key in time: the newest event was given up \(age)\(reason).",
                 next: Self.registrationHints + ["Then publish the newest state again."])
         }
+        guard facts.slot?.channel == nil, !outcome.isBroadcast else {
+            return Self.broadcastRefused(outcome, age: age, reason: reason)
+        }
         return ExplainVerdict(
             cause: .rejected, sentence: "APNs refuses the newest event's token: given up \(age)\(reason).",
             next: [
                 "The token is dead, or it belongs to the other environment (environment in 'register', apns.environments) or to another app (app). Forget it; the app has to hand over the one it has now."
             ])
+    }
+
+    private static func broadcastRefused(
+        _ outcome: ExplainFacts.Outcome, age: String, reason: String
+    ) -> ExplainVerdict {
+        // What APNs says of a channel, and what a worker says of one that APNs has said it of before.
+        let isGone =
+            ["ChannelNotRegistered", "BadChannelId"].contains(outcome.reason)
+            || outcome.reason?.contains("the channel does not exist") == true
+        guard isGone else {
+            return ExplainVerdict(
+                cause: .rejected, sentence: "The newest event was not broadcast: given up \(age)\(reason).",
+                next: [
+                    "Mend what the reason names, and publish the newest state again. What is for an audience whose channel is kept goes to the audience (to.audience)."
+                ])
+        }
+        return Self.channelGone(
+            "The newest event was given up \(age)\(reason): APNs says that the channel does not exist.")
     }
 
     // MARK: APNs has it

@@ -104,12 +104,7 @@ extension ExplainVerdict {
         guard let state = facts.state, let slot = state.slot, slot.tokenIsDead else { return nil }
         let since = MomentText.moment(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
         if slot.channel != nil {
-            return ExplainVerdict(
-                cause: .channelGone,
-                sentence: "APNs says that the channel does not exist (written down at \(since)).",
-                next: [
-                    "Somebody has deleted it, or switched broadcasts off for the app's id, which deletes all. Ids never come back: make another with 'mailboat channels create', and have the app listen on that."
-                ])
+            return Self.channelGone("APNs says that the channel does not exist (written down at \(since)).")
         }
         let reason = facts.outcomes.first { $0.outcome == "rejected" }?.reason.map { " (\($0))" } ?? ""
         return ExplainVerdict(
@@ -119,6 +114,15 @@ extension ExplainVerdict {
                 "Most often the activity has ended on the phone, or the user has swiped it away: then nothing is to be done.",
                 "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
                 "BadDeviceToken or DeviceTokenNotForTopic for many tokens at once: environment or app is wrong.",
+            ])
+    }
+
+    static func channelGone(_ sentence: String) -> ExplainVerdict {
+        ExplainVerdict(
+            cause: .channelGone, sentence: sentence,
+            next: [
+                "Somebody has deleted it, or switched broadcasts off for the app's id, which deletes all. Ids never come back: make another with 'mailboat channels create', and have the app listen on that.",
+                "Is it a channel of this app, in this environment? 'mailboat channels list --config FILE' shows those that Apple knows.",
             ])
     }
 

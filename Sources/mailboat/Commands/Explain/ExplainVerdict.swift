@@ -8,6 +8,8 @@ struct ExplainVerdict: Equatable, Encodable {
         case unknownKey = "unknown-key"
         /// The event is the audience's members' now, or will be: they have pushes of their own.
         case audience
+        /// An operator has stopped the pushes to the audience's members.
+        case audiencePaused = "audience-paused"
         /// The key is the token of a member of an audience.
         case member
         /// A record of `state` that this release cannot read.
@@ -102,7 +104,7 @@ extension ExplainVerdict {
                 Self.memberHint,
             ])
     }
-    private static let memberHint = "A member that APNs refuses for good has an outcome under its token's hash."
+    static let memberHint = "A member that APNs refuses for good has an outcome under its token's hash."
 
     private static func unknownKey(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard facts.events.isEmpty, facts.state == nil, facts.outcomes.isEmpty, facts.letters.isEmpty else {
@@ -198,35 +200,6 @@ extension ExplainVerdict {
             next: [
                 "Mend what writes it. 'mailboat check' says the same before you publish.",
                 "'mailboat dead-letters republish' sends back what would be taken now, such as events of an app that has been configured since.",
-            ])
-    }
-
-    // MARK: An audience
-
-    /// What becomes of an audience's event before it is the members'.
-    private static func audience(_ facts: ExplainFacts) -> ExplainVerdict? {
-        guard let state = facts.state, let slot = state.slot, slot.isAudience else { return nil }
-        let outcome = facts.newestForPhone.flatMap { facts.outcome(of: $0) } ?? facts.outcomes.first
-        let sentence: String
-        if !slot.updates.isEmpty {
-            let since = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
-            sentence = "The newest event of this audience waits to be handed on to its members (written down \(since))."
-        } else if let outcome, outcome.outcome == "fanned-out" {
-            let age = MomentText.distance(millis: outcome.place.writtenMillis, nowMillis: facts.nowMillis)
-            let version = outcome.version.map { ", as version \($0)" } ?? ""
-            sentence =
-                "The newest event of this audience was handed on to all partitions with members, \(age)\(version)."
-        } else if let verdict = Self.outcome(facts) {
-            return verdict
-        } else {
-            sentence = "This key is an audience, and nothing of it waits to be handed on."
-        }
-        return ExplainVerdict(
-            cause: .audience, sentence: sentence,
-            next: [
-                "Pushes to members are not followed here: 'mailboat state dump --audience \(facts.key)' shows versions, members, and what is paused.",
-                "'mailboat tail --outcome audience --outcome pass --since 1h' counts what the members got.",
-                Self.memberHint,
             ])
     }
 

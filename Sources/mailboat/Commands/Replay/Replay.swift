@@ -18,7 +18,8 @@ struct Replay: AsyncParsableCommand {
             (--with-starts), and registrations, of which an old one may take the place of a newer (--with-registrations). Old content \
             replaces what the phone shows: to have it show the newest state again, replay the newest event alone.
 
-            Of a key, its partition is read backwards from the end, \(Replay.recordCountMax) records at most.
+            Of a key, its own partition of the topic is read backwards from the end, and so is that of the routed topic, where workers put what lay \
+            on another partition; \(Replay.recordCountMax) records of each at most. --from reads any partition.
 
             Exit status: 0 when everything meant was published (or would be), 1 when something was left out, nothing was found or Kafka did not take it, \
             64 when the command line is wrong.
@@ -123,21 +124,24 @@ struct Replay: AsyncParsableCommand {
     private func replay() throws -> Bool {
         let place = try self.place()
         let topic = try place?.topic ?? self.topic ?? self.kafka.cluster.configuration().topics.events[0]
-        let partitionCount = try self.kafka.partitionCount(of: topic)
-        let records = try place.map { try self.records(from: $0, partitionCount) } ?? self.newest(topic, partitionCount)
-        guard !records.isEmpty else {
-            throw CommandFailure(
-                "no event found\(self.key.map { " with the key “\(TokenText.shortened($0))” in \(topic)" } ?? ""): nothing was published"
-            )
+        let records: [ReplayReading.Found]
+        if let place {
+            records = try self.records(from: place).map { .init($0, topic: topic) }
+            guard !records.isEmpty else { throw CommandFailure("no event found: nothing was published") }
+        } else {
+            records = try ReplayReading(
+                kafka: self.kafka, key: Array((self.key ?? "").utf8), topic: topic, wantedCount: self.last ?? 1,
+                isMeant: self.isMeant
+            ).newest()
         }
         var judge = ReplayJudge(
             app: self.app ?? "", nowSeconds: Int64(Date().timeIntervalSince1970), includesStarts: self.withStarts,
             includesRegistrations: self.withRegistrations)
         let publisher = self.execute ? try SteadyPublisher(self.kafka, topic: topic) : nil
         var (publishedCount, leftOutCount) = (0, 0)
-        for record in records {
-            var line = ReplayLine(topic: topic, record)
-            switch judge.verdict(record) {
+        for found in records {
+            var line = ReplayLine(source: found.source, found.record)
+            switch judge.verdict(found.record) {
             case .leaveOut(let reason):
                 leftOutCount += 1
                 line.because = reason
@@ -169,27 +173,8 @@ struct Replay: AsyncParsableCommand {
         return named.isEmpty || named == app
     }
 
-    /// The newest of the key, the oldest of them first.
-    private func newest(_ topic: String, _ partitionCount: Int32) throws -> [OwnedRecord] {
-        let key = Array((self.key ?? "").utf8)
-        let partition = TopicPartition(topic: topic, partition: Murmur2.partition(key: key.span, count: partitionCount))
-        let wantedCount = self.last ?? 1
-        let tail = try TailReader(self.kafka)
-        var foundCount = 0
-        do throws(KafkaError) {
-            // The newest come first, and the last window may bring more than is wanted.
-            let found = try tail.pick(
-                partition, recordCountMax: Self.recordCountMax, isEnough: { foundCount >= wantedCount }
-            ) { record -> OwnedRecord? in
-                guard record.key == key, self.isMeant(record) else { return nil }
-                foundCount += 1
-                return record
-            }
-            return found.found.prefix(wantedCount).reversed()
-        } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
-    }
-
-    private func records(from place: TopicPartitionOffset, _ partitionCount: Int32) throws -> [OwnedRecord] {
+    private func records(from place: TopicPartitionOffset) throws -> [OwnedRecord] {
+        let partitionCount = try self.kafka.partitionCount(of: place.topic)
         let partition = TopicPartition(topic: place.topic, partition: place.partition)
         guard place.partition < partitionCount else {
             throw CommandFailure("--from \(partition): \(place.topic) has the partitions 0 to \(partitionCount - 1)")

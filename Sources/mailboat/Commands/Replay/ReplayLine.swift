@@ -15,8 +15,9 @@ struct ReplayLine {
     /// Where it lies now.
     var to: TopicPartitionOffset?
 
-    init(topic: String, _ record: OwnedRecord) {
-        self.source = TopicPartitionOffset(topic: topic, partition: record.partition, offset: record.offset)
+    /// - Parameter source: where the event first lay.
+    init(source: TopicPartitionOffset, _ record: OwnedRecord) {
+        self.source = source
         self.writtenMillis = record.timestampMillis
         self.key = record.keyText
         self.event = ReplayJudge.word(record)

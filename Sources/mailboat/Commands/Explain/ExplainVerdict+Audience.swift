@@ -1,0 +1,52 @@
+import CommandSupport
+import PushEngine
+
+/// What becomes of an audience's event before it is the members'.
+extension ExplainVerdict {
+    static func audience(_ facts: ExplainFacts) -> ExplainVerdict? {
+        guard let state = facts.state, let slot = state.slot, slot.isAudience else { return nil }
+        let outcome = facts.newestForPhone.flatMap { facts.outcome(of: $0) } ?? facts.outcomes.first
+        let sentence: String
+        if !slot.updates.isEmpty {
+            let since = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+            sentence = "The newest event of this audience waits to be handed on to its members (written down \(since))."
+        } else if let outcome, outcome.outcome == "fanned-out" {
+            let age = MomentText.distance(millis: outcome.place.writtenMillis, nowMillis: facts.nowMillis)
+            let version = outcome.version.map { ", as version \($0)" } ?? ""
+            sentence =
+                "The newest event of this audience was handed on to all partitions with members, \(age)\(version)."
+        } else if let verdict = Self.outcome(facts) {
+            return Self.paused(facts, app: state.app, besides: verdict.sentence, next: verdict.next) ?? verdict
+        } else {
+            sentence = "This key is an audience, and nothing of it waits to be handed on."
+        }
+        let next = [
+            "Pushes to members are not followed here: 'mailboat state dump --audience \(facts.key)' shows versions, members, and what is paused.",
+            "'mailboat tail --outcome audience --outcome pass --since 1h' counts what the members got.",
+            Self.memberHint,
+        ]
+        return Self.paused(facts, app: state.app, besides: sentence, next: next)
+            ?? ExplainVerdict(cause: .audience, sentence: sentence, next: next)
+    }
+
+    /// Whatever became of the event: its members get nothing until somebody lets them.
+    /// - Parameters:
+    ///   - sentence: what is to be said of the newest event.
+    ///   - next: what would be to do without the pause.
+    private static func paused(
+        _ facts: ExplainFacts, app: String, besides sentence: String, next: [String]
+    ) -> ExplainVerdict? {
+        guard let first = facts.pauses.first else { return nil }
+        let since = MomentText.moment(millis: first.sinceMillis, nowMillis: facts.nowMillis)
+        let whose = first.isOfApp ? "all audiences of \(app)" : "this audience"
+        let commands = facts.pauses.map {
+            "'mailboat audience resume \($0.isOfApp ? "--all" : ShellWord.quoted(facts.key)) --app \(ShellWord.quoted(app))'"
+        }
+        return ExplainVerdict(
+            cause: .audiencePaused,
+            sentence: "The pushes to members of \(whose) are paused since \(since). \(sentence)",
+            next: [
+                "\(commands.joined(separator: " and ")) (with --config FILE or --bootstrap host:port) \(commands.count == 1 ? "lets" : "let") the pushes go on with the newest state."
+            ] + next)
+    }
+}

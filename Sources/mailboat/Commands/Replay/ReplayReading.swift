@@ -1,0 +1,85 @@
+import CommandSupport
+import KafkaLog
+import PushModel
+import PushWorker
+
+/// Finds the newest events of a key, where its records belong and where workers have put those that lay elsewhere. Blocks: on a thread of
+/// its own.
+struct ReplayReading {
+    /// An event, and where it first lay.
+    struct Found {
+        var record: OwnedRecord
+        var source: TopicPartitionOffset
+
+        init(_ record: OwnedRecord, topic: String) {
+            self.record = record
+            self.source = TopicPartitionOffset(topic: topic, partition: record.partition, offset: record.offset)
+        }
+
+        /// One of the routed topic; `nil`: it is a message of a worker.
+        init?(forwarded record: OwnedRecord) {
+            guard let origin = ExplainRecords.origin(of: record) else { return nil }
+            self.record = record
+            self.source = TopicPartitionOffset(
+                topic: origin.topic, partition: origin.partition, offset: origin.offset)
+        }
+    }
+
+    let kafka: KafkaOptions
+    let key: [UInt8]
+    /// An input topic.
+    let topic: String
+    let wantedCount: Int
+    /// Not of another app.
+    let isMeant: (OwnedRecord) -> Bool
+
+    /// The oldest of them first. Throws where there is none, and says what was read.
+    func newest() throws -> [Found] {
+        let tail = try TailReader(self.kafka)
+        let events = try self.newest(tail, self.topic) { Found($0, topic: self.topic) }
+        var read = [events.said]
+        var streams = [events.found]
+        let routed = try self.kafka.cluster.configuration().topics.routed
+        // The events are there whether or not a worker has ever run beside them.
+        do {
+            let forwarded = try self.newest(tail, routed) { record in
+                Found(forwarded: record).flatMap { $0.source.topic == self.topic ? $0 : nil }
+            }
+            streams.append(forwarded.found)
+            read.append(forwarded.said)
+        } catch {
+            read.append("\(routed) not (\(error))")
+        }
+        let found = NewestFirst.merge(streams) { $0.record.timestampMillis }
+        guard !found.isEmpty else {
+            throw CommandFailure(
+                "no event found with the key “\(TokenText.shortened(String(decoding: self.key, as: UTF8.self)))”: nothing was published. "
+                    + "Read were the key's own partitions: \(read.joined(separator: ", ")). A record may lie on another, "
+                    + "as clients without partitioner=murmur2_random place it: --from topic[partition]@offset reads any"
+            )
+        }
+        return found.prefix(self.wantedCount).reversed()
+    }
+
+    /// - Returns: the newest first, and what was read, for a person.
+    private func newest(
+        _ tail: TailReader, _ topic: String, _ pick: (OwnedRecord) -> Found?
+    ) throws -> (found: [Found], said: String) {
+        let count = try self.kafka.partitionCount(of: topic)
+        let partition = TopicPartition(topic: topic, partition: Murmur2.partition(key: self.key.span, count: count))
+        var foundCount = 0
+        do throws(KafkaError) {
+            // The newest come first, and the last window may bring more than is wanted.
+            let (found, reach) = try tail.pick(
+                partition, recordCountMax: Replay.recordCountMax, isEnough: { foundCount >= self.wantedCount }
+            ) { record -> Found? in
+                guard record.key == self.key, self.isMeant(record), let found = pick(record) else { return nil }
+                foundCount += 1
+                return found
+            }
+            let extent =
+                reach.isWhole ? "whole" : "from \(reach.fromOffset) up to \(reach.endOffset), that not included"
+            return (found, "\(partition) (\(extent))")
+        } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
+    }
+}
