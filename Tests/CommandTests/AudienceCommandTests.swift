@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import CommandSupport
 import KafkaLog
 import PushEngine
@@ -41,6 +42,34 @@ struct AudienceCommandTests {
         let command = try AudienceCommand.Pause.parse(["match-7", "--bootstrap", kafka.bootstrap] + Self.app)
         let error = await #expect(throws: CommandFailure.self) { try await command.run() }
         #expect(error.map { "\($0)".contains("liveactivity.routed") } == true)
+    }
+
+    /// Workers with that configuration would pass over it without a word.
+    @Test func anAppThatTheConfigurationDoesNotHaveIsRefused() async throws {
+        let kafka = try EmbeddedKafka(topics: [.init("liveactivity.routed", partitionCount: 1)])
+        defer { kafka.stop() }
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).yaml")
+        try """
+        kafka.bootstrap: \(kafka.bootstrap)
+        apns: {team-id: TEAM567890, key-id: ABCDE12345, key-file: AuthKey_ABCDE12345.p8}
+        apps: {com.example.pizza: {}, com.example.football: {}}
+        """.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let misspelt = ["match-7", "--app", "com.example.piza"]
+        let known = ["match-7", "--config", file.path] + Self.app
+        for isPaused in [true, false] {
+            let words = misspelt + ["--config", file.path]
+            let order = try AudienceCommand.Order.parse(words)
+            await #expect {
+                try await order.give(isPaused: isPaused)
+            } throws: {
+                "\($0)"
+                    == "--app is “com.example.piza”: expected an app of --config: com.example.football, com.example.pizza; nothing was written"
+            }
+            try await AudienceCommand.Order.parse(known).give(isPaused: isPaused)
+        }
+        // Nobody here knows which apps there are.
+        try await AudienceCommand.Order.parse(misspelt + ["--bootstrap", kafka.bootstrap]).give(isPaused: true)
     }
 
     @Test(arguments: [

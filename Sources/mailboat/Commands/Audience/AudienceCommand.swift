@@ -27,7 +27,10 @@ struct AudienceCommand: ParsableCommand {
                 'mailboat state dump --audience ID' shows what is paused; so do the metrics mailboat_audiences_paused and \
                 mailboat_members_paused.
 
-                Exit status: 0 when every partition was told, 1 when one was not, 64 when the command line is wrong.
+                With --config, the app has to be one of the configuration's.
+
+                Exit status: 0 when every partition was told, 1 when one was not or the configuration has no such app, 64 when the command \
+                line is wrong.
 
                 EXAMPLES
                   mailboat audience pause match-7 --app com.example.football --bootstrap localhost:9092
@@ -46,7 +49,10 @@ struct AudienceCommand: ParsableCommand {
                 Whoever is owed something gets the newest version. An audience that was paused by its id stays paused when all of the app are \
                 resumed, and one of an app that was paused with --all stays paused until --all is resumed.
 
-                Exit status: 0 when every partition was told, 1 when one was not, 64 when the command line is wrong.
+                With --config, the app has to be one of the configuration's.
+
+                Exit status: 0 when every partition was told, 1 when one was not or the configuration has no such app, 64 when the command \
+                line is wrong.
 
                 EXAMPLES
                   mailboat audience resume match-7 --app com.example.football --bootstrap localhost:9092
@@ -97,9 +103,19 @@ struct AudienceCommand: ParsableCommand {
             let order = self
             try await NamedThread.run("audience") { Result { try order.tellPartitions(isPaused: isPaused) } }.get()
         }
+        /// Workers obey only for an app that they have. Without a configuration nobody here knows which these are.
+        private func requireApp(of configuration: WorkerConfiguration) throws {
+            let apps = configuration.apps.map(\.bundleID)
+            guard self.kafka.cluster.hasConfiguration, !apps.contains(self.app) else { return }
+            throw CommandFailure(
+                "--app is “\(TokenText.shortened(self.app))”: expected an app of --config: \(apps.sorted().joined(separator: ", ")); nothing was written"
+            )
+        }
         /// Blocks.
         private func tellPartitions(isPaused: Bool) throws {
-            let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.routed
+            let configuration = try self.kafka.cluster.configuration()
+            try self.requireApp(of: configuration)
+            let topic = self.givenTopic ?? configuration.topics.routed
             let count = try self.kafka.partitionCount(of: topic)
             let record = PauseRecord.make(bundleID: self.app, audience: self.id, isPaused: isPaused)
             let failures = try PartitionTeller(try self.kafka.producer(), limit: self.kafka.limit).tell(
