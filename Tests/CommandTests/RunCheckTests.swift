@@ -71,4 +71,13 @@ struct RunCheckTests {
             #expect(faults.last?.contains("ssl.ca.location failed") == true)
         }
     }
+
+    /// The settings are good, and yet the pages that tell what a worker knows answer nobody.
+    @Test func anOpenAddressWithoutATokenIsNamed() {
+        var configuration = WorkerConfiguration()
+        #expect(configuration.closedPages == nil)
+        configuration.admin.host = "0.0.0.0"
+        #expect(configuration.closedPages?.contains("admin.host is 0.0.0.0") == true)
+        #expect(configuration.closedPages?.contains("/status") == true)
+    }
 }

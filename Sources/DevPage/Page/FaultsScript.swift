@@ -23,7 +23,7 @@ enum FaultsScript {
             const button = (label, act) => el("button", { type: "button", class: "small", onclick: async () => {
               try {
                 const answer = await act();
-                say(this.said, answer.connections === undefined ? "" : `Done to ${answer.connections} connections.`);
+                say(this.said, answer.connections === undefined ? "" : `Done to ${answer.connections} connection${answer.connections === 1 ? "" : "s"}.`);
               } catch (error) { say(this.said, error.message, true); }
             } }, label);
             byID("fault-buttons").replaceChildren(
@@ -41,7 +41,7 @@ enum FaultsScript {
             if (text === this.drawn) return;
             this.drawn = text;
             byID("fault-list").replaceChildren(...(inForce.length ? inForce : [{ text: "Nothing goes wrong on purpose." }])
-              .map((fault) => el("li", {}, fault.text, fault.fired ? ` It did so ${fault.fired} times.` : "")));
+              .map((fault) => el("li", {}, fault.text, fault.fired ? ` It did so ${fault.fired === 1 ? "once" : `${fault.fired} times`}.` : "")));
           }
         }
         """#

@@ -49,3 +49,12 @@ enum AdminAccess: Equatable, Sendable {
         return Self.isLoopback(host)
     }
 }
+
+extension WorkerConfiguration {
+    /// Why a worker with these settings answers nobody on the pages of its admin port that tell what it knows; `nil`: it answers.
+    public var closedPages: String? {
+        guard case .nobody(let reason) = AdminAccess(self.admin) else { return nil }
+        return
+            "/status, /activities, /audiences and /drain on the admin port will answer nobody: \(reason). /healthz, /readyz and /metrics are not affected"
+    }
+}

@@ -17,6 +17,9 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             It speaks TLS and HTTP/2, checks every header, the provider token and the payload, answers with Apple's status and reason, and \
             keeps what each phone shows. An HTTP control API shows devices and sets faults: 'curl localhost:2198' explains it.
 
+            Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
+            command line is wrong.
+
             EXAMPLES
               Make throwaway credentials in ./apns (ca.pem, AuthKey_SIMULATOR1.p8) and listen on 2197, control API on 2198:
                 mailboat apns-simulator --generate-credentials ./apns

@@ -20,6 +20,9 @@ struct RunCommand: AsyncParsableCommand {
             written down and committed, and the group is left, all within 'drain-timeout'. SIGHUP reads the settings again: 'mailboat run \
             --print-settings' says of each how a change takes effect. When something is wrong with them, the old ones stay and the log says what.
 
+            Exit status: 0 when it was told to stop (SIGTERM, SIGINT) and with --check when the settings are good, 1 when they are not or the worker \
+            cannot go on, 64 when the command line is wrong.
+
             EXAMPLES
               mailboat run --config mailboat.yaml
               mailboat run --config mailboat.yaml --check
@@ -63,6 +66,7 @@ struct RunCommand: AsyncParsableCommand {
             for note in loaded.notes { Self.complain("warning: \(note)") }
             let faults = loaded.configuration.fileFaults()
             guard faults.isEmpty else { throw Self.refusal(faults) }
+            if let closed = loaded.configuration.closedPages { Self.complain("warning: \(closed)") }
             StandardOutput.print("the settings are good")
             return
         }

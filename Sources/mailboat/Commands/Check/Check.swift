@@ -88,7 +88,8 @@ struct Check: ParsableCommand {
                 if !self.quiet { StandardOutput.print("") }
             }
         }
-        StandardError.print("\(input.name): \(takenCount + refusedCount) events, \(refusedCount) refused")
+        StandardError.print(
+            "\(input.name): \(NumberText.count(takenCount + refusedCount, "event")), \(refusedCount) refused")
         if refusedCount > 0 { throw ExitCode(1) }
     }
 

@@ -25,6 +25,9 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
 
             Clients must run on this machine: the port given here is for finding the brokers, which listen on ports of their own on 127.0.0.1.
 
+            Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
+            command line is wrong.
+
             EXAMPLES
               The topics of a worker, with 8 partitions each, on port 9092, faults on port 9093:
                 mailboat embedded-kafka

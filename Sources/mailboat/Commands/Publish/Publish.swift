@@ -87,7 +87,7 @@ struct Publish: AsyncParsableCommand {
         await publisher.finish(within: .seconds(self.timeout))
         let counts = tally.current
         terminal.report(
-            "\(input.name): \(counts.acknowledgedCount) records published to \(topic)"
+            "\(input.name): \(NumberText.count(counts.acknowledgedCount, "record")) published to \(topic)"
                 + (counts.failedCount == 0 ? "" : ", \(counts.failedCount) failed"))
         if let failure { throw failure }
         if counts.failedCount > 0 { throw ExitCode(1) }
