@@ -25,7 +25,6 @@ public struct TraceNote: Sendable, Equatable {
     }
 
     /// Where the event first lay. Of a pass: the event that speaks for what it brings.
-
     public var source: SourcePosition
     /// What happened to it.
     public var happening: Happening
