@@ -1,7 +1,9 @@
 /// Numbers for a reader.
 package enum NumberText {
     /// `1 event`, `2 events`.
-    /// - Parameter noun: of one; takes an s.
+    /// - Parameters:
+    ///   - number: how many there are.
+    ///   - noun: of one; takes an s.
     package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
     /// 12345 as "12,345".

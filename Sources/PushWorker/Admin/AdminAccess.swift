@@ -55,6 +55,6 @@ extension WorkerConfiguration {
     public var closedPages: String? {
         guard case .nobody(let reason) = AdminAccess(self.admin) else { return nil }
         return
-            "/status, /activities, /audiences and /drain on the admin port will answer nobody: \(reason). /healthz, /readyz and /metrics are not affected"
+            "/status, /page, /activities, /audiences and /drain on the admin port will answer nobody: \(reason). /healthz, /readyz and /metrics are not affected"
     }
 }
