@@ -17,11 +17,14 @@ import Testing
 
     /// Whatever the kernel says, a thread that has run is no less busy than its CPU time.
     @Test func aThreadIsAsBusyAsItsCPUTimeAtLeast() {
-        let before = (cpu: MachineClock.threadCPUMicros(), busy: MachineClock.threadBusyMicros())
-        while MachineClock.threadCPUMicros() < before.cpu + 2_000 {}
-        let after = (cpu: MachineClock.threadCPUMicros(), busy: MachineClock.threadBusyMicros())
-        #expect(before.busy >= before.cpu)
-        #expect(after.busy - before.busy >= 2_000)
+        // Both grow while they are read: of each pair the one that is to be the smaller comes first.
+        let busyBefore = MachineClock.threadBusyMicros()
+        let cpuBefore = MachineClock.threadCPUMicros()
+        while MachineClock.threadCPUMicros() < cpuBefore + 2_000 {}
+        let cpuAfter = MachineClock.threadCPUMicros()
+        let busyAfter = MachineClock.threadBusyMicros()
+        #expect(busyAfter >= cpuAfter)
+        #expect(busyAfter - busyBefore >= 2_000)
     }
 
     /// What threads of one test know of each other.
