@@ -152,7 +152,8 @@ struct EventTracesTests {
                 "messaging.operation.name": "process", "messaging.destination.name": "events",
                 "messaging.destination.partition.id": "3", "messaging.kafka.offset": "42",
                 "messaging.kafka.message.key": "order-7", "messaging.consumer.group.name": "mailboat",
-                "mailboat.record.age_ms": "250", "mailboat.activity": "order-7", "mailboat.app": "com.example.pizza", "mailboat.outcome": "delivered",
+                "mailboat.record.age_ms": "250", "mailboat.activity": "order-7", "mailboat.app": "com.example.pizza",
+                "mailboat.outcome": "delivered",
             ])
         #expect(whole.status == 0)
         let common = [
