@@ -88,6 +88,10 @@ AUDIT = r"""
     const box = button.getBoundingClientRect();
     if (isSeen(button) && !button.classList.contains("jump") && (box.width < 24 || box.height < 24)) faults.push(`“${button.textContent}” is smaller than 24 pixels`);
   }
+  for (const list of document.querySelectorAll(".chips")) {
+    const first = list.querySelector("button");
+    if (first && list.clientHeight < first.offsetHeight) faults.push(`${list.id} shows ${list.clientHeight} pixels, less than a row`);
+  }
   return { count, faults };
 })()
 """

@@ -5,6 +5,8 @@ enum PhonesCSS {
         .chips:empty { display: none; }
         .chips button { display: inline-flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--text); border-color: var(--field); font-weight: 400; overflow-wrap: anywhere; text-align: left; }
         .chips button[aria-pressed="true"] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); font-weight: 600; }
+        /* The panel has a bound of its own, and would take it from the list, which scrolls. */
+        .phones { grid-auto-rows: max-content; }
         #phone { display: grid; gap: 1rem; }
         .device { position: relative; width: 100%; max-width: 22rem; margin: 0 auto; padding: .75rem; border-radius: 2.75rem; background: #0b0c10; border: 1px solid #4a4f5a; }
         .screen { display: grid; gap: .75rem; align-content: start; min-height: 25rem; padding: .75rem .75rem 1.5rem; border-radius: 2.125rem; color: #ffffff;
