@@ -119,6 +119,8 @@ extension ChaosAudit {
             let content = event.contentState.map { Array($0.utf8) }
             switch event.kind {
             case .start:
+                // Set aside: no phone is to get a card of it, and an `end` ends the start before it.
+                guard self.outcomes(of: record).contains(where: { $0.outcome != "duplicate" }) else { continue }
                 living[audience] = orders.count
                 orders.append(
                     StartOrder(

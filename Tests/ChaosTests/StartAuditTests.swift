@@ -50,10 +50,14 @@ struct StartAuditTests {
                 Publication(.leave(nil, app: StartAuditTests.app, token: token)), at: seconds, outcome: "applied")
         }
 
-        mutating func tell(_ event: StoryEvent, at seconds: Int64) -> Int64 {
+        mutating func tell(_ event: StoryEvent, at seconds: Int64, outcome: String = "fanned-out") -> Int64 {
             var event = event
             event.audience = StartAuditTests.audience
-            return self.add(Publication(StartAuditTests.audience, event), at: seconds, outcome: "fanned-out")
+            let publication =
+                outcome == "duplicate"
+                ? Publication(StartAuditTests.audience, setAside: event.value, as: [outcome])
+                : Publication(StartAuditTests.audience, event)
+            return self.add(publication, at: seconds, outcome: outcome)
         }
 
         /// A card comes up.
@@ -156,6 +160,19 @@ struct StartAuditTests {
         let audit = try scene.audit()
         #expect(audit.faults.count == faultCount, "\(audit.faults)")
         #expect(audit.startCounts.checked == 2 && audit.startCounts.started == 1)
+    }
+
+    /// A start that comes while the audience lives is none: the end calls off the one before it, and a card of the other is a fault.
+    @Test(arguments: [false, true]) func aStartThatIsSetAsideIsNone(hasCard: Bool) throws {
+        var scene = Self.begun()
+        _ = scene.tell(Self.start(2), at: 22, outcome: "duplicate")
+        if hasCard { scene.show(Self.start(2), on: Self.first, at: 23) }
+        _ = scene.tell(StoryEvent(.end, app: Self.app), at: 30)
+        scene.record(of: 20, .init(members: 2, superseded: 2))
+        let audit = try scene.audit()
+        #expect(audit.faults == (hasCard ? ["start member 0a0b…: a card of no start that was published"] : []))
+        let counts = audit.startCounts
+        #expect(counts.orders == 1 && counts.checked == 2 && counts.calledOff == 2)
     }
 
     /// The record of one phone names it by its hash, and explains no other.
