@@ -195,18 +195,21 @@ let package = Package(
             name: "ChaosTesting",
             dependencies: [
                 "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog", "PushModel",
-                "DeviceModel",
+                "DeviceModel", "TraceCollecting",
             ],
             path: "Tests/ChaosTesting"),
         .executableTarget(
             name: "chaos",
             dependencies: [
-                "ChaosTesting", "ChildProcesses", "CommandSupport", "KafkaLog", "TLSSession", argumentParser,
+                "ChaosTesting", "ChildProcesses", "CommandSupport", "KafkaLog", "TLSSession", "TraceCollecting",
+                argumentParser,
             ],
             path: "Tests/Chaos"),
         .testTarget(
             name: "ChaosTests",
-            dependencies: ["ChaosTesting", "Upstream", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel"]),
+            dependencies: [
+                "ChaosTesting", "Upstream", "APNSSimulator", "KafkaLog", "PushModel", "DeviceModel", "TraceCollecting",
+            ]),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

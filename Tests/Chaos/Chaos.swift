@@ -5,6 +5,7 @@ import CommandSupport
 import Foundation
 import KafkaLog
 import TLSSession
+import TraceCollecting
 
 /// `chaos`: workers that are killed, paused and cut off, and a judge who looks at every phone afterwards.
 @main
@@ -37,6 +38,9 @@ struct Chaos: AsyncParsableCommand {
             Six more audiences have push-to-start tokens. Starts put up cards on their phones; four audiences are started a second time after their end. \
             No phone may get two cards of one start. Whoever was in an audience all the time must have its card, or be counted as unknown, called off \
             by an end, or held back by start.per-hour; what the workers say of a start must agree with the cards.
+
+            Of the events some are traced (--traces). A collector must be able to read every span; spans lie within their parents, passes add up, and \
+            none holds a device token. Without faults they say what the outcomes say, and none is missing.
 
             The embedded Kafka keeps 5 MiB a partition: the rate is chosen for that, and the run ends with an error if records were dropped.
 
@@ -96,6 +100,12 @@ struct Chaos: AsyncParsableCommand {
     var rate: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "Percent of the events that workers trace, 0 to 100; those of --former trace none.",
+            valueName: "percent"))
+    var traces = 2.0
+
+    @Option(
         help: ArgumentHelp("Only these kinds of faults, separated by commas; 'none': no faults.", valueName: "kinds"))
     var faults: String?
 
@@ -143,6 +153,9 @@ struct Chaos: AsyncParsableCommand {
         if let rate = self.rate, !(1...10_000).contains(rate) {
             throw ValidationError("--rate is \(rate): expected 1 to 10000 events per second")
         }
+        guard (0...100).contains(self.traces) else {
+            throw ValidationError("--traces is \(self.traces): expected 0 to 100")
+        }
         guard self.former == nil || !self.rollingRestart else {
             throw ValidationError("--former and --rolling-restart are given: expected one of them")
         }
@@ -157,11 +170,13 @@ struct Chaos: AsyncParsableCommand {
         let say: (String) -> Void = { StandardOutput.show($0 + "\n") }
         let rate = self.rate ?? max(1, min(Self.rateMax, Int(Self.embeddedEventsMax / (self.minutes * 60))))
         say("chaos: seed \(seed), \(self.minutes) minutes, \(rate) events per second, \(self.workers) workers")
+        let tracing: ChaosStage.Tracing? =
+            self.traces > 0
+            ? .init(collector: try await TraceCollector.start(), sampleRatio: self.traces / 100) : nil
         let stage = try await ChaosStage(
             mailboat: mailboat, former: former,
             real: self.cluster.isGiven ? try self.cluster.settings(for: .consumer) : nil,
-            workerCount: self.workers,
-            seed: seed)
+            workerCount: self.workers, tracing: tracing, seed: seed)
         let result: Result<ChaosVerdict, any Error>
         do {
             let run = try await ChaosRun(
@@ -179,6 +194,7 @@ struct Chaos: AsyncParsableCommand {
         } catch { result = .failure(error) }
         let isGood = (try? result.get().faults.isEmpty) == true
         stage.strike(keepsLogs: self.keepLogs || !isGood)
+        await tracing?.collector.stop()
         if self.keepLogs || !isGood { say("Logs of the processes: \(stage.directory)") }
         try self.show(try result.get(), seed: seed, say: say)
     }

@@ -21,6 +21,8 @@ extension ChaosAudit {
         var broadcastCount = 0
         /// By token of a member that has listened: how often its card got the same by its channel and by a push.
         var bothWays: [String: Int] = [:]
+        /// The same just before they began to listen, which they do not count.
+        var repeats: [String: Int] = [:]
         /// Nothing was disturbed: then no push may come twice, and nothing both ways.
         var isUndisturbed = false
     }
@@ -211,10 +213,11 @@ extension ChaosAudit {
         let budget = member.isFrequent ? scene.frequentBudgetPerHour : scene.budgetPerHour
         // A phone listens before its app has said so, or says no more that it does: each version comes both ways until that is known, and counts
         // twice there.
-        let peak = device.highPriorityPeak - (scene.bothWays[member.last.token] ?? 0)
+        let token = member.last.token
+        let peak = device.highPriorityPeak - (scene.bothWays[token] ?? 0) - (scene.repeats[token] ?? 0)
         if peak > budget {
             self.fault(
-                "member \(member.last.token.prefix(8))…: \(device.highPriorityPeak) high-priority pushes in an hour, the budget is \(budget)"
+                "member \(token.prefix(8))…: \(device.highPriorityPeak) high-priority pushes in an hour, the budget is \(budget)"
             )
         }
         let audience = member.last.audience ?? ""

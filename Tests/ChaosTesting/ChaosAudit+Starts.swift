@@ -113,8 +113,9 @@ extension ChaosAudit {
         for record in records {
             guard let event = self.publication(of: record)?.event, let audience = event.audience,
                 self.startAudiences.contains(audience),
-                // A producer that did not hear of the first has written it twice.
-                seen.insert(RecordBytes(key: record.key ?? [], value: record.value ?? [])).inserted
+                // A producer that did not hear of the first has written it twice. The ends of two lives are the same bytes.
+                event.kind == .end
+                    || seen.insert(RecordBytes(key: record.key ?? [], value: record.value ?? [])).inserted
             else { continue }
             let content = event.contentState.map { Array($0.utf8) }
             switch event.kind {

@@ -226,7 +226,7 @@ final class ChaosInjector {
             worker.executable = executable
             self.releaseChanges += 1
         }
-        try worker.start()
+        try self.stage.start(worker)
     }
 
     // MARK: Control APIs

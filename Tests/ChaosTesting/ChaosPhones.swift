@@ -10,6 +10,8 @@ struct ChaosPhones: ~Copyable {
     private(set) var members: ChaosMembers
     /// What start members were pushed.
     private(set) var starters = ChaosStarters()
+    /// What came to phones over a channel though they had it.
+    private(set) var repeats = ChaosRepeats()
     private var reader: JournalReader
     /// The activity of each token there ever was.
     private var activities: [String: String] = [:]
@@ -50,6 +52,7 @@ struct ChaosPhones: ~Copyable {
     /// - Parameter onPush: told of each push, whose it was and whether a new card came up by it.
     mutating func follow(_ onPush: (_ activity: String, _ atMillis: Int64, _ isNewCard: Bool) -> Void) throws {
         while let entry = try self.reader.next() {
+            self.repeats.take(entry, on: self.phones)
             let reaction = self.phones.apply(entry)
             self.listeners.take(entry)
             if case .listening(let token, .some) = entry { self.listened.insert(token) }

@@ -274,6 +274,7 @@ package final class ChaosRun {
             )
         }
         var logs = ChaosAudit.Logs()
+        try await self.tracesTold()
         logs.positions = try await ChaosReading.positions(self.stage)
         logs.events = try await ChaosReading.readAll(
             self.stage.topics.events[0], self.stage, within: Self.readDurationMax)
@@ -293,7 +294,8 @@ package final class ChaosRun {
             members: self.phones.members, resumedMillis: self.injector.resumedMillis, stalls: stalls,
             dead: self.audiences.dead, budgetPerHour: ChaosStage.audienceBudgetPerHour,
             frequentBudgetPerHour: ChaosStage.frequentAudienceBudgetPerHour,
-            broadcastCount: self.keptBroadcastCount, bothWays: self.bothWays(), isUndisturbed: self.isUndisturbed)
+            broadcastCount: self.keptBroadcastCount, bothWays: self.bothWays(), repeats: self.phones.repeats.counts,
+            isUndisturbed: self.isUndisturbed)
         let starts = ChaosAudit.StartScene(
             starters: self.phones.starters, perHour: ChaosStage.startsPerHour,
             resumedMillis: self.injector.resumedMillis, dead: self.audiences.dead,
@@ -315,6 +317,8 @@ package final class ChaosRun {
         // Ending by itself, with a reason and ready to be started again, is allowed; a crash is not.
         faults += self.injector.crashes
         faults += self.releaseFaults()
+        let traces = self.traceAudit(audit)
+        faults += traces?.faults ?? []
         let summary = ChaosSummary(
             minutes: self.wish.minutes,
             faults: Dictionary(
@@ -334,6 +338,6 @@ package final class ChaosRun {
             startersAccounted: audit.startCounts.accounted)
         return ChaosVerdict(
             summary: summary, faults: summary.faultsFound + faults,
-            notes: self.notes(audit))
+            notes: self.notes(audit) + (traces.map { [$0.line] } ?? []))
     }
 }

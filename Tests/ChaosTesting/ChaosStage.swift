@@ -4,6 +4,7 @@ import CommandSupport
 package import Foundation
 package import KafkaLog
 import PushWorker
+package import TraceCollecting
 
 /// The processes a chaos run plays with: a Kafka (embedded, unless another is named), a simulated APNs, and workers between them.
 /// Confined to the task that runs.
@@ -27,6 +28,7 @@ package final class ChaosStage {
     package let directory: String
     /// The `mailboat` that all processes run.
     private let mailboat: URL
+    let tracing: Tracing?
     /// Whether it was started here, and forgets everything when it ends.
     let kafkaIsEmbedded: Bool
     let kafkaSettings: KafkaSettings
@@ -44,6 +46,18 @@ package final class ChaosStage {
     private var apns: ChildProcess?
     private(set) var workers: [ChaosWorker] = []
 
+    /// Workers tell a collector what they did with some of the events.
+    package struct Tracing {
+        package var collector: TraceCollector
+        /// Of the events, 0 to 1.
+        var sampleRatio: Double
+
+        package init(collector: TraceCollector, sampleRatio: Double) {
+            self.collector = collector
+            self.sampleRatio = sampleRatio
+        }
+    }
+
     var journalPath: String { "\(self.directory)/phones.journal" }
 
     /// Starts them all. Throws a `CommandFailure` when one does not start.
@@ -51,11 +65,13 @@ package final class ChaosStage {
     ///   - mailboat: the executable of which all of them are processes.
     ///   - former: that of workers at first; `nil`: the same.
     ///   - real: how to reach the Kafka to use; `nil`: an embedded one of its own.
+    ///   - tracing: of workers that run `mailboat`. A former release may not know it.
     ///   - seed: of the simulated APNs.
     package init(
-        mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, seed: UInt64
+        mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, tracing: Tracing? = nil, seed: UInt64
     ) async throws {
         self.mailboat = mailboat
+        self.tracing = tracing
         let name = "mailboat-chaos-\(UUID().uuidString.prefix(8).lowercased())"
         self.directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
@@ -91,16 +107,9 @@ package final class ChaosStage {
         try await self.startAPNs(seed: seed)
         for number in 1...workerCount {
             let worker = ChaosWorker(
-                name: "worker \(number)", executable: former ?? mailboat,
-                adminPort: try await LocalHTTP.freePort(), directory: self.directory)
-            // Readable by its owner alone: it may hold the password of a real Kafka.
-            guard
-                FileManager.default.createFile(
-                    atPath: worker.configurationPath,
-                    contents: Data(self.configuration(worker, number: number).utf8),
-                    attributes: [.posixPermissions: 0o600])
-            else { throw CommandFailure("\(worker.configurationPath) cannot be written") }
-            try worker.start()
+                executable: former ?? mailboat, number: number, adminPort: try await LocalHTTP.freePort(),
+                directory: self.directory)
+            try self.start(worker)
             self.workers.append(worker)
         }
     }
@@ -182,7 +191,18 @@ package final class ChaosStage {
 
     // MARK: Workers
 
-    private func configuration(_ worker: ChaosWorker, number: Int) -> String {
+    /// Another life of it, as its executable has it by now.
+    func start(_ worker: ChaosWorker) throws {
+        // Readable by its owner alone: it may hold the password of a real Kafka.
+        guard
+            FileManager.default.createFile(
+                atPath: worker.configurationPath, contents: Data(self.configuration(worker).utf8),
+                attributes: [.posixPermissions: 0o600])
+        else { throw CommandFailure("\(worker.configurationPath) cannot be written") }
+        try worker.start()
+    }
+
+    private func configuration(_ worker: ChaosWorker) -> String {
         let fetch =
             self.kafkaIsEmbedded
             ? "\n  # The embedded Kafka does not wake a waiting fetch.\n  fetch.wait.max.ms: 10" : ""
@@ -191,7 +211,12 @@ package final class ChaosStage {
             ? EmbeddedKafka.producerSettings.properties.map {
                 "\n  # The embedded Kafka would take a batch although the one before was lost.\n  \($0.name): \($0.value)"
             }.joined() : ""
-        let member = self.membershipIsStatic ? "\nkafka.group-instance-id: worker-\(number)" : ""
+        let member = self.membershipIsStatic ? "\nkafka.group-instance-id: worker-\(worker.number)" : ""
+        let tracing =
+            self.tracing.flatMap {
+                guard worker.executable == self.mailboat else { return nil }
+                return "\ntracing:\n  otlp-endpoint: \($0.collector.endpoint)\n  sample-ratio: \($0.sampleRatio)"
+            } ?? ""
         return """
             kafka.properties:
             \(WorkerYAML.lines(self.kafkaSettings, indent: 2))
@@ -218,7 +243,7 @@ package final class ChaosStage {
             coalescing.minimum-distance: \(Self.distanceMillis)ms
             channel.minimum-distance: \(Self.channelDistanceMillis)ms
             drain-timeout: 10s
-            retry.backoff-max: 5s
+            retry.backoff-max: 5s\(tracing)
             apns:
               team-id: \(Self.teamID)
               key-id: \(Self.keyID)

@@ -4,6 +4,8 @@ import Foundation
 /// One worker over all its lives.
 final class ChaosWorker {
     let name: String
+    /// From 1 on.
+    let number: Int
     /// What it is a process of, from its next start on.
     var executable: URL
     let adminPort: Int
@@ -14,15 +16,17 @@ final class ChaosWorker {
     /// It was told to end, one way or the other.
     var isExpectedToEnd = false
 
-    init(name: String, executable: URL, adminPort: Int, directory: String) {
-        self.name = name
+    init(executable: URL, number: Int, adminPort: Int, directory: String) {
+        self.name = "worker \(number)"
+        self.number = number
         self.executable = executable
         self.adminPort = adminPort
-        let file = name.replacingOccurrences(of: " ", with: "-")
+        let file = self.name.replacingOccurrences(of: " ", with: "-")
         self.configurationPath = "\(directory)/\(file).yaml"
         self.logPath = "\(directory)/\(file).log"
     }
 
+    /// Its configuration has been written.
     func start() throws {
         self.isPaused = false
         self.isExpectedToEnd = false

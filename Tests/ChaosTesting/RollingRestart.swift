@@ -53,7 +53,7 @@ final class RollingRestart {
         case .stopping:
             guard worker.process?.isRunning != true else { return }
             self.gaps[self.gaps.count - 1].endedMillis = nowMillis
-            try worker.start()
+            try self.stage.start(worker)
             self.phase = .starting
         case .starting:
             guard try await worker.isReady() else { return }

@@ -175,6 +175,21 @@ struct StartAuditTests {
         #expect(counts.orders == 1 && counts.checked == 2 && counts.calledOff == 2)
     }
 
+    /// The end of a second life is written as that of the first was, and calls its start off.
+    @Test func theSecondEndCountsToo() throws {
+        var scene = Self.begun()
+        for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }
+        _ = scene.tell(StoryEvent(.end, app: Self.app), at: 30)
+        _ = scene.tell(Self.start(2), at: 60)
+        _ = scene.tell(StoryEvent(.end, app: Self.app), at: 80)
+        scene.record(of: 20, .init(members: 2, accepted: 2))
+        scene.record(of: 60, .init(members: 2, superseded: 2))
+        let audit = try scene.audit()
+        #expect(audit.faults == [])
+        let counts = audit.startCounts
+        #expect(counts.orders == 2 && counts.started == 2 && counts.calledOff == 2)
+    }
+
     /// The record of one phone names it by its hash, and explains no other.
     @Test(arguments: [(StartAuditTests.second, 0), (StartAuditTests.first, 1)])
     func aRecordOfOnePhoneIsItsReason(token: String, faultCount: Int) throws {

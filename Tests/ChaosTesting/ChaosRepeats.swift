@@ -1,0 +1,35 @@
+import APNSSimulator
+import DeviceModel
+
+/// Counts the broadcasts that bring a phone at high priority what it was pushed by its token just before it began to listen. The phones themselves
+/// count what comes both ways only from there on. Each version is within the budget once, and reaches such a phone twice.
+struct ChaosRepeats {
+    /// Tokens of phones that have begun to listen since the last broadcast of a channel, by its id.
+    private var beginners: [String: Set<String>] = [:]
+    /// By token.
+    private(set) var counts: [String: Int] = [:]
+
+    /// Takes what happens next, before the phones do.
+    mutating func take(_ entry: JournalEntry, on phones: JournaledPhones) {
+        self.take(entry) { phones.device(token: $0)?.device.stampSeconds }
+    }
+
+    /// The same.
+    /// - Parameter stamp: of what the phone behind a token shows, seconds since 1970; `nil`: it shows nothing.
+    mutating func take(_ entry: JournalEntry, stamp: (_ token: String) -> Int64?) {
+        switch entry {
+        case .listening(let token, let channel):
+            for id in self.beginners.keys { self.beginners[id]?.remove(token) }
+            if let channel { self.beginners[channel, default: []].insert(token) }
+        case .broadcast(_, let channel, let priority, _, let body):
+            guard let beginners = self.beginners.removeValue(forKey: channel), priority == 10,
+                let content = try? PayloadReader.read(body.span)
+            else { return }
+            for token in beginners {
+                guard let shown = stamp(token), shown >= content.stampSeconds else { continue }
+                self.counts[token, default: 0] += 1
+            }
+        case .push, .standing, .rotation, .channel, .channelDeletion, .presence: break
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import TraceCollecting
+
+/// The judge of what workers told a collector about the events they traced.
+///
+/// What a worker had to tell when it was killed is lost, so a span's parent may be missing, and an event may have ended otherwise on the next worker.
+/// Only a run without faults is held to that.
+struct TraceAudit {
+    /// What spans say of an event that the topic of outcomes does not: its way goes on elsewhere.
+    static let wayGoesOn: Set<String> = ["forwarded", "handed over", "still pending"]
+    private static let faultsMax = 20
+    /// What is shorter is no token.
+    private static let tokenDigitsMin = 16
+
+    private(set) var faults: [String] = []
+    private(set) var spanCount = 0
+    /// Of single events, and of these those that say what their outcome says.
+    private(set) var eventCount = 0
+    private(set) var agreeingCount = 0
+    /// Over the members of a partition.
+    private(set) var passCount = 0
+    private(set) var pushCount = 0
+    /// Spans whose parent is a worker's and was lost.
+    private(set) var orphanCount = 0
+
+    /// - Parameters:
+    ///   - bodies: of the collector's requests.
+    ///   - topic: of events.
+    ///   - isUndisturbed: nothing may be missing.
+    ///   - tokens: of all phones: no span may hold one.
+    ///   - outcomes: of an event by where it lies in `topic`.
+    init(
+        _ bodies: [[UInt8]], topic: String, isUndisturbed: Bool, tokens: Set<String>,
+        outcomes: (ChaosAudit.Position) -> [String]
+    ) {
+        var spans: [CollectedSpan] = []
+        for body in bodies {
+            do { spans += try CollectedSpan.read(body) } catch { self.fault("a collector cannot read it: \(error)") }
+        }
+        self.spanCount = spans.count
+        var byID: [String: CollectedSpan] = [:]
+        for span in spans where byID.updateValue(span, forKey: span.spanID) != nil {
+            self.fault("two spans are \(span.spanID)")
+        }
+        for span in spans {
+            self.judgeSecrets(span, tokens)
+            switch span.name {
+            case "process \(topic)": self.judgeEvent(span, isUndisturbed: isUndisturbed, outcomes)
+            case "fan out": self.judgePass(span)
+            case "push": self.pushCount += 1
+            default: break
+            }
+            self.judgeParent(span, byID, isUndisturbed: isUndisturbed)
+        }
+    }
+
+    private mutating func fault(_ text: String) {
+        if self.faults.count < Self.faultsMax { self.faults.append("traces: \(text)") }
+    }
+
+    private mutating func judgeEvent(
+        _ span: CollectedSpan, isUndisturbed: Bool, _ outcomes: (ChaosAudit.Position) -> [String]
+    ) {
+        self.eventCount += 1
+        guard let partition = span.attributes["messaging.destination.partition.id"].flatMap({ Int32($0) }),
+            let offset = span.attributes["messaging.kafka.offset"].flatMap({ Int64($0) }),
+            let outcome = span.attributes["mailboat.outcome"]
+        else {
+            self.fault("a span of an event does not say where it lies and what became of it: \(span.attributes)")
+            return
+        }
+        let told = outcomes(ChaosAudit.Position(partition: partition, offset: offset))
+        if Self.wayGoesOn.contains(outcome) || told.contains(outcome) {
+            self.agreeingCount += 1
+        } else if isUndisturbed {
+            self.fault("event \(partition)/\(offset) is \(outcome), and its outcome \(told)")
+        }
+    }
+
+    private mutating func judgePass(_ span: CollectedSpan) {
+        self.passCount += 1
+        // One that outlived its trace does not count.
+        guard span.attributes["mailboat.outcome"] != "still under way" else { return }
+        func count(_ name: String) -> Int { span.attributes["mailboat.members.\(name)"].flatMap { Int($0) } ?? 0 }
+        let sum = ["accepted", "superseded", "expired", "gone", "failed", "unknown", "left", "waiting"].reduce(0) {
+            $0 + count($1)
+        }
+        if span.attributes["mailboat.members.due"] == nil || count("due") != sum {
+            self.fault("a pass does not add up: \(span.attributes)")
+        }
+    }
+
+    /// A span lies within its parent, but for passes, which begin when their event has its outcome.
+    private mutating func judgeParent(_ span: CollectedSpan, _ byID: [String: CollectedSpan], isUndisturbed: Bool) {
+        guard let parentID = span.parentSpanID else { return }
+        guard let parent = byID[parentID] else {
+            self.orphanCount += 1
+            if isUndisturbed { self.fault("the parent of a span \(span.name) is missing") }
+            return
+        }
+        if parent.traceID != span.traceID { self.fault("\(span.name) is of another trace than \(parent.name)") }
+        let isWithin = span.startNanos >= parent.startNanos && span.endNanos <= parent.endNanos
+        if ["queued", "push"].contains(span.name), !isWithin {
+            self.fault("\(span.name) from \(span.startNanos) to \(span.endNanos) is not within \(parent.name)")
+        }
+    }
+
+    private mutating func judgeSecrets(_ span: CollectedSpan, _ tokens: Set<String>) {
+        for (name, value) in span.attributes {
+            let words = value.split { !$0.isHexDigit }
+            if words.contains(where: { $0.count >= Self.tokenDigitsMin && tokens.contains(String($0)) }) {
+                self.fault("\(name) of \(span.name) is a device token")
+            }
+        }
+    }
+
+    /// A run that was to be traced has traces of each kind.
+    mutating func expectAll() {
+        for (count, name) in [(self.eventCount, "event"), (self.passCount, "pass"), (self.pushCount, "push")]
+        where count == 0 { self.fault("no \(name) was traced") }
+    }
+
+    /// For the table.
+    var line: String {
+        "traces              \(self.spanCount) spans of \(self.eventCount) events and \(self.passCount) passes, \(self.pushCount) pushes; "
+            + "\(self.agreeingCount) events say what their outcome says; \(self.orphanCount) parents were lost"
+    }
+}

@@ -1,0 +1,33 @@
+import APNSSimulator
+import Testing
+
+@testable import ChaosTesting
+
+struct ChaosRepeatsTests {
+    private static func broadcast(_ stamp: Int64, on channel: String = "a", priority: Int = 10) -> JournalEntry {
+        let body = "{\"aps\":{\"event\":\"update\",\"timestamp\":\(stamp),\"content-state\":{}}}"
+        return .broadcast(
+            atMillis: stamp * 1_000, channel: channel, priority: priority, expirationSeconds: 0, body: Array(body.utf8))
+    }
+
+    /// The phone shows the version of second 20 when it begins to listen.
+    @Test(
+        arguments: [
+            ([ChaosRepeatsTests.broadcast(20)], 1),
+            ([ChaosRepeatsTests.broadcast(19)], 1),
+            ([ChaosRepeatsTests.broadcast(21)], 0),
+            // It has heard the first by then: from there on the phone counts.
+            ([ChaosRepeatsTests.broadcast(21), ChaosRepeatsTests.broadcast(20)], 0),
+            ([ChaosRepeatsTests.broadcast(20, priority: 5)], 0),
+            ([ChaosRepeatsTests.broadcast(20, on: "b")], 0),
+            ([.listening(token: "0a", channel: nil), ChaosRepeatsTests.broadcast(20)], 0),
+            ([.listening(token: "0a", channel: "b"), ChaosRepeatsTests.broadcast(20)], 0),
+        ] as [([JournalEntry], Int)])
+    func theFirstBroadcastMayBringItAgain(entries: [JournalEntry], count: Int) {
+        var repeats = ChaosRepeats()
+        for entry in [.listening(token: "0a", channel: "a")] + entries {
+            repeats.take(entry) { $0 == "0a" ? 20 : nil }
+        }
+        #expect(repeats.counts["0a", default: 0] == count)
+    }
+}
