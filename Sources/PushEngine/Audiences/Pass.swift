@@ -74,6 +74,8 @@ struct Pass {
     private(set) var skipped: Set<MemberID> = []
     /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
     private(set) var quiet: Set<MemberID> = []
+    /// The same of the right to priority 10. Not in `state`: a next owner may give it to those.
+    private(set) var unhurried: Set<MemberID> = []
     /// Number of the first of `late`, counted from the first ever.
     private(set) var lateFirst: UInt32 = 0
     /// Members served out of turn of late, and when, steady.
@@ -115,6 +117,7 @@ struct Pass {
         self.rebase()
         self.endSecondTurns()
         if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
+        if version.isHigh { self.unhurried = [] }
         if version.hasAlert {
             self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
         } else if version.withdrawsAlert {
@@ -207,6 +210,7 @@ struct Pass {
         self.alertTarget = Target(until: self.position, ahead: 0)
         self.highUntil = self.position
         self.frequentHighUntil = self.position
+        self.unhurried = []
         for member in self.retries.members { self.retries.remove(member) }
         self.forgetLate(in: &table)
     }
@@ -335,10 +339,15 @@ struct Pass {
         if !isAhead { self.lateCount += 1 }
         // One that leaves stays here: whoever has its number next has come later still.
         if isAhead { self.keepQuiet(member) }
+        if isAhead { self.keepUnhurried(member) }
     }
     /// It came after the alert that goes round, whose round comes to it.
     mutating func keepQuiet(_ member: MemberID) {
         if self.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
+    }
+    /// It came after the version that has priority 10, whose round comes to it, or has had it already.
+    mutating func keepUnhurried(_ member: MemberID) {
+        if self.isHigh, self.unhurried.count < Self.skippedMax { self.unhurried.insert(member) }
     }
     /// More members are not served before the round comes to them.
     static let skippedMax = 4_096
@@ -351,6 +360,10 @@ struct Pass {
     /// Whether it came after the alert that goes round; the round comes to it no more.
     mutating func forgetQuiet(_ member: MemberID) -> Bool {
         !self.quiet.isEmpty && self.quiet.remove(member) != nil
+    }
+    /// Whether it came after the version whose priority 10 goes round; the round comes to it no more.
+    mutating func forgetUnhurried(_ member: MemberID) -> Bool {
+        !self.unhurried.isEmpty && self.unhurried.remove(member) != nil
     }
     /// Number of the last of `late`.
     var lateLast: UInt32 { self.lateFirst &+ UInt32(truncatingIfNeeded: self.late.count) &- 1 }

@@ -64,7 +64,10 @@ extension ShardEngine {
     mutating func enteredServed(_ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members) {
         let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(members.table.position(of: member))
-        if isAhead { self.audiences.crowds[crowd].passes[pass].skip(member) }
+        if isAhead {
+            self.audiences.crowds[crowd].passes[pass].skip(member)
+            self.audiences.crowds[crowd].passes[pass].keepUnhurried(member)
+        }
         if self.audiences.crowds[crowd].passes[pass].isAlertAhead(members.table.position(of: member)) {
             self.audiences.crowds[crowd].passes[pass].keepQuiet(member)
         }

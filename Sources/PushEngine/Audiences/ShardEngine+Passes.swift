@@ -154,6 +154,7 @@ extension ShardEngine {
                     <= now.steadyMillis
             else { return nil }
             let isQuiet = self.audiences.crowds[crowd].passes[pass].forgetQuiet(member)
+            let isUnhurried = self.audiences.crowds[crowd].passes[pass].forgetUnhurried(member)
             let flags = members.table.flags(of: member)
             let isAlone = self.audiences.crowds[crowd].passes[pass].isAlone
             if isAlone,
@@ -181,7 +182,7 @@ extension ShardEngine {
                 serving.hasAlert =
                     self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alert != nil
                     && !isQuiet
-                serving.mayBeHigh = self.audiences.crowds[crowd].passes[pass].mayBeHigh(flags)
+                serving.mayBeHigh = !isUnhurried && self.audiences.crowds[crowd].passes[pass].mayBeHigh(flags)
             }
             let recent = self.audiences.crowds[crowd].passes[pass].recent.servedMillis(
                 member, distanceMillis: distance, nowMillis: now.steadyMillis)

@@ -93,6 +93,27 @@ import Testing
         #expect(h.counters.members.superseded == 6)
     }
 
+    /// The right to priority 10 goes on with a newer version, and is none of those who came after the version that gave it: a phone with a new token
+    /// has had that by its old one.
+    @Test func whoJoinsInMidPassHasNoTenOfTheVersionBefore() {
+        let h = Self.harness()
+        for member in 1...10 { h.join(member) }
+        h.audienceUpdate(1, alert: "goal")
+        let served = Set((1...4).compactMap { _ in h.deliver()?.token })
+        for member in 11...30 { h.join(member) }
+        h.audienceUpdate(2, priority: 5)
+        h.advance(2_000)
+        let rest = h.deliverAll().filter { $0.n == 2 }
+        #expect(rest.count == 30)
+        let waited = Set((1...10).map { EngineHarness.memberToken($0) }).subtracting(served)
+        #expect(rest.allSatisfy { ($0.priority == 10) == waited.contains($0.token) })
+        #expect(rest.allSatisfy { ($0.alert != nil) == waited.contains($0.token) })
+        // Of the next version they have it.
+        h.audienceUpdate(3)
+        h.advance(2_000)
+        #expect(h.deliverAll().filter { $0.n == 3 }.map(\.priority) == Array(repeating: 10, count: 30))
+    }
+
     @Test func anAlertTakenBackIsNotSentAnyMore() {
         let h = Self.harness()
         for member in 1...4 { h.join(member) }
