@@ -11,11 +11,16 @@ package final class TraceCollector: Sendable {
         package var status: Int
         package var headers: [(name: String, value: String)] = []
         package var body = "{}"
+        /// The connection is closed behind it, and nobody has said so.
+        package var closes = false
 
-        package init(status: Int, headers: [(name: String, value: String)] = [], body: String = "{}") {
+        package init(
+            status: Int, headers: [(name: String, value: String)] = [], body: String = "{}", closes: Bool = false
+        ) {
             self.status = status
             self.headers = headers
             self.body = body
+            self.closes = closes
         }
     }
 
@@ -26,6 +31,8 @@ package final class TraceCollector: Sendable {
         /// By name in lower case.
         package var headers: [String: String]
         package var body: [UInt8]
+        /// The port at the other end: which connection it came by.
+        package var remotePort: Int?
     }
 
     private struct State {
@@ -137,7 +144,9 @@ private final class RequestHandler: ChannelInboundHandler {
         case .head(let head):
             var headers: [String: String] = [:]
             for header in head.headers { headers[header.name.lowercased()] = header.value }
-            self.request = .init(method: head.method.rawValue, path: head.uri, headers: headers, body: [])
+            self.request = .init(
+                method: head.method.rawValue, path: head.uri, headers: headers, body: [],
+                remotePort: context.remoteAddress?.port)
         case .body(let bytes): self.request?.body += bytes.readableBytesView
         case .end:
             guard let request = self.request, let answer = self.take(request) else {
@@ -152,6 +161,7 @@ private final class RequestHandler: ChannelInboundHandler {
             let body = context.channel.allocator.buffer(string: answer.body)
             context.write(self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
             context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
+            if answer.closes { context.close(promise: nil) }
         }
     }
 }

@@ -31,6 +31,7 @@ struct OTLPExporter: Sendable {
     private let complaint = RepeatedComplaint()
     /// `nil`: plain HTTP.
     private let tls: ClientTLS?
+    private let connection: OTLPConnection
 
     init(
         endpoint: OTLPEndpoint, headersFile: String?, roots: TLSTrustRoots, spans: SpanQueue, logger: Logger
@@ -38,6 +39,7 @@ struct OTLPExporter: Sendable {
         self.endpoint = endpoint
         self.headersFile = headersFile
         self.tls = endpoint.isSecure ? ClientTLS(roots) : nil
+        self.connection = OTLPConnection(to: endpoint)
         self.spans = spans
         self.logger = logger
         self.instanceID = UUID().uuidString.lowercased()
@@ -53,6 +55,7 @@ struct OTLPExporter: Sendable {
             }
         }
         await self.bidFarewell()
+        self.connection.close()
     }
 
     /// What is left goes out in one attempt each.
@@ -119,7 +122,7 @@ struct OTLPExporter: Sendable {
             let request = OTLPRequest(
                 endpoint: self.endpoint, headers: try await self.headers(),
                 body: OTLPDocument.write(batch, instanceID: self.instanceID))
-            answer = try await request.send(tls: self.tls?.context())
+            answer = try await self.connection.send(request, tls: self.tls?.context())
         } catch {
             // Authorities may have changed since they were read.
             self.tls?.forget()

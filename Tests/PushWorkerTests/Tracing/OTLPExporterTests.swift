@@ -143,6 +143,42 @@ struct OTLPExporterTests {
         await collector.stop()
     }
 
+    @Test func batchesComeByOneConnection() async throws {
+        let collector = try await TraceCollector.start(answers: [.init(status: 200), .init(status: 503)])
+        let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
+        try await Self.running(tracer) {
+            for number in 1...2 {
+                Self.span("\(number)", of: tracer)
+                await collector.waitForRequests(number)
+            }
+            // The second once more.
+            await collector.waitForRequests(3)
+        }
+        #expect(try collector.spans().map(\.name) == ["1", "2", "2"])
+        #expect(Set(collector.requests.compactMap(\.remotePort)).count == 1)
+        #expect(tracer.spans.counters.spansExported == 2)
+        await collector.stop()
+    }
+
+    /// Said or not: the next batch comes by another, and neither waits nor is counted as a failure.
+    @Test(arguments: [false, true]) func aCollectorThatClosesEachConnectionGetsEverything(saysSo: Bool) async throws {
+        let answer = TraceCollector.Answer(
+            status: 200, headers: saysSo ? [("connection", "close")] : [], closes: !saysSo)
+        let collector = try await TraceCollector.start(answers: Array(repeating: answer, count: 4))
+        let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))
+        try await Self.running(tracer) {
+            // More than a batch: the next request follows on the heels of the answer.
+            for number in 0..<(2 * OTLPExporter.batchSpanCountMax) { Self.span("\(number)", of: tracer) }
+            await collector.waitForRequests(2)
+            Self.span("after a while", of: tracer)
+            await collector.waitForRequests(3)
+        }
+        #expect(try collector.spans().count == 2 * OTLPExporter.batchSpanCountMax + 1)
+        #expect(Set(collector.requests.compactMap(\.remotePort)).count == 3)
+        #expect(tracer.spans.counters.exportsFailed == 0 && tracer.spans.counters.spansDropped == 0)
+        await collector.stop()
+    }
+
     @Test func aCollectorThatIsNotThereCostsSpansAlone() async throws {
         let collector = try await TraceCollector.start()
         await collector.stop()
