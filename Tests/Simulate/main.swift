@@ -82,6 +82,7 @@ func tellSeedOfTraps() {
 func play(_ arguments: Arguments) -> Int {
     var failed: [UInt64] = []
     var simulatedMillis: Int64 = 0
+    var traced = TraceTally()
     let showsProgress = isatty(1) == 1
     let step = max(1, arguments.seeds / 20)
     for count in 1...max(1, arguments.seeds) where count <= arguments.seeds {
@@ -91,6 +92,7 @@ func play(_ arguments: Arguments) -> Int {
             keptPercent: arguments.keptPercent)
         world.run()
         simulatedMillis += world.simulatedMillis
+        traced.add(world.traceTally)
         if !world.faults.isEmpty {
             failed.append(currentSeed)
             if failed.count <= 10 {
@@ -110,6 +112,7 @@ func play(_ arguments: Arguments) -> Int {
         print("failing seeds: " + failed.prefix(100).map { "\($0)" }.joined(separator: " "))
         print("play one again with its trace: make simulate SEED=\(failed[0])")
     }
+    print("traced: \(traced)")
     print(
         "simulate: \(arguments.seeds) seeds, \(simulatedMillis / 3_600_000) simulated hours, \(failed.count) failures")
     return failed.count

@@ -35,6 +35,8 @@ final class SimulatedWorker {
     }
     var partitions: [Int32: Owned] = [:]
 
+    /// `nil`: it keeps none.
+    var traces: SimulatedTraces?
     /// What Kafka says about records, to be read in a turn.
     var inbox: [SimulatedKafka.Delivery] = []
     /// What the group says.

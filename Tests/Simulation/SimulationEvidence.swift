@@ -154,6 +154,11 @@ struct SimulationEvidence {
     /// Of an audience's event the same as `delivered`.
     private static let fannedOut = "fanned-out"
 
+    /// Of which event an outcome tells.
+    static func position(ofOutcome text: String) -> SourcePosition? {
+        Self.position(in: text.split(separator: "\"into\":{", maxSplits: 1)[0])
+    }
+
     private static func text(_ name: String, in text: Substring) -> String? {
         guard let range = text.firstRange(of: name) else { return nil }
         return String(text[range.upperBound...].prefix { $0 != "\"" })

@@ -94,6 +94,8 @@ package struct SimulationPlan {
     var audiences = AudiencePlan()
     /// The same.
     var kept = KeptPlan()
+    /// The same.
+    var traces = TracePlan()
 
     /// One world in so many has channels.
     private static let worldsPerChannelWorld = 3

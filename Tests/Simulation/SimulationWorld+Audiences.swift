@@ -205,7 +205,8 @@ extension SimulationWorld {
             key: self.members[member].keyBytes, value: Array(self.named(value, app: audience).utf8),
             timestampMillis: self.wallMillis)
         let offset = self.kafka.append(
-            record, to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+            self.perhapsSampled(record, in: partition),
+            to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         var event = WrittenEvent(kind: kind, activity: audience, timestampSeconds: 0, body: "", isHighPriority: false)
         event.writtenMillis = self.steadyMillis

@@ -111,6 +111,7 @@ extension SimulationWorld {
                 ? 0
                 : Int64.random(in: -self.plan.clockSkewMillisMax...self.plan.clockSkewMillisMax, using: &self.random))
         self.workerCount += 1
+        self.drawTracing(of: worker)
         self.workers.append(worker)
         self.tell("worker \(worker.number) begins in seat \(seat)")
         let last = self.seatLast[seat]
@@ -167,6 +168,7 @@ extension SimulationWorld {
         }
         for activity in self.phones.indices { self.abandonBudget(activity, worker: worker.number) }
         self.abandonKept(worker)
+        self.abandonTraces(worker)
     }
 
     /// SIGSTOP, and SIGCONT later.

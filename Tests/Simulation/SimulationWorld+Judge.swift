@@ -71,6 +71,7 @@ extension SimulationWorld {
         }
         switch transit.place.topic {
         case .outcomes:
+            self.noteTraceOfOutcome(transit.record)
             self.noteAboutMany(transit.record)
             self.noteKeptOutcome(transit.record)
             self.noteStraightOutcome(transit.record)
@@ -165,6 +166,7 @@ extension SimulationWorld {
             if counters.membersHeld != 0 { self.fail("\(counters.membersHeld) members are still in memory") }
             if counters.activities != 0 { self.fail("\(counters.activities) slots are still in memory") }
         }
+        self.judgeTraces()
         for partition in 0..<self.plan.partitions {
             for kind in [SimulatedKafka.Topic.events, .routed] {
                 let place = SimulatedKafka.Place(topic: kind, partition: partition)

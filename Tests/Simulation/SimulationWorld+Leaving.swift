@@ -59,6 +59,8 @@ extension SimulationWorld {
         worker.leaving.removeAll { partitions.contains($0.partition) }
         _ = worker.commits.take(partitions)
         worker.loop.carryOut(.forget(partitions), now: self.now(of: worker))
+        self.hearTraces(worker)
+        self.forgetTraces(partitions, worker: worker)
         // What a release that was under way has to say comes too late.
         self.hearNews(worker)
         worker.leaving.removeAll { partitions.contains($0.partition) }

@@ -112,7 +112,8 @@ extension SimulationWorld {
             timestampMillis: self.wallMillis)
         let partition = self.writtenPartition(ofStarter: starter)
         let offset = self.kafka.append(
-            record, to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+            self.perhapsSampled(record, in: partition),
+            to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         var event = WrittenEvent(kind: kind, activity: number, timestampSeconds: 0, body: "", isHighPriority: false)
         event.writtenMillis = self.steadyMillis

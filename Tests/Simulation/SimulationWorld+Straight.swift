@@ -42,7 +42,8 @@ extension SimulationWorld {
         for _ in 0..<(self.straightChance(self.plan.duplicatePercent) ? 2 : 1) {
             let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
             let offset = self.kafka.append(
-                record, to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
+                self.perhapsSampled(record, in: partition),
+                to: SimulatedKafka.Place(topic: .events, partition: partition), nowMillis: self.steadyMillis)
             let position = SourcePosition(topic: 0, partition: partition, offset: offset)
             self.straightEvents[position] = StraightEvent(channel: id, hasExpiry: hasExpiry)
             self.straightOrder.append(position)

@@ -9,6 +9,7 @@ extension SimulationWorld {
         worker.creditDueMillis = nil
         self.hearGroup(worker)
         worker.loop.turn(now: self.now(of: worker))
+        self.hearTraces(worker)
         self.hearNews(worker)
         guard worker.isAlive else { return }
         if let due = worker.askDueMillis, due <= self.steadyMillis {
@@ -153,11 +154,12 @@ extension SimulationWorld {
         while count < countMax, let owned = worker.partitions[partition],
             let record = self.kafka.record(place, owned.positions[topic])
         {
-            let input = self.input(
+            var input = self.input(
                 record, topic: UInt16(topic), partition: partition, offset: owned.positions[topic])
-            if !batch.append(input, key: record.key.span, value: record.value.span, traceparent: [UInt8]().span) {
+            let context = self.carriedContext(&input, record, of: worker)
+            if !batch.append(input, key: record.key.span, value: record.value.span, traceparent: context.span) {
                 whenFull(&batch)
-                _ = batch.append(input, key: record.key.span, value: record.value.span, traceparent: [UInt8]().span)
+                _ = batch.append(input, key: record.key.span, value: record.value.span, traceparent: context.span)
             }
             worker.partitions[partition]?.positions[topic] += 1
             if topic == 1 { self.noteRoutedRead(partition, upTo: owned.positions[topic] + 1) }

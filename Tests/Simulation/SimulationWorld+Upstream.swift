@@ -209,7 +209,8 @@ extension SimulationWorld {
         let value = kind == .malformed ? value : self.named(self.addressed(value, to: activity), app: activity)
         let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
         let offset = self.kafka.append(
-            record, to: SimulatedKafka.Place(topic: .events, partition: partition),
+            self.perhapsSampled(record, in: partition),
+            to: SimulatedKafka.Place(topic: .events, partition: partition),
             nowMillis: self.steadyMillis)
         let position = SourcePosition(topic: 0, partition: partition, offset: offset)
         self.written[position] = WrittenEvent(

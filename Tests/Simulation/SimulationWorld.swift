@@ -81,6 +81,11 @@ package final class SimulationWorld {
     var comers: [Int: Int] = [:]
     /// By channel and worker: when its last broadcast left, steady.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
+    /// What concerns traces alone.
+    var traceRandom: SplitMix64
+    var spanCount: UInt64 = 0
+    /// Of processes that have ended; in the end, of all.
+    package internal(set) var traceTally = TraceTally()
     /// What operators say, and what concerns that alone.
     var pauseRandom: SplitMix64
     var orders: [SimulatedOrder] = []
@@ -201,6 +206,8 @@ package final class SimulationWorld {
         plan.drawStraight(random: &self.straightRandom)
         self.reconfigurationRandom = SplitMix64(seed: seed ^ 0x5E77_1265_5E77_1265)
         plan.drawReconfigurations(random: &self.reconfigurationRandom)
+        self.traceRandom = SplitMix64(seed: seed ^ 0x7261_CE50_7261_CE50)
+        plan.drawTraces(random: &self.traceRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }

@@ -51,7 +51,7 @@ extension ShardEngine {
                 self.withdrawStarts(crowd, now: now)
                 self.endPassTraces(crowd, .paused)
             } else if wasPaused, !self.audiences.crowds[crowd].isPaused {
-                self.beginPassTraces(crowd, isResumed: true, now: now)
+                self.resumePassTraces(crowd, now: now)
             }
             self.schedule(crowd, now: now)
         }

@@ -273,7 +273,7 @@ extension ShardEngine {
         }
         self.audiences.crowds[crowd].isProgressDue = !versions.isEmpty
         self.expireVersions(crowd, now: now)
-        self.beginPassTraces(crowd, isResumed: true, now: now)
+        self.resumePassTraces(crowd, now: now)
         self.schedule(crowd, now: now)
     }
     private mutating func restore(

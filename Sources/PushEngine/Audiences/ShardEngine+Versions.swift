@@ -78,23 +78,24 @@ extension ShardEngine {
     private mutating func takeVersions(_ record: BusRecord.Versions, key: Span<UInt8>, now: EngineTime) {
         guard let crowd = self.crowd(record.bundleID, key: key) else { return }
         self.expireVersions(crowd, now: now)
-        var isTaken = false
+        var taken: Int64?
         for version in record.versions where self.audiences.crowds[crowd].takes(version) {
             self.take(version, crowd: crowd, now: now)
-            isTaken = true
+            taken = version.stampSeconds
         }
-        guard isTaken else {
+        guard let taken else {
             guard let newest = record.versions.last, self.takeTurn(of: newest, crowd: crowd, now: now) else {
                 return self.answerAgain(crowd, record.versions, now: now)
             }
-            return self.keepVersions(crowd, now: now)
+            return self.keepVersions(crowd, taken: nil, now: now)
         }
         // Those beneath the newest outlive it, and tell of no start.
         if let newest = record.versions.last { self.takeStart(of: newest, crowd: crowd, now: now) }
-        self.keepVersions(crowd, now: now)
+        self.keepVersions(crowd, taken: taken, now: now)
     }
     /// The offset is done with when the versions lie in `state`, not when they have reached anybody.
-    private mutating func keepVersions(_ crowd: CrowdID, now: EngineTime) {
+    /// - Parameter stampSeconds: of a version that was not there before; `nil`: the newest goes another way.
+    private mutating func keepVersions(_ crowd: CrowdID, taken stampSeconds: Int64?, now: EngineTime) {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.writeVersions(crowd, entry: entry)
@@ -103,7 +104,7 @@ extension ShardEngine {
         self.writeProgress(crowd, now: now)
         self.audiences.crowds[crowd].requiredProgress = self.audiences.crowds[crowd].progressNumber
         self.audiences.crowds[crowd].awaitsProgress = true
-        self.beginPassTraces(crowd, now: now)
+        self.beginPassTraces(crowd, taken: stampSeconds, now: now)
         self.schedule(crowd, now: now)
     }
     /// - Parameter entry: settled once Kafka has the record.
@@ -211,7 +212,7 @@ extension ShardEngine {
             self.returnToFormerReport(crowd)
             self.audiences.crowds[crowd].isProgressDue = true
         }
-        if wasTraced { self.beginPassTraces(crowd, isResumed: true, now: now) }
+        if wasTraced { self.resumePassTraces(crowd, now: now) }
     }
     private mutating func expireNewest(_ crowd: CrowdID, pass: Int) {
         let owed =

@@ -27,6 +27,8 @@ struct ChannelErrand {
     var alertStampSeconds: Int64 = 0
     /// When it was handed over, steady.
     var askedMillis: Int64
+    /// Of a broadcast that is told of: what is known of it when it leaves.
+    var traced: TracedBroadcast?
 }
 
 /// Requests about channels on their way out, and those without an answer.

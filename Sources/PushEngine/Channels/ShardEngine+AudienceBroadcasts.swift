@@ -43,6 +43,7 @@ extension ShardEngine {
             storage: ChannelStorage(app.audienceChannelStorage.policy), now: now)
         errand.stampSeconds = version.stampSeconds
         errand.alertStampSeconds = broadcast.alert?.stampSeconds ?? 0
+        if self.tracesPasses { errand.traced = self.tracedBroadcast(errand, version, of: book, slot: slot, now: now) }
         book.channels.all[index].sentMillis = now.steadyMillis
         book.channels.all[index].notBeforeMillis =
             now.steadyMillis

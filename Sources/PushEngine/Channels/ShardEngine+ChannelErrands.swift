@@ -8,6 +8,12 @@ extension ShardEngine {
     mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         while var errand = self.errands.popFirst(route: route) {
             if case .audience = errand.sender, !self.fillBroadcast(&errand, now: now) { continue }
+            request.apnsID = self.dispatch.makeUUID()
+            if var traced = errand.traced {
+                traced.route = route
+                (traced.apnsIDHigh, traced.apnsIDLow) = request.apnsID
+                errand.traced = traced
+            }
             self.send(errand, into: &request)
             return true
         }
@@ -19,7 +25,6 @@ extension ShardEngine {
         request.app = errand.app
         request.priority = errand.priority
         request.expirationSeconds = errand.expirationSeconds
-        request.apnsID = self.dispatch.makeUUID()
         request.target.removeAll(keepingCapacity: true)
         request.target.append(contentsOf: errand.target)
         request.body.removeAll(keepingCapacity: true)
@@ -33,6 +38,9 @@ extension ShardEngine {
         guard let errand = self.errands.take(answer.id) else { return }
         self.memory.partitions[errand.partition].inFlightCount -= 1
         self.memory.counters.inFlight -= 1
+        if let traced = errand.traced {
+            self.memory.traceNotes.append(.broadcastAnswered(traced, answer), of: traced.source)
+        }
         self.errandEnded(errand, answer.result, now: now)
     }
 

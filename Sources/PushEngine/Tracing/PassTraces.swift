@@ -44,6 +44,16 @@ struct PassTraces {
     private var live: [Key: Live] = [:]
     private var lastID: UInt64 = 0
 
+    /// What a pass of a version, or its broadcast, is below; `nil`: it is not told.
+    static func parent(of layer: Layer, now: EngineTime) -> TraceContext? {
+        guard now.wallMillis - layer.recordMillis < Self.ageMillisMax,
+            let parent = TraceContext(
+                traceparent: layer.blob.span.extracting(layer.keptTraceparent.range)),
+            parent.isSampled
+        else { return nil }
+        return parent
+    }
+
     var hasRoom: Bool { self.live.count < Self.liveMax }
     mutating func begin(_ key: Key, source: SourcePosition, life: Int64, stampSeconds: Int64) -> PassTraceID {
         self.lastID += 1
@@ -71,11 +81,20 @@ extension ShardEngine {
     }
 
     // MARK: Begin
-    /// The crowd has something new to bring to its members, or goes on with what it had.
-    @inline(__always) mutating func beginPassTraces(_ crowd: CrowdID, isResumed: Bool = false, now: EngineTime) {
+    /// The crowd has something new to bring to its members.
+    /// - Parameter stampSeconds: of the version that has come. Another goes on: that one has expired on its way, or there was none, and a channel does
+    ///   not bring any more what it was to bring.
+    @inline(__always) mutating func beginPassTraces(_ crowd: CrowdID, taken stampSeconds: Int64?, now: EngineTime) {
         guard self.audiences.traces.isOn, !self.audiences.crowds[crowd].isPaused else { return }
+        let isResumed = self.audiences.crowds[crowd].newest?.stampSeconds != stampSeconds
         self.beginUpdateTrace(crowd, isResumed: isResumed, now: now)
-        self.beginStartTrace(crowd, isResumed: isResumed, now: now)
+        self.beginStartTrace(crowd, isResumed: false, now: now)
+    }
+    /// The crowd goes on with what it had.
+    @inline(__always) mutating func resumePassTraces(_ crowd: CrowdID, now: EngineTime) {
+        guard self.audiences.traces.isOn, !self.audiences.crowds[crowd].isPaused else { return }
+        self.beginUpdateTrace(crowd, isResumed: true, now: now)
+        self.beginStartTrace(crowd, isResumed: true, now: now)
     }
     @inline(never) private mutating func beginUpdateTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
         guard !self.audiences.crowds[crowd].isTraced, let newest = self.audiences.crowds[crowd].newest,
@@ -101,10 +120,7 @@ extension ShardEngine {
         _ crowd: CrowdID, layer: Layer, life: Int64, stampSeconds: Int64, isStart: Bool, isResumed: Bool,
         now: EngineTime
     ) -> Bool {
-        guard now.wallMillis - layer.recordMillis < PassTraces.ageMillisMax,
-            let parent = TraceContext(traceparent: layer.blob.span.extracting(layer.traceparent.range)),
-            parent.isSampled
-        else { return false }
+        guard let parent = PassTraces.parent(of: layer, now: now) else { return false }
         guard self.audiences.traces.hasRoom else {
             self.memory.traceNotes.append(.passSkipped, of: layer.source)
             return false

@@ -22,6 +22,8 @@ public struct TraceNote: Sendable, Equatable {
         case passAnswered(PassTraceID, TracedMemberPush)
         /// The pass is over, or goes on elsewhere.
         case passEnded(PassTraceID, PassEnd, PassTally)
+        /// A broadcast of its version to a channel that is kept for the audience was answered.
+        case broadcastAnswered(TracedBroadcast, PushAnswer)
     }
 
     /// Where the event first lay. Of a pass: the event that speaks for what it brings.

@@ -178,6 +178,8 @@ final class EventTraces {
         case .passEnded(let id, let end, let tally):
             self.fanOuts.end(id, end, tally, at: self.now)
             return nil
+        // Nothing is made of it yet.
+        case .broadcastAnswered: return nil
         case .sent, .answered, .ended, .forwarded: return self.takeOfEvent(note)
         }
     }
@@ -185,7 +187,7 @@ final class EventTraces {
     private func takeOfEvent(_ note: TraceNote) -> AcceptedTrace? {
         guard var trace = self.live[note.source] else { return nil }
         switch note.happening {
-        case .passBegan, .passSkipped, .passAnswered, .passEnded: return nil
+        case .passBegan, .passSkipped, .passAnswered, .passEnded, .broadcastAnswered: return nil
         case .sent(let push):
             trace.sent(push, self.configuration, by: self.tracer, at: self.now)
             self.live[note.source] = trace

@@ -37,7 +37,7 @@ import Testing
                 let index = told.firstIndex { $0.pass.id == id }
                 #expect(index != nil && told[index ?? 0].end == nil)
                 if let index { (told[index].end, told[index].tally) = (end, tally) }
-            case .passSkipped, .sent, .answered, .ended, .forwarded: break
+            case .passSkipped, .sent, .answered, .ended, .forwarded, .broadcastAnswered: break
             }
         }
         return told
@@ -104,6 +104,51 @@ import Testing
         let told = try #require(Self.passes(h).first)
         #expect(told.pushes.map(\.attempt) == [0, 1])
         #expect(told.end == .finished && told.tally?.counts.repeated == 1)
+    }
+
+    /// A version that has expired by the time it comes: the one before goes on, and does not begin anew.
+    @Test func whatHasExpiredOnItsWayIsNoNewPass() throws {
+        let h = Self.harness()
+        for member in 1...10 { h.join(member) }
+        h.audienceUpdate(1)
+        for _ in 1...4 { h.deliver() }
+        h.advance(1_000)
+        let more = [#""to":{"audience":"match"}"#, #""expires":\#(h.wallSeconds + 2)"#]
+        h.consume(
+            key: "match",
+            value: EngineHarness.content("update", 2, at: nil, priority: 10, alert: nil, padding: 0, more: more))
+        for _ in 1...4 {
+            h.engine.publishVersions(now: h.now)
+            h.step()
+        }
+        h.advance(3_000)
+        h.carryBus()
+        h.deliverAll()
+        let told = Self.passes(h)
+        #expect(told.map(\.pass.isResumed) == [false, true] && told.map(\.end) == [.superseded, .finished])
+        #expect(Set(told.map(\.pass.stampSeconds)).count == 1 && told.last?.tally?.counts.accepted == 10)
+    }
+
+    /// What a channel was to bring, and the tokens bring after all, is the rest of the version's pass.
+    @Test func whatAChannelHasNotBroughtGoesOn() throws {
+        let (h, _) = AudienceChannelTests.harness()
+        for member in 2...3 { h.join(member, channel: AudienceChannelTests.channel) }
+        h.deliverAll()
+        h.advance(3_000)
+        (h.tracesPasses, h.traceparent) = (true, Self.traceparent)
+        h.audienceUpdate(2)
+        h.deliverAll()
+        for _ in 0..<75 {
+            while let broadcast = h.take(route: 2) {
+                h.answer(broadcast, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+            }
+            h.advance(1_000)
+            h.carryBus()
+        }
+        #expect(h.deliverAll().count == 2)
+        let told = Self.passes(h)
+        #expect(told.map(\.pass.isResumed) == [false, true] && told.map(\.end) == [.finished, .finished])
+        #expect(told.map(\.tally?.counts.accepted) == [1, 3])
     }
 
     // MARK: How it ends

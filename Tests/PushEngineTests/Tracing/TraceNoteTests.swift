@@ -169,7 +169,7 @@ import Testing
             case .answered(let answer): answer.result == .accepted ? "accepted" : "refused"
             case .ended(let outcome, _, _): "\(outcome.name)"
             case .forwarded: "forwarded"
-            case .passBegan, .passSkipped, .passAnswered, .passEnded: "of a pass"
+            case .passBegan, .passSkipped, .passAnswered, .passEnded, .broadcastAnswered: "of a pass"
             }
         }
         #expect(kinds == ["sent", "refused", "sent", "accepted", "delivered"])

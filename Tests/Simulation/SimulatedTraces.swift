@@ -1,0 +1,258 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+
+/// What one worker tells of events and passes that are traced, and whether it may: whoever keeps traces makes spans of just this. The engine's tables
+/// are not read.
+struct SimulatedTraces {
+    /// Of a pass no more of its pushes are told, whatever became of them; and so many more that APNs has not taken.
+    private static let examplesMax = 8
+    /// Passes that are traced at a time, at most.
+    private static let passesMax = 256
+
+    /// An event that was read here and is traced.
+    private struct Event {
+        /// Where it was read: one that was forwarded twice is read twice.
+        var partitions: [Int32]
+        /// Under way to APNs.
+        var push: PushID?
+    }
+    private struct Pass {
+        var place: PassPlace
+        var source: SourcePosition
+        var exampleCount = 0
+        var failedExampleCount = 0
+    }
+    /// There is one at a time.
+    private struct PassPlace: Hashable {
+        var app: UInt16
+        var audience: [UInt8]
+        var partition: Int32
+        var isStart: Bool
+    }
+    /// There is one, as long as nobody has stopped it.
+    private struct PassName: Hashable {
+        var place: PassPlace
+        var life: Int64
+        var stampSeconds: Int64
+    }
+
+    private var events: [SourcePosition: Event] = [:]
+    private var passes: [PassTraceID: Pass] = [:]
+    private var lastPass: PassTraceID?
+    /// Passes that have begun, and not as the rest of one, in partitions that are there.
+    private var begun: Set<PassName> = []
+    /// Those that were told.
+    private var broadcasts: Set<PushID> = []
+    private(set) var tally = TraceTally()
+
+    /// Nothing goes on any more.
+    var isIdle: Bool { self.events.isEmpty && self.passes.isEmpty }
+    var description: String { "\(self.events.keys.map { "\($0)" }.sorted()), \(self.passes.count) passes" }
+
+    mutating func begin(_ source: SourcePosition, in partition: Int32) {
+        self.tally.events += 1
+        self.events[source, default: Event(partitions: [])].partitions.append(partition)
+    }
+
+    /// - Parameter owns: whether a partition is the worker's.
+    /// - Returns: what is wrong with it; `nil`: nothing.
+    mutating func take(_ note: TraceNote, owns: (Int32) -> Bool) -> String? {
+        switch note.happening {
+        case .sent, .answered, .ended, .forwarded: self.takeOfEvent(note)
+        case .passBegan(let pass): self.begin(pass, of: note.source, owns: owns)
+        case .passSkipped:
+            self.passes.count < Self.passesMax ? "a pass is not traced, though only \(self.passes.count) are" : nil
+        case .passAnswered(let id, let push): self.answered(id, push, of: note.source)
+        case .passEnded(let id, let end, let tally): self.end(id, end, tally, of: note.source)
+        case .broadcastAnswered(let broadcast, let answer): self.take(broadcast, answer, of: note.source)
+        }
+    }
+
+    private mutating func takeOfEvent(_ note: TraceNote) -> String? {
+        guard var event = self.events[note.source] else { return "it is not traced, or has ended" }
+        switch note.happening {
+        case .sent(let push):
+            if let former = event.push { return "\(push.id) leaves, and \(former) is under way" }
+            event.push = push.id
+            self.tally.pushes += 1
+        case .answered(let answer):
+            guard event.push == answer.id else { return "\(answer.id) is answered, and not under way" }
+            event.push = nil
+        case .forwarded(let partition):
+            guard partition != note.source.partition,
+                let index = event.partitions.firstIndex(of: note.source.partition)
+            else { return "it is forwarded to \(partition), and was read in \(event.partitions)" }
+            event.partitions.remove(at: index)
+            self.tally.eventsEnded += 1
+        case .ended:
+            // What is forwarded has its outcome where it goes.
+            let index = event.partitions.firstIndex { $0 != note.source.partition } ?? 0
+            event.partitions.remove(at: index)
+            self.tally.eventsEnded += 1
+            if event.partitions.isEmpty, let push = event.push { return "it has ended, and \(push) is under way" }
+        case .passBegan, .passSkipped, .passAnswered, .passEnded, .broadcastAnswered: return nil
+        }
+        self.events[note.source] = event.partitions.isEmpty ? nil : event
+        return nil
+    }
+
+    // MARK: Passes
+
+    private mutating func begin(_ pass: TracedPass, of source: SourcePosition, owns: (Int32) -> Bool) -> String? {
+        let what = "pass \(pass.id.rawValue) of version \(pass.stampSeconds) in partition \(pass.partition)"
+        let place = PassPlace(app: pass.app, audience: pass.audience, partition: pass.partition, isStart: pass.isStart)
+        self.tally.passes += 1
+        if pass.isResumed { self.tally.passesResumed += 1 }
+        if let last = self.lastPass, last.rawValue >= pass.id.rawValue {
+            return "\(what) comes behind \(last.rawValue)"
+        }
+        self.lastPass = pass.id
+        guard owns(pass.partition) else { return "\(what), which is not the worker's" }
+        guard pass.parent.isSampled, source == SimulatedTraces.source(of: pass.parent) else {
+            return "\(what) is below \(pass.parent)"
+        }
+        if self.passes.values.contains(where: { $0.place == place }) { return "\(what) has begun, and another goes on" }
+        guard self.passes.count < Self.passesMax else { return "\(what) is one too many" }
+        let name = PassName(place: place, life: pass.life, stampSeconds: pass.stampSeconds)
+        if !pass.isResumed, !self.begun.insert(name).inserted { return "\(what) begins a second time" }
+        self.passes[pass.id] = Pass(place: place, source: source)
+        return nil
+    }
+
+    private mutating func answered(
+        _ id: PassTraceID, _ push: TracedMemberPush, of source: SourcePosition
+    ) -> String? {
+        guard let pass = self.passes[id], pass.source == source else {
+            return "a push of pass \(id.rawValue) is told, which does not go on"
+        }
+        self.tally.examples += 1
+        if pass.exampleCount < Self.examplesMax {
+            self.passes[id]?.exampleCount += 1
+        } else if push.isAccepted || pass.failedExampleCount == Self.examplesMax {
+            return "one push more is told of pass \(id.rawValue)"
+        } else {
+            self.passes[id]?.failedExampleCount += 1
+        }
+        return nil
+    }
+
+    private mutating func end(
+        _ id: PassTraceID, _ end: PassEnd, _ tally: PassTally, of source: SourcePosition
+    ) -> String? {
+        guard let pass = self.passes.removeValue(forKey: id), pass.source == source else {
+            return "pass \(id.rawValue) ends as \(end), and did not go on"
+        }
+        self.tally.passEnds["\(end)", default: 0] += 1
+        let counts = tally.counts
+        let told =
+            counts.accepted + counts.superseded + counts.expired + counts.gone + counts.failed + counts.left
+            + counts.unknown + tally.waitingCount
+        if counts.due != told { return "pass \(id.rawValue): \(counts.due) members, and \(told) are told of" }
+        if end == .finished, tally.waitingCount > 0 {
+            return "pass \(id.rawValue) is finished, and \(tally.waitingCount) wait"
+        }
+        return nil
+    }
+
+    private mutating func take(
+        _ broadcast: TracedBroadcast, _ answer: PushAnswer, of source: SourcePosition
+    ) -> String? {
+        self.tally.broadcasts += 1
+        guard broadcast.source == source, broadcast.parent.isSampled,
+            SimulatedTraces.source(of: broadcast.parent) == source
+        else { return "a broadcast of \(broadcast.source) is below \(broadcast.parent)" }
+        return self.broadcasts.insert(answer.id).inserted ? nil : "broadcast \(answer.id) is told twice"
+    }
+
+    // MARK: The end
+
+    /// The worker has let go of partitions.
+    /// - Returns: what goes on there all the same.
+    mutating func left(_ partitions: [Int32]) -> String? {
+        for (source, event) in self.events {
+            let rest = event.partitions.filter { !partitions.contains($0) }
+            self.tally.eventsLeft += event.partitions.count - rest.count
+            self.events[source] = rest.isEmpty ? nil : Event(partitions: rest, push: event.push)
+        }
+        self.begun = self.begun.filter { !partitions.contains($0.place.partition) }
+        let late = self.passes.filter { partitions.contains($0.value.place.partition) }
+        return late.isEmpty ? nil : "passes \(late.keys.map(\.rawValue).sorted()) go on in partitions that have left"
+    }
+
+    /// The process has ended, and nobody hears what it would have told.
+    mutating func died() {
+        self.tally.eventsLeft += self.events.values.map(\.partitions.count).reduce(0, +)
+        self.tally.passEnds["died", default: 0] += self.passes.count
+        self.events = [:]
+        self.passes = [:]
+    }
+
+    // MARK: Contexts
+
+    /// The trace's id says where the event lies.
+    static func context(of source: SourcePosition, spanID: UInt64) -> TraceContext {
+        TraceContext(
+            traceIDHigh: UInt64(source.partition) + 1, traceIDLow: UInt64(source.offset) + 1, spanID: spanID,
+            isSampled: true)
+    }
+    static func source(of context: TraceContext) -> SourcePosition {
+        SourcePosition(
+            topic: 0, partition: Int32(clamping: context.traceIDHigh) - 1,
+            offset: Int64(clamping: context.traceIDLow) - 1)
+    }
+}
+
+/// How much was traced.
+package struct TraceTally: CustomStringConvertible {
+    /// Events whose tracing began; of these, those that have ended, and those that have left with their partition or their process.
+    package var events = 0
+    package var eventsEnded = 0
+    package var eventsLeft = 0
+    /// Pushes of events.
+    package var pushes = 0
+    package var passes = 0
+    /// Of these, those that went on where others had stopped.
+    package var passesResumed = 0
+    /// Pushes of passes.
+    package var examples = 0
+    /// By what ended them.
+    package var passEnds: [String: Int] = [:]
+    /// Broadcasts of an audience's versions.
+    package var broadcasts = 0
+    /// Outcomes that carry a context.
+    package var outcomes = 0
+
+    package init() {}
+
+    package var description: String {
+        let ends = self.passEnds.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        return """
+            \(self.events) events (\(self.eventsEnded) ended, \(self.eventsLeft) left), \(self.pushes) pushes, \(self.outcomes) outcomes; \
+            \(self.passes) passes (\(self.passesResumed) resumed; \(ends)), \(self.examples) of their pushes; \(self.broadcasts) broadcasts
+            """
+    }
+
+    package mutating func add(_ other: TraceTally) {
+        self.events += other.events
+        self.eventsEnded += other.eventsEnded
+        self.eventsLeft += other.eventsLeft
+        self.pushes += other.pushes
+        self.passes += other.passes
+        self.passesResumed += other.passesResumed
+        self.examples += other.examples
+        self.passEnds.merge(other.passEnds, uniquingKeysWith: +)
+        self.broadcasts += other.broadcasts
+        self.outcomes += other.outcomes
+    }
+}
+
+extension TracedMemberPush {
+    fileprivate var isAccepted: Bool {
+        switch self.answer.result {
+        case .accepted: true
+        case .response(let response): response.verdict == .accepted
+        case .channel, .notProcessed, .unknown: false
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// What one seed makes of traces.
+package struct TracePlan {
+    /// Worlds without are as they were.
+    var isOn = false
+    /// Of events, how many somebody has sampled.
+    var sampledPercent = 0
+    /// Of workers, how many keep no traces, as before an upgrade.
+    var blindPercent = 0
+
+    init() {}
+}
+
+extension SimulationPlan {
+    /// One world in so many has traces.
+    private static let worldsPerTracedWorld = 2
+
+    /// Of a generator of its own: what else a seed means stays.
+    mutating func drawTraces(random: inout SplitMix64) {
+        guard Int.random(in: 0..<Self.worldsPerTracedWorld, using: &random) == 0 else { return }
+        self.traces.isOn = true
+        self.traces.sampledPercent = [20, 60, 100].randomElement(using: &random)!
+        self.traces.blindPercent = [0, 0, 30].randomElement(using: &random)!
+    }
+}
+
+/// Events that somebody has sampled, in workers that keep traces: what else happens in the world must stay as it is, and what is traced ends once.
+extension SimulationWorld {
+    /// What one has published who may have sampled it, to the end of a partition.
+    func perhapsSampled(_ record: LoggedRecord, in partition: Int32) -> LoggedRecord {
+        guard self.plan.traces.isOn else { return record }
+        var record = record
+        if Int.random(in: 0..<100, using: &self.traceRandom) < self.plan.traces.sampledPercent {
+            let offset = self.kafka.end(SimulatedKafka.Place(topic: .events, partition: partition))
+            let source = SourcePosition(topic: 0, partition: partition, offset: offset)
+            let context = SimulatedTraces.context(of: source, spanID: self.nextSpanID())
+            record.headers.append(("traceparent", String(decoding: context.traceparent, as: UTF8.self)))
+            if Bool.random(using: &self.traceRandom) { record.headers.append(("tracestate", "vendor=\(offset)")) }
+        } else if Int.random(in: 0..<4, using: &self.traceRandom) == 0 {
+            // Not sampled, or no context at all.
+            let texts = ["00-0000000000000000000000000000000a-000000000000000b-00", "00-what-is-this"]
+            record.headers.append(("traceparent", texts.randomElement(using: &self.traceRandom)!))
+        }
+        return record
+    }
+
+    private func nextSpanID() -> UInt64 {
+        self.spanCount += 1
+        return self.spanCount
+    }
+
+    /// A process begins.
+    func drawTracing(of worker: SimulatedWorker) {
+        guard self.plan.traces.isOn,
+            Int.random(in: 0..<100, using: &self.traceRandom) >= self.plan.traces.blindPercent
+        else { return }
+        worker.loop.tracesPasses = true
+        worker.traces = SimulatedTraces()
+    }
+
+    /// As a worker takes a record that may be traced.
+    /// - Returns: what its event carries.
+    func carriedContext(_ input: inout InputRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> [UInt8] {
+        guard input.kind == .event, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
+            return []
+        }
+        let bytes = Array(header.value.utf8)
+        guard worker.traces != nil, let parent = TraceContext(traceparent: bytes.span), parent.isSampled else {
+            return bytes
+        }
+        let read = SourcePosition(topic: 0, partition: input.partition, offset: input.offset)
+        let source = input.origin ?? read
+        if SimulatedTraces.source(of: parent) != source {
+            self.fail(
+                "worker \(worker.number) reads \(source) with the context of \(SimulatedTraces.source(of: parent))")
+        }
+        input.isTraced = true
+        worker.traces?.begin(source, in: input.partition)
+        let state = record.headers.first { $0.name == "tracestate" }?.value ?? ""
+        return SimulatedTraces.context(of: source, spanID: self.nextSpanID()).traceparent + Array(state.utf8)
+    }
+
+    /// After each turn, as whoever keeps traces does.
+    func hearTraces(_ worker: SimulatedWorker) {
+        guard worker.isAlive else { return }
+        worker.loop.takeTraceNotes { note in
+            guard worker.traces != nil else {
+                return self.fail("worker \(worker.number) keeps no traces, and tells of \(note)")
+            }
+            if let text = note.happening.passText { self.tell("worker \(worker.number) \(text)") }
+            let fault = worker.traces?.take(note) { worker.partitions[$0] != nil }
+            if let fault { self.fail("trace of \(note.source) in worker \(worker.number): \(fault)") }
+        }
+    }
+
+    /// Partitions are somebody else's.
+    func forgetTraces(_ partitions: [Int32], worker: SimulatedWorker) {
+        if let fault = worker.traces?.left(partitions) { self.fail("worker \(worker.number): \(fault)") }
+    }
+
+    /// A process has ended.
+    func abandonTraces(_ worker: SimulatedWorker) {
+        worker.traces?.died()
+        if let traces = worker.traces { self.traceTally.add(traces.tally) }
+    }
+
+    /// An outcome lies there: whoever reads it goes on with the trace of its event.
+    func noteTraceOfOutcome(_ record: LoggedRecord) {
+        guard self.plan.traces.isOn, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
+            return
+        }
+        self.traceTally.outcomes += 1
+        let bytes = Array(header.value.utf8)
+        let text = String(decoding: record.value, as: UTF8.self)
+        guard let context = TraceContext(traceparent: bytes.span), context.isSampled,
+            SimulationEvidence.position(ofOutcome: text) == SimulatedTraces.source(of: context),
+            text.contains("\"traceparent\":\"\(header.value)\"")
+        else { return self.fail("an outcome goes on with \(header.value): \(text)") }
+    }
+
+    /// Everything has settled.
+    func judgeTraces() {
+        for worker in self.workers {
+            guard let traces = worker.traces else { continue }
+            if !traces.isIdle { self.fail("worker \(worker.number) traces without end: \(traces.description)") }
+            self.traceTally.add(traces.tally)
+        }
+    }
+}
+
+extension TraceNote.Happening {
+    /// What happens to a pass; `nil`: something else is told.
+    fileprivate var passText: String? {
+        switch self {
+        case .passBegan(let pass):
+            """
+            begins to trace pass \(pass.id.rawValue): \(pass.isResumed ? "the rest of " : "")\(pass.isStart ? "start" : "version") \
+            \(pass.stampSeconds) of \(String(decoding: pass.audience, as: UTF8.self)), life \(pass.life), in partition \(pass.partition)
+            """
+        case .passEnded(let id, let end, let tally):
+            "traces pass \(id.rawValue) no longer: \(end), \(tally.counts.due) due, \(tally.waitingCount) waiting"
+        case .sent, .answered, .ended, .forwarded, .passSkipped, .passAnswered, .broadcastAnswered: nil
+        }
+    }
+}
