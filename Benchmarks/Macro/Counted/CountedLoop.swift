@@ -44,7 +44,10 @@ struct CountedLoop: ~Copyable {
         repeat {
             self.tracing?.turnBegan(now: now)
             self.loop.turn(now: now)
-            if let tracing = self.tracing { self.loop.takeTraceNotes { tracing.take($0) } }
+            if let tracing = self.tracing {
+                self.loop.takeTraceNotes { tracing.take($0) }
+                tracing.turnEnded()
+            }
             self.finishTurn()
         } while self.loop.hasMore
     }

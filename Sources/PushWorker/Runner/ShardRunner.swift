@@ -56,7 +56,7 @@ final class ShardRunner {
         self.inputTopics = plan.inputTopics
         self.waker = waker
         self.traces = shared.tracer.map { tracer in
-            EventTraces(tracer: tracer, plan.tracing, randomSeed: randomSeed ^ 0x7261_6365)
+            EventTraces(tracer: tracer, plan.tracing, randomSeed: randomSeed ^ 0x7261_6365, at: .elsewhere)
         }
         self.log = try KafkaShardLog(
             producer: producer, shared: shared, inputTopics: plan.inputTopics, traces: self.traces, waker: waker)
@@ -127,6 +127,7 @@ final class ShardRunner {
             self.report.takenToAccepted.keepExample(
                 of: accepted.place, micros: accepted.takenToAcceptedMicros, wallMillis: now.wallMillis)
         }
+        traces.handOver()
     }
 
     private func tellLongTurn(millis: Int64) {

@@ -15,7 +15,7 @@ struct EventTrace {
     private let clock: TraceClock
     /// Since when it waits; `nil`: it is on its way to APNs.
     private var waitingSince: TraceMoment?
-    private var push: (id: PushID, left: TraceMoment, attributes: SpanAttributes)?
+    private var push: (id: PushID, span: PushSpan)?
     private var sentSteadyMillis: Int64 = 0
     private var attemptCount = 0
     private var lastEnd: TraceMoment
@@ -35,68 +35,100 @@ struct EventTrace {
     }
 
     mutating func sent(
-        _ push: TracedPush, _ configuration: EventTraces.Configuration, by tracer: any Tracer, at now: EngineTime
+        _ push: TracedPush, _ names: TraceNames, by tracer: any Tracer, at now: EngineTime,
+        to works: inout [SpanDesk.Work]
     ) {
         let moment = self.clock.moment(of: now)
-        self.endWait(by: tracer, at: moment)
+        self.endWait(by: tracer, at: moment, to: &works)
         self.attemptCount += 1
         if self.attemptCount == 1 {
-            let name = push.kind == .broadcast ? "mailboat.channel" : "mailboat.activity"
-            // Somebody may have used a token as a key.
-            self.span.attributes[name] = TokenText.shortened(String(decoding: push.slotID, as: UTF8.self))
-            self.span.attributes["mailboat.app"] = configuration.bundleIDs[Int(push.app)]
+            works.append { [span = self.span, app = push.app, kind = push.kind, slotID = push.slotID] in
+                span.add([
+                    // Somebody may have used a token as a key.
+                    (
+                        kind == .broadcast ? "mailboat.channel" : "mailboat.activity",
+                        .string(TokenText.shortened(String(decoding: slotID, as: UTF8.self)))
+                    ), ("mailboat.app", .string(names.bundleIDs[Int(app)])),
+                ])
+            }
         }
-        var attributes = PushSpan.attributes(
-            push.kind, route: push.route, apnsID: (push.apnsIDHigh, push.apnsIDLow), priority: push.priority,
-            resendCount: self.attemptCount - 1, configuration)
-        attributes["mailboat.merged"] = Int(push.mergedCount)
-        self.push = (push.id, moment, attributes)
+        self.push = (
+            push.id,
+            PushSpan(
+                kind: push.kind, route: push.route, apnsID: (push.apnsIDHigh, push.apnsIDLow),
+                priority: push.priority, resendCount: self.attemptCount - 1, mergedCount: push.mergedCount,
+                left: moment)
+        )
         self.sentSteadyMillis = now.steadyMillis
     }
 
-    mutating func answered(_ answer: PushAnswer, by tracer: any Tracer, at now: EngineTime) {
+    mutating func answered(
+        _ answer: PushAnswer, _ names: TraceNames, by tracer: any Tracer, at now: EngineTime,
+        to works: inout [SpanDesk.Work]
+    ) {
         guard let push = self.push, push.id == answer.id else { return }
         self.push = nil
-        let end = PushSpan.tell(
-            answer, left: push.left, attributes: push.attributes, below: self.span.context, by: tracer)
+        works.append { [span = self.span] in
+            push.span.tell(answer, below: span.context, names, by: tracer)
+        }
+        let end = push.span.end(answer)
         self.lastEnd = max(self.lastEnd, end)
         self.waitingSince = max(end, self.clock.moment(of: now))
     }
 
-    private mutating func endWait(by tracer: any Tracer, at moment: TraceMoment) {
+    private mutating func endWait(by tracer: any Tracer, at moment: TraceMoment, to works: inout [SpanDesk.Work]) {
         guard let since = self.waitingSince else { return }
         self.waitingSince = nil
-        let span = tracer.startAnySpanAt("queued", context: self.span.context, ofKind: .internal, at: since)
         let end = max(since, moment)
-        span.end(at: end)
+        works.append { [span = self.span] in
+            tracer.startAnySpanAt("queued", context: span.context, ofKind: .internal, at: since).end(at: end)
+        }
         self.lastEnd = max(self.lastEnd, end)
     }
 
     /// The event has its outcome.
-    mutating func end(_ outcome: Outcome, reason: String, by tracer: any Tracer, at now: EngineTime) {
+    /// - Parameters:
+    ///   - into: the event that took its place.
+    ///   - other: the context of that one's span, if it is traced.
+    mutating func end(
+        _ outcome: Outcome, reason: String, into: SourcePosition?, other: ServiceContext?, _ names: TraceNames,
+        by tracer: any Tracer, at now: EngineTime, to works: inout [SpanDesk.Work]
+    ) {
         let moment = self.clock.moment(of: now)
-        let reason = TokenText.shortened(reason)
         // What has its outcome at once, as after an answer, has not waited.
-        if let since = self.waitingSince, since < moment { self.endWait(by: tracer, at: moment) }
-        self.span.attributes["mailboat.outcome"] = "\(outcome.name)"
-        if !reason.isEmpty { self.span.attributes["mailboat.reason"] = reason }
-        if outcome.isFailure {
-            self.span.attributes["error.type"] = "\(outcome.name)"
-            self.span.setStatus(SpanStatus(code: .error, message: reason.isEmpty ? "\(outcome.name)" : reason))
+        if let since = self.waitingSince, since < moment { self.endWait(by: tracer, at: moment, to: &works) }
+        works.append { [span = self.span, end = max(self.lastEnd, moment)] in
+            let reason = TokenText.shortened(reason)
+            var attributes: [(String, SpanAttribute)] = [("mailboat.outcome", .string("\(outcome.name)"))]
+            if !reason.isEmpty { attributes.append(("mailboat.reason", .string(reason))) }
+            if let into { attributes.append(("mailboat.into", .string(into.text(names)))) }
+            if outcome.isFailure {
+                attributes.append(("error.type", .string("\(outcome.name)")))
+                span.setStatus(SpanStatus(code: .error, message: reason.isEmpty ? "\(outcome.name)" : reason))
+            }
+            span.add(attributes)
+            if let other { span.addLink(SpanLink(context: other, attributes: [:])) }
+            span.end(at: end)
         }
-        self.span.end(at: max(self.lastEnd, moment))
     }
 
     /// It goes to another partition.
-    func forwarded(at now: EngineTime) {
-        self.span.attributes["mailboat.outcome"] = "forwarded"
-        self.span.end(at: max(self.lastEnd, self.clock.moment(of: now)))
+    func forwarded(to partition: Int32, at now: EngineTime, to works: inout [SpanDesk.Work]) {
+        self.end(
+            [("mailboat.outcome", .string("forwarded")), ("mailboat.forwarded.partition", .int64(Int64(partition)))],
+            at: now, to: &works)
     }
 
     /// What becomes of it is not seen here.
-    func abandon(_ why: String, at now: EngineTime) {
-        self.span.attributes["mailboat.outcome"] = why
-        self.span.end(at: max(self.lastEnd, self.clock.moment(of: now)))
+    func abandon(_ why: String, at now: EngineTime, to works: inout [SpanDesk.Work]) {
+        self.end([("mailboat.outcome", .string(why))], at: now, to: &works)
+    }
+
+    private func end(_ attributes: [(String, SpanAttribute)], at now: EngineTime, to works: inout [SpanDesk.Work]) {
+        works.append { [span = self.span, end = max(self.lastEnd, self.clock.moment(of: now))] in
+            span.add(attributes)
+            span.end(at: end)
+        }
     }
 
     /// As the histograms measure it.
@@ -106,6 +138,22 @@ struct EventTrace {
                 place: place, recordToAcceptedMillis: now.wallMillis - self.recordMillis,
                 takenToAcceptedMicros: (self.sentSteadyMillis - self.beganSteadyMillis) * 1_000 + apnsMicros)
         }
+    }
+}
+
+extension Span {
+    /// All at once: each time they are copied.
+    func add(_ attributes: [(String, SpanAttribute)]) {
+        var all = self.attributes
+        for (name, value) in attributes { all[name] = value }
+        self.attributes = all
+    }
+}
+
+extension SourcePosition {
+    /// As spans name an event.
+    func text(_ names: TraceNames) -> String {
+        "\(names.inputTopics[Int(self.topic)])/\(self.partition)/\(self.offset)"
     }
 }
 

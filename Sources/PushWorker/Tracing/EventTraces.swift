@@ -10,6 +10,8 @@ import Tracing
 /// The event carries on the context of its first span, in place of the one it came with: in what is forwarded, in its outcome, in `state`. Whoever
 /// goes on from there goes on below that span.
 ///
+/// On the loop it notes no more than it must: a first span is begun, as its context is carried on at once, and all else is done at a `SpanDesk`.
+///
 /// Bounded: so many events begin a second, and so many wait. Confined to the shard's event loop.
 final class EventTraces {
     /// What it needs to know.
@@ -29,17 +31,27 @@ final class EventTraces {
 
     private let tracer: any Tracer
     private var configuration: Configuration
+    private var names: TraceNames
+    private let desk: SpanDesk
+    /// For the desk, since the last note.
+    private var works: [SpanDesk.Work] = []
     private var random: SplitMix64
     private var live: [SourcePosition: EventTrace] = [:]
     private var fanOuts: FanOutTraces
+    /// By topic.
+    private let spanNames: [String]
     private var rate = TraceRate()
     private var now = EngineTime(steadyMillis: 0, wallMillis: 0)
     private var nextSweepMillis: Int64 = 0
     private var counts = TracingCounters()
 
-    init(tracer: any Tracer, _ configuration: Configuration, randomSeed: UInt64) {
+    /// - Parameter place: where spans are made.
+    init(tracer: any Tracer, _ configuration: Configuration, randomSeed: UInt64, at place: SpanDesk.Place = .here) {
         self.tracer = tracer
+        self.names = TraceNames(configuration)
+        self.desk = SpanDesk(place)
         self.fanOuts = FanOutTraces(tracer: tracer)
+        self.spanNames = configuration.inputTopics.map { "process \($0)" }
         self.configuration = configuration
         self.random = SplitMix64(seed: randomSeed)
     }
@@ -50,6 +62,7 @@ final class EventTraces {
         counters.passesTraced = self.fanOuts.tracedCount
         counters.passesLive = self.fanOuts.liveCount
         counters.passesSkipped = self.fanOuts.skippedCount
+        counters.spansDropped = self.desk.droppedCount
         return counters
     }
 
@@ -57,12 +70,22 @@ final class EventTraces {
     func follow(bundleIDs: [String], routes: [(host: String, port: Int)]) {
         self.configuration.bundleIDs = bundleIDs
         self.configuration.routes = routes
+        self.names = TraceNames(self.configuration)
     }
+
+    /// What was noted goes to the desk: after each turn, and whenever notes were taken.
+    func handOver() { self.desk.take(&self.works) }
+
+    /// What waits at the desk, undone.
+    func takeWorks() -> [SpanDesk.Work] { self.desk.takeAll() }
 
     /// What happens from here on happens now.
     func turnBegan(now: EngineTime) {
         self.now = now
-        if now.steadyMillis >= self.nextSweepMillis { self.sweep() }
+        if now.steadyMillis >= self.nextSweepMillis {
+            self.sweep()
+            self.handOver()
+        }
     }
 
     // MARK: A record comes
@@ -82,17 +105,16 @@ final class EventTraces {
     ) -> [UInt8]? {
         if traceparent.isEmpty {
             guard self.configuration.settings.sampleRatio > 0, self.drawsSample() else { return nil }
-            return self.begin(&record, carrier: [:], key: key)
+            return self.begin(&record, below: nil, traceState: nil, key: key)
         }
         guard let parent = TraceContext(traceparent: traceparent) else {
             self.counts.traceparentsInvalid += 1
             return nil
         }
         guard parent.isSampled else { return nil }
-        var carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]
         // One that is none is not carried on, whatever the tracer would do with it.
-        carrier["tracestate"] = traceState().flatMap { Self.isTraceState($0) ? $0 : nil }
-        return self.begin(&record, carrier: carrier, key: key)
+        let state = traceState().flatMap { Self.isTraceState($0) ? $0 : nil }
+        return self.begin(&record, below: parent, traceState: state, key: key)
     }
 
     private func drawsSample() -> Bool {
@@ -100,38 +122,22 @@ final class EventTraces {
     }
 
     private func begin(
-        _ record: inout InputRecord, carrier: [String: String], key: () -> [UInt8]
+        _ record: inout InputRecord, below parent: TraceContext?, traceState: String?, key: () -> [UInt8]
     ) -> [UInt8]? {
         guard self.hasRoom() else {
             self.counts.eventsSkipped += 1
             return nil
         }
-        var context = ServiceContext.topLevel
-        self.tracer.extract(carrier, into: &context, using: TraceCarrier())
-        let topic = self.configuration.inputTopics[Int(record.topic)]
         let clock = TraceClock(self.now)
-        let span = self.tracer.startAnySpanAt(
-            "process \(topic)", context: context, ofKind: .consumer, at: clock.moment(of: self.now))
-        var attributes = SpanAttributes()
-        attributes["messaging.system"] = "kafka"
-        attributes["messaging.operation.type"] = "process"
-        attributes["messaging.operation.name"] = "process"
-        attributes["messaging.destination.name"] = topic
-        attributes["messaging.destination.partition.id"] = "\(record.partition)"
-        attributes["messaging.kafka.offset"] = record.offset
-        if record.hasKey {
-            // The key of a join is a token, and somebody may have used one as another key.
-            let key = String(decoding: key().prefix(Self.keyByteCountMax), as: UTF8.self)
-            attributes["messaging.kafka.message.key"] = TokenText.shortened(key)
+        let began = self.startSpan(
+            self.spanNames[Int(record.topic)], below: parent, traceState: traceState, at: clock.moment(of: self.now))
+        let (span, place) = (began.span, began.place)
+        let keyBytes = record.hasKey ? Array(key().prefix(Self.keyByteCountMax)) : nil
+        self.works.append {
+            [record, names = self.names, ageMillis = max(0, self.now.wallMillis - record.timestampMillis)] in
+            span.attributes = Self.attributes(of: record, key: keyBytes, ageMillis: ageMillis, names)
         }
-        attributes["messaging.consumer.group.name"] = self.configuration.groupID
-        attributes["mailboat.record.age_ms"] = max(0, self.now.wallMillis - record.timestampMillis)
-        if let origin = record.origin { attributes["mailboat.source"] = self.text(of: origin) }
-        span.attributes = attributes
 
-        var injected: [String: String] = [:]
-        self.tracer.inject(span.context, into: &injected, using: TraceCarrier())
-        let place = injected["traceparent"].map { Array($0.utf8) }.flatMap { TraceContext(traceparent: $0.span) }
         let source =
             record.origin
             ?? SourcePosition(topic: record.topic, partition: record.partition, offset: record.offset)
@@ -139,15 +145,61 @@ final class EventTraces {
             span: span, place: place, partition: record.partition,
             recordMillis: record.timestampMillis, clock: clock, now: self.now)
         // The partition has come back meanwhile, and what it had was not finished.
-        self.live.removeValue(forKey: source)?.abandon("read again", at: self.now)
+        self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
         self.live[source] = trace
         self.counts.eventsTraced += 1
         record.isTraced = true
         // A tracer that has nothing to say keeps what it does to itself: the event carries on what it came with.
-        let carried = place == nil ? carrier : injected
-        let header = place?.traceparent ?? carrier["traceparent"].map { Array($0.utf8) } ?? []
-        guard let state = carried["tracestate"], !header.isEmpty, Self.isTraceState(state) else { return header }
-        return header + state.utf8
+        let header = (place ?? parent)?.traceparent ?? []
+        let carried = place == nil ? traceState : began.traceState
+        guard let carried, !header.isEmpty, Self.isTraceState(carried) else { return header }
+        return header + carried.utf8
+    }
+
+    /// - Returns: with the span, what others are told of it; `place` is `nil` where the tracer does not speak W3C Trace Context.
+    private func startSpan(
+        _ name: String, below parent: TraceContext?, traceState: String?, at moment: TraceMoment
+    ) -> (span: any Span, place: TraceContext?, traceState: String?) {
+        var context = ServiceContext.topLevel
+        if let own = self.tracer as? OTLPTracer {
+            // No headers are written to be read again.
+            context.w3cTrace = parent
+            context.w3cTraceState = parent == nil ? nil : traceState
+            let span = own.startSpan(
+                name, context: context, ofKind: .consumer, at: moment, function: #function, file: #fileID, line: #line)
+            return (span, span.place, context.w3cTraceState)
+        }
+        var carrier: [String: String] = [:]
+        carrier["traceparent"] = parent.map { String(decoding: $0.traceparent, as: UTF8.self) }
+        carrier["tracestate"] = traceState
+        self.tracer.extract(carrier, into: &context, using: TraceCarrier())
+        let span = self.tracer.startAnySpanAt(name, context: context, ofKind: .consumer, at: moment)
+        var injected: [String: String] = [:]
+        self.tracer.inject(span.context, into: &injected, using: TraceCarrier())
+        let place = injected["traceparent"].map { Array($0.utf8) }.flatMap { TraceContext(traceparent: $0.span) }
+        return (span, place, injected["tracestate"])
+    }
+
+    private static func attributes(
+        of record: InputRecord, key: [UInt8]?, ageMillis: Int64, _ names: TraceNames
+    ) -> SpanAttributes {
+        var attributes: [String: SpanAttribute] = [:]
+        attributes.reserveCapacity(16)
+        attributes["messaging.system"] = .string("kafka")
+        attributes["messaging.operation.type"] = .string("process")
+        attributes["messaging.operation.name"] = .string("process")
+        attributes["messaging.destination.name"] = .string(names.inputTopics[Int(record.topic)])
+        attributes["messaging.destination.partition.id"] = .string("\(record.partition)")
+        attributes["messaging.kafka.offset"] = .int64(record.offset)
+        if let key {
+            // The key of a join is a token, and somebody may have used one as another key.
+            let text = String(decoding: key, as: UTF8.self)
+            attributes["messaging.kafka.message.key"] = .string(TokenText.shortened(text))
+        }
+        attributes["messaging.consumer.group.name"] = .string(names.groupID)
+        attributes["mailboat.record.age_ms"] = .int64(ageMillis)
+        if let origin = record.origin { attributes["mailboat.source"] = .string(origin.text(names)) }
+        return SpanAttributes(attributes)
     }
 
     private static func isTraceState(_ text: String) -> Bool {
@@ -167,81 +219,71 @@ final class EventTraces {
     func take(_ note: TraceNote) -> AcceptedTrace? {
         switch note.happening {
         case .passBegan(let pass):
-            self.fanOuts.begin(pass, source: self.text(of: note.source), self.configuration, at: self.now)
-            return nil
-        case .passSkipped:
-            self.fanOuts.skip()
-            return nil
-        case .passAnswered(let id, let push):
-            self.fanOuts.answered(id, push, self.configuration)
-            return nil
+            self.fanOuts.begin(
+                pass, of: note.source, self.names, perSecondMax: self.configuration.settings.samplesPerSecondMax,
+                at: self.now, to: &self.works)
+        case .passSkipped: self.fanOuts.skip()
+        case .passAnswered(let id, let push): self.fanOuts.answered(id, push, self.names, to: &self.works)
         case .passEnded(let id, let end, let tally):
-            self.fanOuts.end(id, end, tally, at: self.now)
-            return nil
-        // Nothing is made of it yet.
-        case .broadcastAnswered: return nil
+            self.fanOuts.end(id, end, tally, at: self.now, to: &self.works)
+        case .broadcastAnswered(let broadcast, let answer):
+            self.fanOuts.broadcastAnswered(
+                broadcast, answer, self.names, perSecondMax: self.configuration.settings.samplesPerSecondMax,
+                at: self.now, to: &self.works)
         case .sent, .answered, .ended, .forwarded: return self.takeOfEvent(note)
-        }
-    }
-
-    private func takeOfEvent(_ note: TraceNote) -> AcceptedTrace? {
-        guard var trace = self.live[note.source] else { return nil }
-        switch note.happening {
-        case .passBegan, .passSkipped, .passAnswered, .passEnded, .broadcastAnswered: return nil
-        case .sent(let push):
-            trace.sent(push, self.configuration, by: self.tracer, at: self.now)
-            self.live[note.source] = trace
-        case .answered(let answer):
-            trace.answered(answer, by: self.tracer, at: self.now)
-            self.live[note.source] = trace
-            return answer.isAccepted ? trace.accepted(afterMicros: answer.apnsMicros, at: self.now) : nil
-        case .ended(let outcome, let reason, let into):
-            self.live[note.source] = nil
-            if let into {
-                trace.span.attributes["mailboat.into"] = self.text(of: into)
-                if let other = self.live[into] {
-                    trace.span.addLink(SpanLink(context: other.span.context, attributes: [:]))
-                }
-            }
-            trace.end(outcome, reason: reason, by: self.tracer, at: self.now)
-        case .forwarded(let partition):
-            self.live[note.source] = nil
-            trace.span.attributes["mailboat.forwarded.partition"] = Int(partition)
-            trace.forwarded(at: self.now)
         }
         return nil
     }
 
-    private func text(of source: SourcePosition) -> String {
-        "\(self.configuration.inputTopics[Int(source.topic)])/\(source.partition)/\(source.offset)"
+    private func takeOfEvent(_ note: TraceNote) -> AcceptedTrace? {
+        switch note.happening {
+        case .passBegan, .passSkipped, .passAnswered, .passEnded, .broadcastAnswered: break
+        case .sent(let push):
+            self.live[note.source]?.sent(push, self.names, by: self.tracer, at: self.now, to: &self.works)
+        case .answered(let answer):
+            self.live[note.source]?.answered(answer, self.names, by: self.tracer, at: self.now, to: &self.works)
+            guard answer.isAccepted else { return nil }
+            return self.live[note.source]?.accepted(afterMicros: answer.apnsMicros, at: self.now)
+        case .ended(let outcome, let reason, let into):
+            guard var trace = self.live.removeValue(forKey: note.source) else { return nil }
+            trace.end(
+                outcome, reason: reason, into: into, other: into.flatMap { self.live[$0]?.span.context }, self.names,
+                by: self.tracer, at: self.now, to: &self.works)
+        case .forwarded(let partition):
+            self.live.removeValue(forKey: note.source)?.forwarded(to: partition, at: self.now, to: &self.works)
+        }
+        return nil
     }
 
     // MARK: What nobody tells of
 
     /// These partitions are another's: what was pending is written down, and goes on elsewhere.
     func partitionsLeft(_ numbers: [Int32]) {
-        self.fanOuts.abandon("handed over", at: self.now) { numbers.contains($0.partition) }
-        guard !self.live.isEmpty else { return }
+        self.fanOuts.abandon("handed over", at: self.now, to: &self.works) { numbers.contains($0.partition) }
         self.abandon("handed over") { numbers.contains($0.partition) }
+        self.handOver()
     }
 
     /// Nothing more happens here.
     func close() {
-        self.fanOuts.abandon("handed over", at: self.now) { _ in true }
+        self.fanOuts.abandon("handed over", at: self.now, to: &self.works) { _ in true }
         self.abandon("handed over") { _ in true }
+        self.handOver()
+        // Whoever sends spans ends soon, too.
+        self.desk.work()
     }
 
     private func sweep() {
         self.nextSweepMillis = self.now.steadyMillis + 60_000
         let oldest = self.now.steadyMillis - Self.ageMillisMax
-        self.fanOuts.abandon("still under way", at: self.now) { $0.beganSteadyMillis < oldest }
+        self.fanOuts.abandon("still under way", at: self.now, to: &self.works) { $0.beganSteadyMillis < oldest }
         self.abandon("still pending") { $0.beganSteadyMillis < oldest }
     }
 
     private func abandon(_ why: String, where isMeant: (EventTrace) -> Bool) {
         for (source, trace) in self.live where isMeant(trace) {
             self.live[source] = nil
-            trace.abandon(why, at: self.now)
+            trace.abandon(why, at: self.now, to: &self.works)
         }
     }
 }

@@ -22,36 +22,70 @@ struct FanOutTraces {
 
     // MARK: What the engine tells
 
-    /// - Parameter source: the event that speaks for what it brings, as text.
     mutating func begin(
-        _ pass: TracedPass, source: String, _ configuration: EventTraces.Configuration, at now: EngineTime
+        _ pass: TracedPass, of source: SourcePosition, _ names: TraceNames, perSecondMax: Int, at now: EngineTime,
+        to works: inout [SpanDesk.Work]
     ) {
-        guard self.rate.takes(at: now, perSecondMax: configuration.settings.samplesPerSecondMax) else {
+        guard self.rate.takes(at: now, perSecondMax: perSecondMax) else {
             self.skippedCount += 1
             return
         }
         self.tracedCount += 1
-        self.live[pass.id] = FanOutTrace(pass, source: source, configuration, by: self.tracer, at: now)
+        self.live[pass.id] = FanOutTrace(pass, of: source, names, by: self.tracer, at: now, to: &works)
     }
     /// The engine has no room for another.
     mutating func skip() { self.skippedCount += 1 }
     mutating func answered(
-        _ id: PassTraceID, _ push: TracedMemberPush, _ configuration: EventTraces.Configuration
+        _ id: PassTraceID, _ push: TracedMemberPush, _ names: TraceNames, to works: inout [SpanDesk.Work]
     ) {
         let tracer = self.tracer
-        self.live[id]?.answered(push, configuration, by: tracer)
+        self.live[id]?.answered(push, names, by: tracer, to: &works)
     }
-    mutating func end(_ id: PassTraceID, _ end: PassEnd, _ tally: PassTally, at now: EngineTime) {
-        self.live.removeValue(forKey: id)?.end(end, tally, at: now)
+    mutating func end(
+        _ id: PassTraceID, _ end: PassEnd, _ tally: PassTally, at now: EngineTime, to works: inout [SpanDesk.Work]
+    ) {
+        self.live.removeValue(forKey: id)?.end(end, tally, at: now, to: &works)
+    }
+    /// One request, beside the passes. It counts as one of them that begins.
+    mutating func broadcastAnswered(
+        _ broadcast: TracedBroadcast, _ answer: PushAnswer, _ names: TraceNames, perSecondMax: Int, at now: EngineTime,
+        to works: inout [SpanDesk.Work]
+    ) {
+        guard self.rate.takes(at: now, perSecondMax: perSecondMax) else {
+            self.skippedCount += 1
+            return
+        }
+        let sentAgoMillis = max(0, now.steadyMillis - broadcast.sentMillis)
+        let clock = TraceClock(
+            EngineTime(steadyMillis: broadcast.sentMillis, wallMillis: now.wallMillis - sentAgoMillis))
+        let push = PushSpan(
+            kind: .broadcast, route: broadcast.route, apnsID: (broadcast.apnsIDHigh, broadcast.apnsIDLow),
+            priority: broadcast.priority, resendCount: 0, mergedCount: broadcast.mergedCount,
+            left: clock.moment(ofSteadyMillis: broadcast.sentMillis))
+        works.append { [tracer = self.tracer] in
+            var others: [String: SpanAttribute] = [
+                "mailboat.audience": .string(
+                    TokenText.shortened(String(decoding: broadcast.audience, as: UTF8.self))),
+                "mailboat.channel": .string(String(decoding: broadcast.channel, as: UTF8.self)),
+                "mailboat.life": .int64(broadcast.life), "mailboat.version": .int64(broadcast.stampSeconds),
+                "mailboat.source": .string(broadcast.source.text(names)),
+            ]
+            if Int(broadcast.app) < names.bundleIDs.count {
+                others["mailboat.app"] = .string(names.bundleIDs[Int(broadcast.app)])
+            }
+            push.tell(answer, others: others, below: .below(broadcast.parent, by: tracer), names, by: tracer)
+        }
     }
 
     // MARK: What nobody tells of
 
     /// What becomes of them is not seen here.
-    mutating func abandon(_ why: String, at now: EngineTime, where isMeant: (FanOutTrace) -> Bool) {
+    mutating func abandon(
+        _ why: String, at now: EngineTime, to works: inout [SpanDesk.Work], where isMeant: (FanOutTrace) -> Bool
+    ) {
         for (id, trace) in self.live where isMeant(trace) {
             self.live[id] = nil
-            trace.abandon(why, at: now)
+            trace.abandon(why, at: now, to: &works)
         }
     }
 }
@@ -67,8 +101,8 @@ struct FanOutTrace {
     private var lastEnd: TraceMoment
 
     fileprivate init(
-        _ pass: TracedPass, source: String, _ configuration: EventTraces.Configuration, by tracer: any Tracer,
-        at now: EngineTime
+        _ pass: TracedPass, of source: SourcePosition, _ names: TraceNames, by tracer: any Tracer, at now: EngineTime,
+        to works: inout [SpanDesk.Work]
     ) {
         self.clock = TraceClock(now)
         self.partition = pass.partition
@@ -76,65 +110,75 @@ struct FanOutTrace {
         self.beganSteadyMillis = now.steadyMillis
         let began = self.clock.moment(of: now)
         self.lastEnd = began
-        var context = ServiceContext.topLevel
-        let carrier = ["traceparent": String(decoding: pass.parent.traceparent, as: UTF8.self)]
-        tracer.extract(carrier, into: &context, using: TraceCarrier())
-        self.span = tracer.startAnySpanAt("fan out", context: context, ofKind: .internal, at: began)
-        var attributes = SpanAttributes()
-        if Int(pass.app) < configuration.bundleIDs.count {
-            attributes["mailboat.app"] = configuration.bundleIDs[Int(pass.app)]
+        let span = tracer.startAnySpanAt(
+            "fan out", context: .below(pass.parent, by: tracer), ofKind: .internal, at: began)
+        self.span = span
+        works.append { [ageMillis = max(0, now.wallMillis - pass.recordMillis)] in
+            var attributes: [String: SpanAttribute] = [
+                // Somebody may have used a token as an id.
+                "mailboat.audience": .string(TokenText.shortened(String(decoding: pass.audience, as: UTF8.self))),
+                "mailboat.life": .int64(pass.life), "mailboat.version": .int64(pass.stampSeconds),
+                "mailboat.members.kind": .string(pass.isStart ? "start" : "update"),
+                "mailboat.partition": .int64(Int64(pass.partition)),
+                "mailboat.source": .string(source.text(names)), "mailboat.record.age_ms": .int64(ageMillis),
+            ]
+            if Int(pass.app) < names.bundleIDs.count {
+                attributes["mailboat.app"] = .string(names.bundleIDs[Int(pass.app)])
+            }
+            if pass.isResumed { attributes["mailboat.resumed"] = .bool(true) }
+            span.attributes = SpanAttributes(attributes)
         }
-        // Somebody may have used a token as an id.
-        attributes["mailboat.audience"] = TokenText.shortened(String(decoding: pass.audience, as: UTF8.self))
-        attributes["mailboat.life"] = pass.life
-        attributes["mailboat.version"] = pass.stampSeconds
-        attributes["mailboat.members.kind"] = pass.isStart ? "start" : "update"
-        attributes["mailboat.partition"] = Int(pass.partition)
-        attributes["mailboat.source"] = source
-        attributes["mailboat.record.age_ms"] = max(0, now.wallMillis - pass.recordMillis)
-        if pass.isResumed { attributes["mailboat.resumed"] = true }
-        self.span.attributes = attributes
     }
 
     fileprivate mutating func answered(
-        _ push: TracedMemberPush, _ configuration: EventTraces.Configuration, by tracer: any Tracer
+        _ push: TracedMemberPush, _ names: TraceNames, by tracer: any Tracer, to works: inout [SpanDesk.Work]
     ) {
-        let attributes = PushSpan.attributes(
-            .device, route: push.route, apnsID: (push.apnsIDHigh, push.apnsIDLow), priority: push.priority,
-            resendCount: Int(push.attempt), configuration)
-        let left = self.clock.moment(ofSteadyMillis: push.sentMillis)
-        let end = PushSpan.tell(
-            push.answer, left: left, attributes: attributes, below: self.span.context, by: tracer)
-        self.lastEnd = max(self.lastEnd, end)
+        let request = PushSpan(
+            kind: .device, route: push.route, apnsID: (push.apnsIDHigh, push.apnsIDLow), priority: push.priority,
+            resendCount: Int(push.attempt), left: self.clock.moment(ofSteadyMillis: push.sentMillis))
+        works.append { [span = self.span] in
+            request.tell(push.answer, below: span.context, names, by: tracer)
+        }
+        self.lastEnd = max(self.lastEnd, request.end(push.answer))
     }
 
-    fileprivate func end(_ end: PassEnd, _ tally: PassTally, at now: EngineTime) {
-        let counts = tally.counts
-        var attributes = self.span.attributes
-        attributes["mailboat.members.due"] = Int(clamping: counts.due)
-        attributes["mailboat.members.accepted"] = Int(clamping: counts.accepted)
-        attributes["mailboat.members.superseded"] = Int(clamping: counts.superseded)
-        attributes["mailboat.members.expired"] = Int(clamping: counts.expired)
-        attributes["mailboat.members.gone"] = Int(clamping: counts.gone)
-        attributes["mailboat.members.failed"] = Int(clamping: counts.failed)
-        if self.isStart { attributes["mailboat.members.unknown"] = Int(clamping: counts.unknown) }
-        attributes["mailboat.members.left"] = Int(clamping: counts.left)
-        attributes["mailboat.members.waiting"] = Int(clamping: tally.waitingCount)
-        attributes["mailboat.members.retried"] = Int(clamping: counts.repeated)
-        if !tally.refusals.isEmpty {
-            attributes["mailboat.members.refused"] = tally.refusals.map { "\($0.reason): \($0.count)" }
+    fileprivate func end(_ end: PassEnd, _ tally: PassTally, at now: EngineTime, to works: inout [SpanDesk.Work]) {
+        works.append { [span = self.span, isStart = self.isStart] in
+            let counts = tally.counts
+            var attributes: [(String, SpanAttribute)] = [
+                ("due", counts.due), ("accepted", counts.accepted), ("superseded", counts.superseded),
+                ("expired", counts.expired), ("gone", counts.gone), ("failed", counts.failed), ("left", counts.left),
+                ("waiting", tally.waitingCount), ("retried", counts.repeated),
+            ].map { name, count in ("mailboat.members.\(name)", .int64(Int64(clamping: count))) }
+            if isStart { attributes.append(("mailboat.members.unknown", .int64(Int64(clamping: counts.unknown)))) }
+            if !tally.refusals.isEmpty {
+                let refusals = tally.refusals.map { "\($0.reason): \($0.count)" }
+                attributes.append(("mailboat.members.refused", .stringArray(refusals)))
+            }
+            if end == .expired {
+                attributes.append(("error.type", .string(end.text)))
+                span.setStatus(SpanStatus(code: .error, message: end.text))
+            }
+            span.add(attributes)
         }
-        self.span.attributes = attributes
-        if end == .expired {
-            self.span.attributes["error.type"] = end.text
-            self.span.setStatus(SpanStatus(code: .error, message: end.text))
-        }
-        self.abandon(end.text, at: now)
+        self.abandon(end.text, at: now, to: &works)
     }
 
-    fileprivate func abandon(_ why: String, at now: EngineTime) {
-        self.span.attributes["mailboat.outcome"] = why
-        self.span.end(at: max(self.lastEnd, self.clock.moment(of: now)))
+    fileprivate func abandon(_ why: String, at now: EngineTime, to works: inout [SpanDesk.Work]) {
+        works.append { [span = self.span, end = max(self.lastEnd, self.clock.moment(of: now))] in
+            span.add([("mailboat.outcome", .string(why))])
+            span.end(at: end)
+        }
+    }
+}
+
+extension ServiceContext {
+    /// As a tracer reads it from a header.
+    fileprivate static func below(_ parent: TraceContext, by tracer: any Tracer) -> ServiceContext {
+        var context = ServiceContext.topLevel
+        let carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]
+        tracer.extract(carrier, into: &context, using: TraceCarrier())
+        return context
     }
 }
 

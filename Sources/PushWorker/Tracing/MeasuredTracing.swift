@@ -24,7 +24,7 @@ package final class MeasuredTracing {
             tracer: tracer,
             EventTraces.Configuration(
                 settings: settings, inputTopics: inputTopics, bundleIDs: bundleIDs,
-                routes: [("api.push.apple.com", 443)], groupID: "mailboat"), randomSeed: 1)
+                routes: [("api.push.apple.com", 443)], groupID: "mailboat"), randomSeed: 1, at: .whenAsked)
     }
 
     /// See `EventTraces.turnBegan`.
@@ -44,12 +44,18 @@ package final class MeasuredTracing {
     /// What the engine tells.
     package func take(_ note: TraceNote) { _ = self.traces.take(note) }
 
-    /// Takes the spans that wait, as the exporter does.
-    /// - Parameter writes: whether they are written, too.
-    /// - Returns: how many there were.
+    /// See `EventTraces.handOver`.
+    package func turnEnded() { self.traces.handOver() }
+
+    /// Does what the loop has noted, as the desk does, and takes the spans that wait, as the exporter does.
+    /// - Parameter writes: whether spans are made and written; otherwise what the loop has noted is thrown away.
+    /// - Returns: how many spans there were.
     package func export(writes: Bool) -> Int {
+        let works = self.traces.takeWorks()
+        guard writes else { return 0 }
+        for work in works { work() }
         let spans = self.tracer.spans.take(max: .max)
-        if writes { _ = OTLPDocument.write(spans, instanceID: "measured") }
+        _ = OTLPDocument.write(spans, instanceID: "measured")
         return spans.count
     }
 }

@@ -22,7 +22,8 @@ public final class OTLPSpan: Span {
 
     /// What children of it are started in.
     public let context: ServiceContext
-    private let place: TraceContext
+    /// Where in its trace it is.
+    let place: TraceContext
     private let parentSpanID: UInt64?
     private let kind: SpanKind
     private let startNanos: UInt64

@@ -3,63 +3,66 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// The span of one request to APNs, an event's or a member's. It is told once it is answered.
-enum PushSpan {
-    /// What is known of it when it leaves.
-    /// - Parameter resendCount: attempts before.
-    static func attributes(
-        _ kind: RequestKind, route: UInt16, apnsID: (UInt64, UInt64), priority: PushPriority, resendCount: Int,
-        _ configuration: EventTraces.Configuration
-    ) -> SpanAttributes {
-        var attributes = SpanAttributes()
-        attributes["http.request.method"] = "POST"
-        attributes["url.template"] = kind == .broadcast ? "/4/broadcasts/apps/{bundleId}" : "/3/device/{token}"
-        if Int(route) < configuration.routes.count {
-            attributes["server.address"] = configuration.routes[Int(route)].host
-            attributes["server.port"] = configuration.routes[Int(route)].port
-        }
-        attributes["apns.id"] = Self.uuid(apnsID.0, apnsID.1)
-        attributes["apns.priority"] = Int(priority.rawValue)
-        if resendCount > 0 { attributes["http.request.resend_count"] = resendCount }
-        return attributes
-    }
+/// The span of one request to APNs, an event's or a member's: what is known of it when it leaves. It is told once it is answered.
+struct PushSpan: Sendable {
+    var kind: RequestKind
+    var route: UInt16
+    var apnsID: (UInt64, UInt64)
+    var priority: PushPriority
+    /// Attempts before.
+    var resendCount: Int
+    /// How many events went into it; 0: not said.
+    var mergedCount: UInt32 = 0
+    var left: TraceMoment
 
-    /// It was answered.
-    /// - Returns: when.
-    static func tell(
-        _ answer: PushAnswer, left: TraceMoment, attributes: SpanAttributes, below context: ServiceContext,
-        by tracer: any Tracer
-    ) -> TraceMoment {
-        let end = left.later(byMicros: answer.apnsMicros)
-        var attributes = attributes
+    /// When an answer came.
+    func end(_ answer: PushAnswer) -> TraceMoment { self.left.later(byMicros: answer.apnsMicros) }
+
+    /// It was answered. Takes long: not for a shard's loop.
+    /// - Parameter others: attributes that only some have.
+    func tell(
+        _ answer: PushAnswer, others: [String: SpanAttribute] = [:], below context: ServiceContext,
+        _ names: TraceNames, by tracer: any Tracer
+    ) {
+        var attributes = others
+        attributes.reserveCapacity(others.count + 10)
+        attributes["http.request.method"] = .string("POST")
+        attributes["url.template"] = .string(
+            self.kind == .broadcast ? "/4/broadcasts/apps/{bundleId}" : "/3/device/{token}")
+        if Int(self.route) < names.routes.count {
+            attributes["server.address"] = .string(names.routes[Int(self.route)].host)
+            attributes["server.port"] = .int64(Int64(names.routes[Int(self.route)].port))
+        }
+        attributes["apns.id"] = .string(Self.uuid(self.apnsID.0, self.apnsID.1))
+        attributes["apns.priority"] = .int64(Int64(self.priority.rawValue))
+        if self.resendCount > 0 { attributes["http.request.resend_count"] = .int64(Int64(self.resendCount)) }
+        if self.mergedCount > 0 { attributes["mailboat.merged"] = .int64(Int64(self.mergedCount)) }
         var fault: String?
         switch answer.result {
-        case .accepted, .channel: attributes["http.response.status_code"] = 200
+        case .accepted, .channel: attributes["http.response.status_code"] = .int64(200)
         case .response(let response):
-            attributes["http.response.status_code"] = Int(response.status)
+            attributes["http.response.status_code"] = .int64(Int64(response.status))
             if response.verdict != .accepted {
                 fault = response.reason.isEmpty ? "\(response.status)" : response.reason
             }
         case .notProcessed: fault = "not processed"
         case .unknown(let detail): fault = detail
         }
-        let span = tracer.startAnySpanAt("push", context: context, ofKind: .client, at: left)
+        let span = tracer.startAnySpanAt("push", context: context, ofKind: .client, at: self.left)
         if let fault {
-            attributes["error.type"] = fault
+            attributes["error.type"] = .string(fault)
             span.setStatus(SpanStatus(code: .error, message: fault))
         }
-        span.attributes = attributes
-        span.end(at: end)
-        return end
+        span.attributes = SpanAttributes(attributes)
+        span.end(at: self.end(answer))
     }
 
     private static func uuid(_ high: UInt64, _ low: UInt64) -> String {
         var digits: [UInt8] = []
+        digits.reserveCapacity(36)
         Hex.append(high, to: &digits)
         Hex.append(low, to: &digits)
-        let text = String(decoding: digits, as: UTF8.self)
-        let ends = [0, 8, 12, 16, 20, 32]
-        return zip(ends, ends.dropFirst()).map { start, end in text.dropFirst(start).prefix(end - start) }
-            .joined(separator: "-")
+        for place in [8, 13, 18, 23] { digits.insert(UInt8(ascii: "-"), at: place) }
+        return String(decoding: digits, as: UTF8.self)
     }
 }

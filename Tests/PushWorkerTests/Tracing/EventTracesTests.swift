@@ -53,7 +53,8 @@ struct EventTracesTests {
         }
 
         func spans() throws -> [CollectedSpan] {
-            try CollectedSpan.read(OTLPDocument.write(self.tracer.spans.take(max: .max), instanceID: ""))
+            self.traces.handOver()
+            return try CollectedSpan.read(OTLPDocument.write(self.tracer.spans.take(max: .max), instanceID: ""))
         }
     }
 
@@ -316,6 +317,7 @@ struct EventTracesTests {
         let accepted = traces.take(TraceNote(source: Self.source, happening: Self.answer(1, .accepted, millis: 3)))
         #expect(accepted == nil)
         _ = traces.take(TraceNote(source: Self.source, happening: .ended(.delivered, reason: "", into: nil)))
+        traces.handOver()
         #expect(tracer.finishedSpans.map(\.operationName) == ["queued", "push", "process events"])
     }
 }

@@ -52,7 +52,8 @@ struct FanOutTracesTests {
                         parent: FanOutTracesTests.parent)))
         }
         func spans() throws -> [CollectedSpan] {
-            try CollectedSpan.read(OTLPDocument.write(self.tracer.spans.take(max: .max), instanceID: ""))
+            self.traces.handOver()
+            return try CollectedSpan.read(OTLPDocument.write(self.tracer.spans.take(max: .max), instanceID: ""))
         }
     }
 
