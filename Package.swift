@@ -81,8 +81,10 @@ let package = Package(
         .target(
             name: "PushTransport",
             dependencies: ["APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", logging] + nio),
+        // Why an address cannot be listened on, for a person.
+        .target(name: "Listening", dependencies: nio),
         // One port before the brokers of an embedded Kafka, and what Java's client has to hear of them.
-        .target(name: "KafkaForwarding", dependencies: nio),
+        .target(name: "KafkaForwarding", dependencies: ["Listening"] + nio),
         // How the pages look that a program serves, and what their scripts draw with: texts.
         .target(name: "PageStyle"),
         .target(
@@ -91,14 +93,14 @@ let package = Package(
                 "PageStyle",
                 "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
                 "TLSSession", deque, logging, coreMetrics, tracing, lifecycle, configuration, hummingbird, http,
-                "LocalFiles",
+                "LocalFiles", "Listening",
                 .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "LocalFiles", "TLSSession", logging,
-                hummingbird, lifecycle,
+                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "LocalFiles", "Listening",
+                "TLSSession", logging, hummingbird, lifecycle,
             ]
                 + nio),
         // The page of `mailboat dev`: what it serves and what it watches. Its decisions are those of `PushInspection`.
@@ -119,7 +121,8 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
                 "KafkaForwarding", "PushEngine", "ChannelKeeping", "DevPage", "PushInspection",
-                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "TLSSession", metrics, logging, tracing,
+                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "Listening", "TLSSession", metrics, logging,
+                tracing,
                 lifecycle, hummingbird,
                 histogram, argumentParser,
             ] + nio),
@@ -149,7 +152,7 @@ let package = Package(
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),
         .testTarget(name: "KafkaLogTests", dependencies: ["KafkaLog"]),
-        .testTarget(name: "KafkaForwardingTests", dependencies: ["KafkaForwarding", "KafkaLog"] + nio),
+        .testTarget(name: "KafkaForwardingTests", dependencies: ["KafkaForwarding", "KafkaLog", "Listening"] + nio),
         .testTarget(
             name: "PushTransportTests",
             dependencies: [

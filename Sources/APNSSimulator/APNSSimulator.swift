@@ -2,6 +2,7 @@ public import DeviceModel
 public import Logging
 public import NIOCore
 import HTTP2Session
+import Listening
 import NIOPosix
 import TLSSession
 
@@ -32,7 +33,7 @@ public final class APNSSimulator: Sendable {
 
     /// Starts listening. Returns once connections are taken.
     /// - Parameter group: `nil`: threads of its own, stopped with it.
-    /// - Throws: `TLSError` when the credentials are no certificate and key, `IOError` when the address is taken, `JournalReader.Fault` when
+    /// - Throws: `TLSError` when the credentials are no certificate and key, `ListenFault` when the address cannot be had, `JournalReader.Fault` when
     ///   the journal cannot be read or written.
     public static func start(
         _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials,
@@ -70,7 +71,21 @@ public final class APNSSimulator: Sendable {
         }
     }
 
+    /// What a `ListenFault` calls the port of pushes; it calls the other one `managementPort`.
+    package static let portSetting = "port"
+
     private static func listen(
+        _ shared: SharedSimulator, port: Int, door: Door, on group: any EventLoopGroup
+    ) async throws -> any Channel {
+        do {
+            return try await Self.bind(shared, port: port, door: door, on: group)
+        } catch {
+            let setting = door == .pushes ? Self.portSetting : "managementPort"
+            throw ListenFault(error, setting, host: shared.configuration.host, port: port) ?? error
+        }
+    }
+
+    private static func bind(
         _ shared: SharedSimulator, port: Int, door: Door, on group: any EventLoopGroup
     ) async throws -> any Channel {
         try await ServerBootstrap(group: group)

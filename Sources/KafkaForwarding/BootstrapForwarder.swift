@@ -1,3 +1,4 @@
+import Listening
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -32,8 +33,11 @@ package final class BootstrapForwarder: Sendable {
     /// - Parameters:
     ///   - host: an address of this machine.
     ///   - port: 0: any free one.
+    ///   - setting: what a person has set host and port by.
     ///   - brokers: `host:port,…`; the first is the one connected to.
-    package static func start(host: String, port: Int, brokers: String) async throws -> BootstrapForwarder {
+    package static func start(
+        host: String, port: Int, setting: String = "host and port", brokers: String
+    ) async throws -> BootstrapForwarder {
         let targets = try Self.addresses(of: brokers)
         // One loop: connections and their counterparts share it, and nothing here needs a lock.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -52,7 +56,8 @@ package final class BootstrapForwarder: Sendable {
             return BootstrapForwarder(port: server.localAddress?.port ?? port, servers: servers, group: group)
         } catch {
             try? await group.shutdownGracefully()
-            throw ForwardingFailure("cannot listen on \(host):\(port): \(error)")
+            let fault = ListenFault(error, setting, host: host, port: port)
+            throw ForwardingFailure(fault?.description ?? "cannot listen on \(host):\(port): \(error)")
         }
     }
 

@@ -50,7 +50,7 @@ struct TopicsCommandTests {
         #expect(lines[1].hasPrefix("ok     events  partitions"))
         #expect(lines[2].hasPrefix("error  events  retention.ms  1000  at least 86400000"))
         #expect(TopicsTable.lines(findings, showsAll: true).count == findings.count + 1)
-        #expect(TopicsTable.summary(findings) == "1 topics: 6 ok, 1 error")
+        #expect(TopicsTable.summary(findings) == "1 topic: 6 ok, 1 error")
     }
     /// What the table shows, an object each, with names that a program can rely on.
     @Test func theSameAsJSON() throws {

@@ -16,9 +16,13 @@ struct BootstrapForwarderTests {
         #expect(topics.map(\.name) == ["events"])
         #expect(topics.first?.partitionCount == 3)
         let failure = await #expect(throws: ForwardingFailure.self) {
-            try await BootstrapForwarder.start(host: "127.0.0.1", port: forwarder.port, brokers: kafka.bootstrap)
+            try await BootstrapForwarder.start(
+                host: "127.0.0.1", port: forwarder.port, setting: "--port", brokers: kafka.bootstrap)
         }
-        #expect(failure?.description.hasPrefix("cannot listen on 127.0.0.1:\(forwarder.port): ") == true)
+        #expect(
+            failure?.description.hasPrefix(
+                "--port: 127.0.0.1:\(forwarder.port) cannot be listened on: another process has it") == true,
+            "\(String(describing: failure))")
         await #expect(throws: ForwardingFailure.self) {
             try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: "nowhere")
         }

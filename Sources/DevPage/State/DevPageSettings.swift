@@ -20,6 +20,8 @@ public struct DevPageSettings: Sendable {
     public var kafka: KafkaSettings
     /// What a person gives to Kafka clients: `host:port`.
     public var bootstrapShown: String
+    /// Where the simulated APNs takes pushes, `host:port`; empty: it is told to nobody.
+    public var apnsShown = ""
     /// An activity that nobody has registered a phone for gets one by itself.
     public var makesPhones = true
     /// How long a simulated phone takes to start up again.

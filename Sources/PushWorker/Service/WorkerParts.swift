@@ -1,4 +1,5 @@
 import KafkaLog
+import Listening
 import Logging
 import NIOCore
 import NIOPosix
@@ -167,9 +168,11 @@ final class WorkerParts: Sendable {
                 ])
             return admin
         } catch {
-            throw WorkerError(
-                "admin.host and admin.port: \(configuration.admin.host):\(configuration.admin.port) cannot be listened on: \(error)"
+            let (host, port, setting) = (
+                configuration.admin.host, configuration.admin.port, "admin.host and admin.port"
             )
+            let fault = ListenFault(error, setting, host: host, port: port)
+            throw WorkerError(fault?.description ?? "\(setting): \(host):\(port) cannot be listened on: \(error)")
         }
     }
 

@@ -3,6 +3,7 @@ public import ArgumentParser
 import CommandSupport
 import DeviceModel
 import Foundation
+import Listening
 import Logging
 import ServiceLifecycle
 import TLSSession
@@ -275,8 +276,15 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger(label: "mailboat.apns-simulator")
         let setup = try SimulatorSetup(self)
-        let simulator = try await APNSSimulator.start(
-            self.simulatorConfiguration, credentials: setup.credentials, keys: setup.keys, logger: logger)
+        let simulator: APNSSimulator
+        do {
+            simulator = try await APNSSimulator.start(
+                self.simulatorConfiguration, credentials: setup.credentials, keys: setup.keys, logger: logger)
+        } catch var fault as ListenFault {
+            fault.setting =
+                fault.setting == APNSSimulator.portSetting ? "--host and --port" : "--host and --manage-port"
+            throw fault
+        }
         simulator.setLatency(Latency(fixedMillis: self.latency, jitterMillis: self.jitter))
         Self.say(
             "pushes        https://\(self.host):\(simulator.port)  (\(self.environment.rawValue)\(self.sink ? ", sink" : ""))"
@@ -297,7 +305,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             try await group.run()
         } catch {
             await simulator.stop()
-            throw error
+            throw ListenFault(error, "--control-host and --control", host: controlHost, port: self.control) ?? error
         }
         await simulator.stop()
     }

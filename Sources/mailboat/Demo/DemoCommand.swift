@@ -2,8 +2,8 @@ import ArgumentParser
 import CommandSupport
 import DevPage
 import Foundation
+import Listening
 import Logging
-import NIOCore
 import PushWorker
 
 /// `mailboat demo`: the whole path in one process, with a story to watch and a judge who looks at every phone afterwards.
@@ -76,11 +76,9 @@ struct DemoCommand: AsyncParsableCommand {
             } else {
                 result = .success(try await Self.perform(self.part, on: stage, began: began))
             }
-        } catch let error as IOError {
-            result = .failure(
-                CommandFailure("cannot listen on 127.0.0.1:\(self.port): \(error). '--port 0' takes a free port"))
         } catch {
-            result = .failure(error)
+            let fault = ListenFault(error, "--port", host: "127.0.0.1", port: self.port)
+            result = .failure(fault.map { CommandFailure("\($0)") } ?? error)
         }
         let report = await stage.strike()
         guard var verdict = try result.get() else {

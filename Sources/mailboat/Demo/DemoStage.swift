@@ -50,6 +50,9 @@ final class DemoStage: Sendable {
             self.kafka = try EmbeddedKafka(
                 topics: configuration.topics.all.map {
                     EmbeddedKafka.Topic($0, partitionCount: Int(Self.partitionCount))
+                },
+                log: { line in
+                    logger.log(level: line.severity <= 3 ? .error : .info, "\(line.facility): \(line.text)")
                 })
             configuration.kafka.bootstrap = self.kafka.bootstrap
             configuration.kafka.common = self.kafka.settings

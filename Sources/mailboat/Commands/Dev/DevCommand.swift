@@ -3,9 +3,9 @@ import CommandSupport
 import DevPage
 import Foundation
 import KafkaLog
+import Listening
 import LocalFiles
 import Logging
-import NIOCore
 import PushInspection
 import PushModel
 import ServiceLifecycle
@@ -126,8 +126,8 @@ struct DevCommand: AsyncParsableCommand {
         settings.makesPhones = self.phones
         let page = try DevPageService(
             settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
-        ) { [settings] address in
-            StandardOutput.show(Self.welcome(address, bootstrap: settings.bootstrapShown, topic: settings.eventsTopic))
+        ) { [settings, paths = stage.credentialPaths] address in
+            StandardOutput.show(Self.welcome(address, settings, authority: paths.authority, key: paths.providerKey))
         }
         var configuration = ServiceGroupConfiguration(
             services: [page], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -135,20 +135,27 @@ struct DevCommand: AsyncParsableCommand {
         configuration.maximumGracefulShutdownDuration = .seconds(1)
         do {
             try await ServiceGroup(configuration: configuration).run()
-        } catch let error as IOError {
-            throw CommandFailure(
-                "cannot listen on \(self.host):\(self.port): \(error). '--port 0' takes a free port")
+        } catch {
+            guard let fault = ListenFault(error, "--host and --port", host: self.host, port: self.port) else {
+                throw error
+            }
+            throw CommandFailure("\(fault)")
         }
     }
 
     /// What is printed once the page can be opened.
-    static func welcome(_ address: DevPageAddress, bootstrap: String, topic: String) -> String {
+    static func welcome(
+        _ address: DevPageAddress, _ settings: DevPageSettings, authority: String, key: String
+    ) -> String {
         var text = """
 
             Mailboat's development page. A Kafka, an APNs and a worker run here, in memory; Ctrl-C ends them.
 
               page   \(address.origin)
-              kafka  \(bootstrap), topic \(topic)
+              kafka  \(settings.bootstrapShown), topic \(settings.eventsTopic)
+              apns   https://\(settings.apnsShown), where the worker pushes to; your own client may, too,
+                     with the authority \(authority)
+                     and the key \(key), team \(DevStage.teamID)
 
             Publish a first event. A simulated phone comes by itself:
 

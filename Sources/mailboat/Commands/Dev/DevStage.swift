@@ -32,7 +32,7 @@ final class DevStage: Sendable {
     static let partitionCount = 4
     private static let kafkaPortUnlessTold = 9_092
     private static let keyID = "DEVKEY1234"
-    private static let teamID = "DEVTEAM123"
+    static let teamID = "DEVTEAM123"
 
     let store: TimelineStore
     let kafka: EmbeddedKafka
@@ -83,7 +83,10 @@ final class DevStage: Sendable {
     }
 
     private static func openKafka(_ port: Int?, brokers: String) async throws -> BootstrapForwarder {
-        if let port { return try await BootstrapForwarder.start(host: "127.0.0.1", port: port, brokers: brokers) }
+        if let port {
+            return try await BootstrapForwarder.start(
+                host: "127.0.0.1", port: port, setting: "--kafka-port", brokers: brokers)
+        }
         do {
             return try await BootstrapForwarder.start(
                 host: "127.0.0.1", port: Self.kafkaPortUnlessTold, brokers: brokers)
@@ -129,6 +132,12 @@ final class DevStage: Sendable {
         return app
     }
 
+    /// The certificate authority and the provider key that a push to the simulated APNs needs, while the stage is up.
+    var credentialPaths: (authority: String, providerKey: String) {
+        let app = self.configuration.apps[0]
+        return (app.production.caFile ?? "", app.keyFile)
+    }
+
     /// What the page is told of the stage.
     var pageSettings: DevPageSettings {
         var settings = DevPageSettings(
@@ -136,6 +145,7 @@ final class DevStage: Sendable {
             eventsTopic: self.configuration.topics.events[0], outcomesTopic: self.configuration.topics.outcomes,
             partitionCount: Self.partitionCount, kafka: self.kafka.settings,
             bootstrapShown: "127.0.0.1:\(self.forwarder.port)")
+        settings.apnsShown = "127.0.0.1:\(self.simulator.port)"
         settings.apps = self.configuration.apps.map(\.bundleID)
         settings.phoneBudgetPerHour = self.phoneBudgetPerHour
         if settings.app.isEmpty { settings.appNamed = self.configuration.apps[0].bundleID }

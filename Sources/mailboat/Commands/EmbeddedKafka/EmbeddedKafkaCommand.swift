@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import KafkaForwarding
 import KafkaLog
+import Listening
 import Logging
 import ServiceLifecycle
 import UnixSignals
@@ -93,7 +94,8 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         let topics = try self.topics()
         let kafka = try EmbeddedKafka(
             topics: topics, brokerCount: self.brokers, log: { line in Self.log(line, to: logger) })
-        let forwarder = try await BootstrapForwarder.start(host: self.host, port: self.port, brokers: kafka.bootstrap)
+        let forwarder = try await BootstrapForwarder.start(
+            host: self.host, port: self.port, setting: "--host and --port", brokers: kafka.bootstrap)
         Self.say("kafka         \(self.host):\(forwarder.port)  (brokers: \(kafka.bootstrap))")
         for topic in topics { Self.say("topic         \(topic.name)  \(topic.partitionCount) partitions") }
         let controlHost = self.controlHost
@@ -109,7 +111,7 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         } catch {
             await forwarder.stop()
             kafka.stop()
-            throw error
+            throw ListenFault(error, "--control-host and --control", host: controlHost, port: self.control) ?? error
         }
         await forwarder.stop()
         kafka.stop()

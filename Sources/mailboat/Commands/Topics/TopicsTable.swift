@@ -27,7 +27,7 @@ enum TopicsTable {
         let topicCount = Set(findings.map(\.topic)).count
         let counts = TopicFinding.Verdict.allCases.map { verdict in (verdict, findings.count { $0.verdict == verdict })
         }
-        return "\(topicCount) topics: "
+        return "\(topicCount) topic\(topicCount == 1 ? "" : "s"): "
             + counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }.joined(separator: ", ")
     }
 

@@ -1,0 +1,45 @@
+import Glibc
+import NIOCore
+
+/// Why an address cannot be listened on, for a person: what set it, which address, what was found, and what to do.
+package struct ListenFault: Error, Equatable, CustomStringConvertible {
+    /// What set the address, such as `--port` or `admin.port`.
+    package var setting: String
+    private let address: String
+    private let reason: String
+
+    /// - Parameters:
+    ///   - error: what the attempt to listen threw.
+    ///   - setting: what set the address.
+    ///   - host: an address of this machine, or a name.
+    ///   - port: 0: any free one.
+    /// - Returns: `nil`: the error is about something else.
+    package init?(_ error: any Error, _ setting: String, host: String, port: Int) {
+        switch error {
+        case let error as IOError: self.reason = Self.reason(code: error.errnoCode, port: port)
+        case is SocketAddressError, is SocketAddressError.UnknownHost:
+            self.reason =
+                "the name is not known: expected an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
+        case let fault as ListenFault: self.reason = fault.reason
+        default: return nil
+        }
+        self.setting = setting
+        self.address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    package var description: String {
+        "\(self.setting): \(self.address) cannot be listened on: \(self.reason)"
+    }
+
+    private static func reason(code: Int32, port: Int) -> String {
+        switch code {
+        case EADDRINUSE:
+            "another process has it ('ss -ltnp sport = :\(port)' names it). End that one, or set another port; 0 takes a free one"
+        case EACCES:
+            "this user may not listen there. Ports below 1024 need a right: set a higher one; 0 takes a free one"
+        case EADDRNOTAVAIL:
+            "this machine has no such address ('ip address' lists them). Set one that it has, such as 127.0.0.1, or 0.0.0.0 for all"
+        default: String(cString: strerror(code))
+        }
+    }
+}
