@@ -94,7 +94,9 @@ public final class TLSContext: @unchecked Sendable {
             defer { for certificate in certificates { X509_free(certificate) } }
             guard !certificates.isEmpty else {
                 throw TLSError(
-                    kind: .badTrustRoots, detail: "the certificate authorities given hold no readable PEM certificate")
+                    kind: .badTrustRoots,
+                    detail: "the certificate authorities: "
+                        + PEMContent.complaint(expected: "certificates in PEM", noun: "certificate", pem))
             }
             for certificate in certificates {
                 guard X509_STORE_add_cert(SSL_CTX_get_cert_store(self.handle), certificate) == 1 else {
@@ -113,9 +115,15 @@ public final class TLSContext: @unchecked Sendable {
         let context = try TLSContext(isServer: true, applicationProtocols: applicationProtocols)
         let certificates = PEM.readCertificates(certificateChainPEM)
         defer { for certificate in certificates { X509_free(certificate) } }
-        guard let leaf = certificates.first, SSL_CTX_use_certificate(context.handle, leaf) == 1 else {
-            throw OpenSSLError.make(
-                .badKeyMaterial, "no server certificate can be read (expected: PEM, the leaf first)")
+        guard let leaf = certificates.first else {
+            throw TLSError(
+                kind: .badKeyMaterial,
+                detail: "the certificate: "
+                    + PEMContent.complaint(
+                        expected: "certificates in PEM, the server’s first", noun: "certificate", certificateChainPEM))
+        }
+        guard SSL_CTX_use_certificate(context.handle, leaf) == 1 else {
+            throw OpenSSLError.make(.badKeyMaterial, "the server certificate cannot be taken")
         }
         for certificate in certificates.dropFirst() {
             guard mailboat_SSL_CTX_add1_chain_cert(context.handle, certificate) == 1 else {
@@ -123,8 +131,13 @@ public final class TLSContext: @unchecked Sendable {
             }
         }
         guard let key = PEM.readPrivateKey(privateKeyPEM) else {
-            throw OpenSSLError.make(
-                .badKeyMaterial, "no unencrypted PEM private key can be read for the server certificate")
+            OpenSSLError.clear()
+            throw TLSError(
+                kind: .badKeyMaterial,
+                detail: "the key: "
+                    + PEMContent.complaint(
+                        expected: "an unencrypted private key in PEM (-----BEGIN PRIVATE KEY-----)",
+                        noun: "private key", privateKeyPEM))
         }
         defer { EVP_PKEY_free(key) }
         guard SSL_CTX_use_PrivateKey(context.handle, key) == 1, SSL_CTX_check_private_key(context.handle) == 1 else {

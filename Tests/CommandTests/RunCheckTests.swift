@@ -67,7 +67,7 @@ struct RunCheckTests {
             let faults = Self.faults(configuration)
             #expect(faults.count == 3)
             #expect(faults.first?.contains("apns.key-file: ") == true)
-            #expect(faults.dropFirst().first?.contains("text holds no certificate") == true)
+            #expect(faults.dropFirst().first?.contains("text: expected certificates in PEM, found no PEM") == true)
             #expect(faults.last?.contains("ssl.ca.location failed") == true)
         }
     }

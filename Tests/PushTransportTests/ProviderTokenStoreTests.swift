@@ -359,7 +359,7 @@ import Testing
             #expect(rename(path + ".new", path) == 0)
             for minute in 1...3 as ClosedRange<Int64> { store.tick(now: self.time(minutes: minute)) }
             let broken = try #require(store.complaints.first)
-            #expect(broken.hasPrefix("provider key file \(path) holds no usable private key"))
+            #expect(broken.hasPrefix("provider key file \(path) holds no usable key"))
             #expect(broken.hasSuffix("key ABCDE12345 stays in use"))
             try self.write(key, to: path)
             store.tick(now: self.time(minutes: 4))
@@ -402,7 +402,18 @@ import Testing
             #expect(team?.setting == "provider key ABCDE12345: team id")
             try Data("garbage".utf8).write(to: URL(fileURLWithPath: path))
             let garbage = #expect(throws: TransportError.self) { try self.store(path) }
-            #expect(garbage?.detail.hasPrefix("holds no usable private key") == true)
+            #expect(
+                garbage?.detail
+                    == "holds no usable key: expected an unencrypted private key in PEM (-----BEGIN PRIVATE KEY-----), found no PEM"
+            )
+            let directory = NSTemporaryDirectory() + "store-test-\(UUID().uuidString).p8"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            let empty = #expect(throws: TransportError.self) { try self.store(directory) }
+            #expect(
+                empty?.description
+                    == "provider key ABCDE12345: file \(directory): is a directory without a key file named as Apple names them: expected AuthKey_ABC123DEFG.p8 or the like in it, or the path of one file"
+            )
             try Data(count: KeyFile.byteCountMax + 1).write(to: URL(fileURLWithPath: path))
             let large = #expect(throws: TransportError.self) { try self.store(path) }
             #expect(large?.detail.contains("65537 bytes") == true)

@@ -257,6 +257,7 @@ struct TLSContextTests {
                 privateKeyPEM: withoutKey ? [] : leaf.privateKeyPEM)
         }
         #expect(error?.kind == .badKeyMaterial)
+        #expect(error?.detail.hasPrefix(withoutKey ? "the key: expected" : "the certificate: expected") == true)
     }
 
     @Test(arguments: ["a,DNS:evil", "", "a b", "ä", String(repeating: "a", count: 254)])

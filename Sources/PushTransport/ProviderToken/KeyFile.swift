@@ -27,7 +27,11 @@ struct KeyFile {
     /// Blocks on the disk. The error says what is wrong in words.
     static func read(path: String) throws(KeyFileError) -> KeyFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw KeyFileError(detail: "cannot be opened: \(Self.errorText())") }
+        guard descriptor >= 0 else {
+            let code = errno
+            let advice = code == EACCES ? ". The user that runs this process has to be allowed to read it" : ""
+            throw KeyFileError(detail: "cannot be opened: \(String(cString: strerror(code)))\(advice)")
+        }
         defer { Glibc.close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {

@@ -55,7 +55,8 @@ struct ProviderCredential: Sendable {
         guard !self.signers.isEmpty else {
             throw KeyFileError(
                 detail: self.files.values.map(\.fault).first { !$0.isEmpty }
-                    ?? "holds no key file named as Apple names them, such as AuthKey_ABC123DEFG.p8")
+                    ?? "is a directory without a key file named as Apple names them: expected AuthKey_ABC123DEFG.p8 or the like in it, or the path of one file"
+            )
         }
         let preferred = self.signers.firstIndex { isDirectory && $0.keyID == configuration.keyID } ?? 0
         self.signers.insert(self.signers.remove(at: preferred), at: 0)

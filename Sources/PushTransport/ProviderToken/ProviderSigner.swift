@@ -44,7 +44,7 @@ struct ProviderSigner: Sendable {
         do {
             self.privateKey = try ES256PrivateKey(pem: file.bytes)
         } catch {
-            throw KeyFileError(detail: "holds no usable private key: \(error)")
+            throw KeyFileError(detail: "holds no usable key: \(error)")
         }
     }
 

@@ -62,7 +62,7 @@ final class AdminTLS: Sendable {
             throw Fault(
                 setting: "admin.tls",
                 text:
-                    "\(configuration.certificateFile) and \(configuration.keyFile) are no certificate and key: \(error)"
+                    "\(configuration.certificateFile) and \(configuration.keyFile) are no certificate and its key: \(error)"
             )
         }
     }

@@ -60,7 +60,9 @@ extension WorkerConfiguration {
             do throws(FileFailure) {
                 let pem = try InputFile.read(path)
                 if (try? TLSContext.client(roots: .pem(pem))) == nil {
-                    complain("apns.\(environment.rawValue).ca-file", "\(path) holds no certificate: expected PEM")
+                    complain(
+                        "apns.\(environment.rawValue).ca-file",
+                        "\(path): expected certificates in PEM, found \(PEMContent.found(in: pem))")
                 }
             } catch { complain("apns.\(environment.rawValue).ca-file", "\(error)") }
         }

@@ -7,7 +7,10 @@ let p256 = "prime256v1"
 /// Throws unless `key` is an elliptic-curve key on P-256.
 private func requireP256(_ key: OpaquePointer) throws(TLSError) {
     guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else {
-        throw TLSError(kind: .badKeyMaterial, detail: "the key is not an elliptic-curve key; ES256 needs one on P-256")
+        let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "unknown"
+        throw TLSError(
+            kind: .badKeyMaterial,
+            detail: "expected an elliptic-curve key on P-256, as ES256 needs, found a key of the type \(name)")
     }
     var name = [CChar](repeating: 0, count: 64)
     var count = 0
@@ -16,7 +19,8 @@ private func requireP256(_ key: OpaquePointer) throws(TLSError) {
     }
     let curve = String(decoding: name[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     guard curve == p256 else {
-        throw TLSError(kind: .badKeyMaterial, detail: "the key is on curve \(curve); ES256 needs P-256")
+        throw TLSError(
+            kind: .badKeyMaterial, detail: "expected a key on curve P-256, as ES256 needs, found one on \(curve)")
     }
 }
 
@@ -36,8 +40,12 @@ public final class ES256PrivateKey: @unchecked Sendable {
     /// is encrypted, or not on P-256.
     public convenience init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPrivateKey(pem) else {
-            throw OpenSSLError.make(
-                .badKeyMaterial, "no unencrypted PEM private key can be read (expected: -----BEGIN PRIVATE KEY-----)")
+            OpenSSLError.clear()
+            throw TLSError(
+                kind: .badKeyMaterial,
+                detail: PEMContent.complaint(
+                    expected: "an unencrypted private key in PEM (-----BEGIN PRIVATE KEY-----)", noun: "private key",
+                    pem))
         }
         self.init(handle: handle)
         try requireP256(handle)
@@ -94,8 +102,11 @@ public final class ES256PublicKey: @unchecked Sendable {
     /// Reads a PEM public key (SubjectPublicKeyInfo). Throws `.badKeyMaterial` when it is none, or not on P-256.
     public init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPublicKey(pem) else {
-            throw OpenSSLError.make(
-                .badKeyMaterial, "no PEM public key can be read (expected: -----BEGIN PUBLIC KEY-----)")
+            OpenSSLError.clear()
+            throw TLSError(
+                kind: .badKeyMaterial,
+                detail: PEMContent.complaint(
+                    expected: "a public key in PEM (-----BEGIN PUBLIC KEY-----)", noun: "public key", pem))
         }
         self.handle = handle
         try requireP256(handle)

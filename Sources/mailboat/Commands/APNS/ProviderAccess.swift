@@ -67,6 +67,6 @@ extension SignedToken {
             self.init(
                 keyID: store.currentKeyID(key: 0), issuedAtSeconds: token.issuedAtSeconds,
                 authorization: token.authorization)
-        } catch { throw CommandFailure("\(error)") }
+        } catch { throw CommandFailure("apns.key-file: \(error)") }
     }
 }
