@@ -1,4 +1,13 @@
+public import Logging
 public import ServiceLifecycle
+
+/// What a look at a configuration file finds.
+public enum FileLook: Equatable, Sendable {
+    /// Its bytes.
+    case content([UInt8])
+    /// It cannot be read; names the file and says why.
+    case unreadable(String)
+}
 
 /// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed. A SIGHUP that comes while the worker starts is
 /// followed when it runs.
@@ -8,7 +17,8 @@ public struct ReloadService: Service {
 
     private let worker: WorkerService
     private let loaded: [UInt8]?
-    private let content: @Sendable () -> [UInt8]?
+    private let content: @Sendable () -> FileLook
+    private let logger: Logger
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     private let hangUps: HangUps
 
@@ -16,15 +26,18 @@ public struct ReloadService: Service {
     ///   - loaded: the file's bytes that the worker's configuration was made of: what differs from them is a change, also one of before `run`;
     ///     `nil`: there is no file.
     ///   - hangUps: begun before the file was read for the first time.
-    ///   - content: the file's bytes now; `nil`: it cannot be read.
+    ///   - logger: is told when the file is gone, and when it is back.
+    ///   - content: what is seen of the file now; without a file it is not asked.
     ///   - load: what the file and the environment say now.
     public init(
-        _ worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, content: @escaping @Sendable () -> [UInt8]?,
+        _ worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, logger: Logger,
+        content: @escaping @Sendable () -> FileLook,
         load: @escaping @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     ) {
         self.hangUps = hangUps
         self.worker = worker
         self.loaded = loaded
+        self.logger = logger
         self.content = content
         self.load = load
     }
@@ -49,7 +62,8 @@ public struct ReloadService: Service {
     }
 
     private func followFile() async {
-        var watch = FileWatch(self.loaded)
+        guard let loaded = self.loaded else { return }
+        var watch = FileWatch(loaded)
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.lookInterval)
             await self.look(&watch)
@@ -60,30 +74,69 @@ public struct ReloadService: Service {
     func look(_ watch: inout FileWatch) async {
         // A worker that starts could not take a change: it is seen when the worker runs.
         guard let watchesFile = self.worker.watchesFile else { return }
+        let content = self.content()
         // What was changed while nobody watched is no change when somebody does.
-        guard watch.looked(at: self.content()), watchesFile else { return }
-        _ = try? await self.worker.reload(self.load)
+        let found = watch.looked(at: content)
+        guard watchesFile else { return }
+        switch found {
+        case .nothing: break
+        case .changed: _ = try? await self.worker.reload(self.load)
+        case .gone(let why):
+            self.logger.warning(
+                "the configuration file is gone: the settings read last stay in force, and reload.watch goes on looking",
+                metadata: ["cause": "\(why)"])
+        case .back: self.logger.notice("the configuration file is back")
+        case .backAndChanged:
+            self.logger.notice("the configuration file is back, with other settings")
+            _ = try? await self.worker.reload(self.load)
+        }
     }
 }
 
-/// When a file that is looked at now and then has changed and is whole again. Pure.
+/// When a file that is looked at now and then has changed and is whole again, or has gone. Pure.
 struct FileWatch {
-    /// As it was when it was last whole; `nil`: it could not be read.
-    private var known: [UInt8]?
-    /// As it was at the last look.
-    private var last: [UInt8]?
-
-    init(_ content: [UInt8]?) {
-        self.known = content
-        self.last = content
+    /// What there is to do after a look.
+    enum Finding: Equatable {
+        case nothing
+        /// It is another than before.
+        case changed
+        /// It is not there, for the reason given.
+        case gone(String)
+        /// It is there again, as it was.
+        case back
+        /// It is there again, and another.
+        case backAndChanged
     }
 
-    /// - Parameter content: `nil`: it cannot be read now, as while another takes its place.
-    /// - Returns: whether it is another than before and has been so for two looks: somebody may have been writing it at the first.
-    mutating func looked(at content: [UInt8]?) -> Bool {
-        defer { self.last = content }
-        guard let content, content == self.last, content != self.known else { return false }
+    /// As it was when it was last whole.
+    private var known: [UInt8]
+    /// As it was at the last look.
+    private var last: FileLook
+    /// It has been said that the file is gone.
+    private var isGone = false
+
+    init(_ content: [UInt8]) {
         self.known = content
-        return true
+        self.last = .content(content)
+    }
+
+    /// A file that has been so for two looks is taken to be so: at the first, somebody may have been writing it, or putting another in its place.
+    mutating func looked(at look: FileLook) -> Finding {
+        let before = self.last
+        self.last = look
+        switch (look, before) {
+        case (.content(let content), .content(let earlier)):
+            guard content == earlier, self.isGone || content != self.known else { return .nothing }
+            let isOther = content != self.known
+            let wasGone = self.isGone
+            (self.known, self.isGone) = (content, false)
+            return wasGone ? (isOther ? .backAndChanged : .back) : .changed
+        case (.unreadable(let why), .unreadable):
+            guard !self.isGone else { return .nothing }
+            self.isGone = true
+            return .gone(why)
+        case (.content, .unreadable), (.unreadable, .content):
+            return .nothing
+        }
     }
 }

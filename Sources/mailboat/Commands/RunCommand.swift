@@ -101,8 +101,10 @@ struct RunCommand: AsyncParsableCommand {
         of worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, logger: Logger
     ) -> ReloadService {
         let path = self.config
-        return ReloadService(worker, loaded: loaded, hangUps: hangUps) {
-            path.flatMap { try? InputFile.read($0) }
+        return ReloadService(worker, loaded: loaded, hangUps: hangUps, logger: logger) {
+            do throws(FileFailure) { return .content(try InputFile.read(path ?? "")) } catch {
+                return .unreadable("\(error)")
+            }
         } load: { () throws(ConfigurationError) -> WorkerConfiguration in
             let (loaded, _) = try Self.read(path)
             for note in loaded.notes { logger.warning("\(note)") }

@@ -96,13 +96,31 @@ struct ConfigurationChangeTests {
     @Test func aFileIsReadWhenItHasStayedTheSameForTwoLooks() {
         let (old, half, new) = (Array("old".utf8), Array("ne".utf8), Array("new".utf8))
         var watch = FileWatch(old)
-        let looks: [([UInt8]?, Bool)] = [
-            (old, false), (half, false), (new, false), (nil, false), (new, false), (new, true), (new, false),
-            (old, false), (old, true),
+        let looks: [([UInt8]?, FileWatch.Finding)] = [
+            (old, .nothing), (half, .nothing), (new, .nothing), (nil, .nothing), (new, .nothing), (new, .changed),
+            (new, .nothing), (old, .nothing), (old, .changed),
         ]
-        for (content, isDue) in looks {
-            let found = watch.looked(at: content)
-            #expect(found == isDue)
+        for (content, expected) in looks {
+            let found = watch.looked(at: content.map { .content($0) } ?? .unreadable("none"))
+            #expect(found == expected)
+        }
+    }
+
+    /// Once each, and nothing is said of a file in whose place another is put, at once (a rename, a symlink of Kubernetes) or between two looks.
+    @Test func aFileThatIsGoneIsMissedOnceAndWelcomedOnce() {
+        let (old, new) = (FileLook.content(Array("old".utf8)), FileLook.content(Array("new".utf8)))
+        let none = FileLook.unreadable("mailboat.yaml cannot be read: No such file or directory")
+        let gone = FileWatch.Finding.gone("mailboat.yaml cannot be read: No such file or directory")
+        var watch = FileWatch(Array("old".utf8))
+        let looks: [(FileLook, FileWatch.Finding)] = [
+            (none, .nothing), (old, .nothing), (old, .nothing), (new, .nothing), (new, .changed),
+            (none, .nothing), (none, gone), (none, .nothing), (none, .nothing), (new, .nothing), (none, .nothing),
+            (none, .nothing), (new, .nothing), (new, .back), (new, .nothing),
+            (none, .nothing), (none, gone), (old, .nothing), (old, .backAndChanged), (old, .nothing),
+        ]
+        for (index, (look, expected)) in looks.enumerated() {
+            let found = watch.looked(at: look)
+            #expect(found == expected, "look \(index)")
         }
     }
 

@@ -2,6 +2,7 @@ import APNSSimulator
 import DeviceModel
 import Foundation
 import KafkaLog
+import Logging
 import PushEngine
 import PushModel
 import PushTransport
@@ -204,8 +205,13 @@ struct ReloadTests {
             other.apps[0].engine.budgetPerHour = 40
             let taken = other
             let loads = Atomic(0)
-            let service = ReloadService(worker, loaded: Array("before".utf8), hangUps: await HangUps()) {
-                Array("after".utf8)
+            let lines = LogLines()
+            let isThere = Atomic(true)
+            let service = ReloadService(
+                worker, loaded: Array("before".utf8), hangUps: await HangUps(),
+                logger: Logger(label: "test") { _ in lines.handler }
+            ) {
+                isThere.load(ordering: .relaxed) ? .content(Array("after".utf8)) : .unreadable("m.yaml is not there")
             } load: {
                 loads.add(1, ordering: .relaxed)
                 return taken
@@ -217,6 +223,14 @@ struct ReloadTests {
             for _ in 0..<4 { await service.look(&watch) }
             #expect(loads.load(ordering: .relaxed) == 1)
             #expect(worker.snapshot().configuration.hash == other.hash)
+            #expect(lines.all.isEmpty)
+            for isNow in [false, true] {
+                isThere.store(isNow, ordering: .relaxed)
+                for _ in 0..<4 { await service.look(&watch) }
+            }
+            #expect(lines.all.count == 2 && lines.all[0].contains("is gone"), "\(lines.all)")
+            #expect(lines.all[0].contains("cause=m.yaml is not there") && lines.all[1].contains("is back"))
+            #expect(loads.load(ordering: .relaxed) == 1)
             await worker.stop()
         }
     }
@@ -231,8 +245,10 @@ struct ReloadTests {
             let taken = other
             let loads = Atomic(0)
             let hangUps = await HangUps()
-            let service = ReloadService(worker, loaded: nil, hangUps: hangUps) {
-                nil
+            let service = ReloadService(
+                worker, loaded: nil, hangUps: hangUps, logger: Logger(label: "test") { _ in LogLines().handler }
+            ) {
+                .unreadable("there is no file")
             } load: {
                 loads.add(1, ordering: .relaxed)
                 return taken
