@@ -39,6 +39,6 @@ struct Mailboat: AsyncParsableCommand {
         if CommandLine.arguments.dropFirst().first == RunCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
         TLSLibrary.outliveExit()
         LoggingSystem.bootstrap { LogLines.handler(label: $0) }
-        await Self.main(nil)
+        await Self.runToEnd()
     }
 }

@@ -125,7 +125,7 @@ struct Chaos: AsyncParsableCommand {
     static func main() async {
         StandardStreams.prepare()
         TLSLibrary.outliveExit()
-        await Self.main(nil)
+        await Self.runToEnd()
     }
 
     func validate() throws {

@@ -12,6 +12,8 @@ struct StreamTests {
         var status: Int32
         /// What standard error has to hold.
         var says = ""
+        /// The same, too.
+        var names = ""
         /// Standard output is a pipe whose reader has gone.
         var hasNoReader = false
         var testDescription: String { self.line + (self.hasNoReader ? " | (gone)" : "") }
@@ -20,6 +22,11 @@ struct StreamTests {
     private static let event = #"{"event":"update","content-state":{}}"#
     private static let nobody = "--bootstrap 127.0.0.1:1 --timeout 1"
     private static let largest = "9223372036854775807"
+
+    /// A command on a port that is taken already.
+    private static func taken(_ words: String, _ setting: String) -> Case {
+        Case(line: "$M \(words)", status: 1, says: "cannot be listened on: another process has it", names: setting)
+    }
 
     static let cases: [Case] = [
         Case(line: "$M check /", status: 1, says: "/ cannot be read: Is a directory"),
@@ -36,7 +43,13 @@ struct StreamTests {
         Case(line: "echo '\(event)' | $M check", status: 1, hasNoReader: true),
         Case(line: "echo '\(event)' | $M check <&- >&- 2>&-", status: 1),
         Case(line: "$M --help", status: 1, hasNoReader: true),
-        Case(line: "$M --help > /dev/full", status: 1),
+        Case(line: "$M --help > /dev/full", status: 1, says: "No space left on device"),
+        // As on a terminal: the C library would write each line at once, and forget that it could not.
+        Case(line: "stdbuf -oL $M --help > /dev/full", status: 1, says: "No space left on device"),
+        Case(line: "stdbuf -o0 $M --version > /dev/full", status: 1, says: "No space left on device"),
+        Case(line: "$M help run > /dev/full", status: 1, says: "No space left on device"),
+        Case(line: "$M --generate-completion-script bash > /dev/full", status: 1, says: "No space left on device"),
+        Case(line: "$M run --nonsense > /dev/full", status: 64, says: "--nonsense"),
         Case(line: "$M --version", status: 0),
         Case(line: "$M run --print-settings > /dev/full", status: 1, says: "No space left on device"),
         Case(line: "$M run --print-settings", status: 1, hasNoReader: true),
@@ -66,6 +79,19 @@ struct StreamTests {
         Case(line: "$M apns-simulator --generate-credentials $D --latency \(largest)", status: 64),
         Case(line: "$M embedded-kafka --partitions \(largest)", status: 64),
 
+        // A port that is taken: which flag, which address, what to do, and 1.
+        Self.taken("dev --kafka-port 0 --port $P", "--host and --port: 127.0.0.1:"),
+        Self.taken("dev --port 0 --kafka-port $P", "--kafka-port: 127.0.0.1:"),
+        Self.taken("embedded-kafka --control 0 --port $P", "--host and --port: 127.0.0.1:"),
+        Self.taken("embedded-kafka --port 0 --control $P", "--control-host and --control: 127.0.0.1:"),
+        Self.taken("apns-simulator --generate-credentials $D --control 0 --port $P", "--host and --port: 127.0.0.1:"),
+        Self.taken(
+            "apns-simulator --generate-credentials $D --control 0 --port 0 --manage-port $P",
+            "--host and --manage-port: 127.0.0.1:"),
+        Self.taken(
+            "apns-simulator --generate-credentials $D --port 0 --control $P", "--control-host and --control: 127.0.0.1:"
+        ),
+
         Case(line: "$M demo --summary $D", status: 1, says: "--summary"),
         Case(line: "$M demo --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
         Case(line: "$C --summary $D/none/numbers.json", status: 1, says: "cannot be written: No such file"),
@@ -82,14 +108,19 @@ struct StreamTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
+        let taken = try ListeningSocket()
+        defer { taken.close() }
         // A shell says 128 + the signal's number of what it waited for.
         let ended = try await EndedProcess.run(
             URL(fileURLWithPath: "/bin/sh"), ["-c", one.line], output: one.hasNoReader ? .broken : .dropped,
             environment: [
                 "M": BuiltExecutable.besideThisOne("mailboat").path, "C": BuiltExecutable.besideThisOne("chaos").path,
-                "D": folder.path, "SWIFT_BACKTRACE": "enable=no",
+                "D": folder.path, "P": "\(taken.port)", "SWIFT_BACKTRACE": "enable=no",
             ])
         #expect(ended.status == one.status, "\(ended.errors)")
-        #expect(one.says.isEmpty || ended.errors.contains(one.says), "\(ended.errors)")
+        for text in [one.says, one.names] where !text.isEmpty {
+            #expect(ended.errors.contains(text), "\(ended.errors)")
+        }
+        #expect(!ended.errors.contains("errno"), "\(ended.errors)")
     }
 }
