@@ -61,6 +61,7 @@ def check_rules():
             fail(f"{name}: its runbook is {rule['annotations']['runbook']}")
         if rule["labels"].get("severity") not in ("page", "ticket"):
             fail(f"{name}: its severity is {rule['labels'].get('severity')}")
+    check_links(runbook, alerts)
     fired, cleared = set(), set()
     for test in (test for file in TESTS for test in yaml.safe_load(file.read_text())["tests"]):
         told = False
@@ -75,6 +76,24 @@ def check_rules():
     for name in sorted(set(alerts) - cleared):
         fail(f"{name}: no test sees it clear")
     return len(alerts)
+
+
+def check_links(runbook, alerts):
+    """What the runbook says to do gives every alert a link, and rules that Prometheus takes."""
+    found = re.search(r"<!-- check-deploy: runbook -->\n```sh\n(.*?)```", runbook, re.DOTALL)
+    if not found:
+        return fail("deploy/README.md does not say how runbooks become links")
+    base = re.search(r"^RUNBOOKS=(\S+)$", found.group(1), re.MULTILINE).group(1)
+    with tempfile.TemporaryDirectory() as scratch:
+        made = pathlib.Path(scratch) / "mailboat-rules.yaml"
+        run("bash", "-euc", found.group(1).replace("> mailboat-rules.yaml", f"> {made}"))
+        run("promtool", "check", "rules", made)
+        for group in yaml.safe_load(made.read_text())["groups"]:
+            for rule in group["rules"]:
+                if "alert" in rule:
+                    expected = f"{base}/{alerts[rule['alert']]['annotations']['runbook']}"
+                    if rule["annotations"].get("runbook_url") != expected or "runbook" in rule["annotations"]:
+                        fail(f"{rule['alert']}: it is linked to {rule['annotations'].get('runbook_url')} and not to {expected}")
 
 
 def served():
