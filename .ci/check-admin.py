@@ -186,6 +186,8 @@ def check_local(house, port):
     waiting = port.check("/activities/{key}", 200, f"/activities/{urllib.parse.quote('order/4 ü', safe='')}")
     if (waiting["life"], waiting["token"], waiting["pending"]["event"]) != ("awaiting", "none", "update"):
         fail(f"an activity without a token says {waiting}")
+    if waiting["waits-for"]["cause"] != "token" or not waiting["waits-for"]["given-up-then"] or "waits-for" in activity:
+        fail(f"it is not said that a token is waited for: {waiting}, {activity}")
     house.wait("two activities of one id", lambda: ask(f"/activities/both?app={MATCH}"))
     port.check("/activities/{key}", 400, "/activities/both")
     port.check("/activities/{key}", 200, f"/activities/both?app={PIZZA}")

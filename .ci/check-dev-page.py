@@ -222,6 +222,8 @@ def start_dev(mailboat, directory):
     address = re.search(r"page +(http://\S+)", printed)
     if not address:
         sys.exit(f"check-dev-page: mailboat dev printed no address: {printed}")
+    if not re.search(r"apns +https://127\.0\.0\.1:\d+, where the worker pushes to", printed):
+        sys.exit(f"check-dev-page: mailboat dev does not say where its APNs listens: {printed}")
     kafka = re.search(r"kafka +([^,\s]+)", printed).group(1)
     snippets = dict(re.findall(r"^# (.+?)\n(.*?)(?=^# |\Z)", printed, re.MULTILINE | re.DOTALL))
     return process, address.group(1), kafka, snippets
@@ -280,10 +282,14 @@ def use(browser, address, snippets):
     # The search, and what is behind an entry.
     browser.run("const field = document.getElementById('search-text'); field.value = 'status:410'; field.dispatchEvent(new Event('input'))")
     browser.until("document.getElementById('search-answer').innerText.endsWith('found') && document.querySelectorAll('#entries > li').length > 0", "what APNs answered with 410")
+    browser.until("document.getElementById('search-answer').innerText === `${document.querySelectorAll('#entries > li').length} found`", "as many rows as were found")
     browser.run("document.querySelector('#entries summary').click()")
     browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('410')", "the answer of APNs")
     browser.run("document.getElementById('search-text').value = 'is:nothing'; document.getElementById('search-text').dispatchEvent(new Event('input'))")
     browser.until("document.getElementById('search-answer').innerText.includes('expected event')", "what is: takes")
+    # A push stands behind its event.
+    browser.run("document.getElementById('search-text').value = 'match-1'; document.getElementById('search-text').dispatchEvent(new Event('input'))")
+    browser.until("document.querySelectorAll('#entries > li').length > 5 && document.getElementById('search-answer').innerText === `${document.querySelectorAll('#entries > li').length} found`", "as many rows as were found")
     browser.run("document.getElementById('search-text').value = ''; document.getElementById('search-text').dispatchEvent(new Event('input'))")
     browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
     browser.run("[...document.querySelectorAll('#entries summary')].find((one) => one.innerText.includes('update') && one.innerText.includes('match-1')).click()")
@@ -400,6 +406,21 @@ def use_channels(browser):
     browser.until("document.getElementById('channel-list').innerText.includes('0 phones listen')", "nobody to listen")
 
 
+def use_long_names(browser, address):
+    """Keys are broken where their words meet."""
+    names = ["estimatedDeliveryTimeInMinutes", "delivery_instructions_for_driver", "customer.preferredLanguage"]
+    content = json.dumps({"event": "update", "priority": 10, "content-state": {name: "leave it with the neighbours" for name in names}})
+    shell(f"curl -fsS '{address}/events?activity=long-names' -d '{content}' && curl -fsS '{address}/wait-for?activity=long-names&key={names[0]}'")
+    browser.until("[...document.querySelectorAll('#phone-list button')].some((one) => one.innerText.includes('long-names'))", "the phone of long names")
+    browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('long-names')).click()")
+    browser.until(f"[...document.querySelectorAll('.lock-card dt')].some((one) => one.textContent === '{names[0]}')", "the card of long names")
+    broken = browser.run(
+        "[...document.querySelectorAll('.face dt')].flatMap((one) => [...one.childNodes]).filter((node) => node.nodeType === Node.TEXT_NODE && (() => { const range = document.createRange(); "
+        "range.selectNodeContents(node); return range.getClientRects().length > 1; })()).map((node) => node.data)")
+    if broken:
+        sys.exit(f"check-dev-page: words are broken: {broken}")
+
+
 def use_faults(browser):
     """One request is answered 503 and tried again; answers become slow; all clear."""
     browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('match-1')).click(); document.getElementById('fault-count').value = '1'")
@@ -412,6 +433,8 @@ def use_faults(browser):
     browser.until("document.querySelector('.lock-card .score')?.innerText.includes('3 : 0')", "the push that was tried again")
     browser.run((button % "'Answers take 2 s'") + ".click()")
     browser.until("document.getElementById('fault-list').innerText.includes('Answers take 2000 ms.')", "slow answers in words")
+    browser.run("document.getElementById('publish').requestSubmit()")
+    browser.until("document.getElementById('entries').innerText.includes('Waits for APNs’ answer to a push that is on its way.')", "what an event waits for")
     browser.run((button % "'All clear'") + ".click()")
     browser.until("document.getElementById('fault-list').innerText === 'Nothing goes wrong on purpose.'", "APNs to be well again")
 
@@ -445,6 +468,8 @@ def use_worker_page(browser):
         sys.exit("check-dev-page: the worker's page asks for a token, or the worker for Apple's servers")
     browser.run("document.getElementById('lookup-id').value = 'match-1'; document.getElementById('lookup').requestSubmit()")
     browser.until("document.querySelector('#lookup-found pre')?.innerText.includes('\"life\": \"alive\"')", "what the worker knows of an activity")
+    if browser.run("document.querySelector('#lookup-found p') !== null"):
+        sys.exit("check-dev-page: the worker's page says that something waits")
     browser.run("document.getElementById('lookup-id').value = 'nobody'; document.getElementById('lookup').requestSubmit()")
     browser.until("document.getElementById('lookup-answer').innerText.includes('knows no such activity')", "that it knows nothing of another")
     browser.run("document.getElementById('lookup-kind').value = 'audiences'; document.getElementById('lookup-id').value = 'match-7'; document.getElementById('lookup').requestSubmit()")
@@ -526,6 +551,7 @@ def main():
             use_audiences(browser, address)
             use_channels(browser)
             use_budget(browser)
+            use_long_names(browser, address)
             use_faults(browser)
             use_schemas(browser, address)
             use_templates(browser)

@@ -14,6 +14,11 @@ package enum ElementsScript {
           return element;
         }
 
+        // A name that may be broken where its words meet (estimatedDeliveryTime, order_id, driver.name), and only as a last resort elsewhere.
+        export function name(text) {
+          return text.split(/(?<=\p{Ll}|\d)(?=\p{Lu})|(?<=[_.:\/-])(?=.)/u).flatMap((word, index) => index ? [el("wbr"), word] : [word]);
+        }
+
         export const byID = (id) => document.getElementById(id);
 
         const two = (number) => String(number).padStart(2, "0");
@@ -57,7 +62,8 @@ package enum ElementsScript {
         }
 
         export function say(element, text, isBad = false) {
-          element.textContent = text;
+          // Who listens is told it once.
+          if (element.textContent !== text) element.textContent = text;
           element.classList.toggle("bad", isBad && text !== "");
           element.classList.toggle("good", !isBad && text !== "");
         }

@@ -38,7 +38,8 @@ import Testing
     }
 
     private static func run(
-        _ options: DevStage.Options, bootTime: Duration = .seconds(5), _ body: (House) async throws -> Void
+        _ options: DevStage.Options, bootTime: Duration = .seconds(5), makesPhones: Bool = true,
+        _ body: (House) async throws -> Void
     ) async throws {
         var logger = Logger(label: "dev")
         logger.logLevel = .error
@@ -46,6 +47,7 @@ import Testing
         let listening = AsyncStream<Int>.makeStream()
         var settings = stage.pageSettings
         settings.bootTime = bootTime
+        settings.makesPhones = makesPhones
         let page = try DevPageService(
             settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
         ) { address in listening.continuation.yield(address.port) }
@@ -156,6 +158,8 @@ import Testing
         for (path, status, text) in [
             ("/wait-for?key=a", 400, "“activity” is missing"),
             ("/api/entries?search=is:lost", 400, "is nothing an entry can be"),
+            ("/api/entries?search=event:starts", 400, "“event:starts” is no event"),
+            ("/api/entries?activity=order-1", 400, "“activity” is no parameter: expected search"),
             ("/api/entries/100000", 404, "no such entry"), ("/nothing", 404, "no such page"),
         ] {
             let answer = try await house.get(path)
@@ -195,6 +199,38 @@ import Testing
             // Nobody has registered this one.
             let unknown = try await house.get("/wait-for?activity=order-4&timeout=0")
             #expect(unknown.status == 504 && unknown.body.contains("no phone has the activity “order-4”"), "\(unknown)")
+        }
+    }
+
+    /// The timeline and a wait in vain say what the worker knows.
+    @Test func whatAnEventWaitsForIsSaid() async throws {
+        try await Self.run(
+            DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), makesPhones: false
+        ) { house in
+            let update = #"{"event":"update","priority":10,"content-state":{"minutes":7}}"#
+            #expect(try await house.publish(update, activity: "order-5").status == 202)
+            let reason = "Waits for a token: nobody has registered one under this key"
+            try await until("it is said that a token is waited for") {
+                house.stage.store.read { timeline in
+                    timeline.entries.contains { timeline.summary(of: $0).hasPrefix(reason) }
+                }
+            }
+            let found = try await house.get("/api/entries?search=is:pending").body
+            #expect(found.contains(#""wait":{"cause":"token","text":"\#(reason)"#), "\(found)")
+            #expect(found.contains(#""untilText":"It is given up at","untilMillis":1"#), "\(found)")
+            let unmet = try await house.get("/wait-for?activity=order-5&timeout=0").body
+            #expect(unmet.contains("The last event: \(reason)") && unmet.contains("It is given up at "), "\(unmet)")
+            // Nothing is said of it any more once it has a token.
+            let token = String(repeating: "e7", count: 32)
+            #expect(
+                try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-5").status == 202
+            )
+            #expect(try await house.waitFor("activity=order-5&key=minutes&value=7").status == 200)
+            try await until("it is delivered") {
+                house.stage.store.read { timeline in
+                    !timeline.entries.contains { timeline.summary(of: $0).hasPrefix("Waits") }
+                }
+            }
         }
     }
 

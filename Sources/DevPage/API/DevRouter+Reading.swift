@@ -24,7 +24,7 @@ extension DevRouter {
         let settings = self.house.settings
         return [
             "run": .string(self.run), "app": .string(settings.app.isEmpty ? settings.appNamed : settings.app),
-            "bootstrap": .string(settings.bootstrapShown),
+            "bootstrap": .string(settings.bootstrapShown), "apns": .string(settings.apnsShown),
             "eventsTopic": .string(settings.eventsTopic), "origin": .string(self.origin()),
             "workerPage": self.house.worker.adminPort.map { .string("http://127.0.0.1:\($0)/page") } ?? .null,
             "makesPhones": .bool(settings.makesPhones), "apps": .array(settings.apps.map { .string($0) }),
@@ -116,6 +116,7 @@ extension DevRouter {
             if case .success(let answer) = self.answer(condition) { return answer }
         }
         await self.house.look(at: condition.activity)
+        await self.house.askWhatWaits(ageMillisMin: 0)
         switch self.answer(condition) {
         case .success(let answer): return answer
         case .failure(let unmet):
@@ -135,6 +136,9 @@ extension DevRouter {
     }
 
     func search(_ request: Request) async throws -> Response {
+        try Self.refuseParameters(
+            of: request, besides: "search",
+            meaning: "such as search=activity:order-7; the fields are \(EntryQuery.names.joined(separator: ", "))")
         let query: EntryQuery
         do {
             query = try EntryQuery(request.uri.queryParameters["search"].map(String.init) ?? "")

@@ -1,3 +1,5 @@
+import PushInspection
+
 /// Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
 enum PageScript {
     static let text = #"""
@@ -12,13 +14,21 @@ enum PageScript {
         import { SchemasPanel } from "/schemas.js";
         import { preparePublishing, drawAbout, writeForAudience, writeForChannel } from "/publish.js";
 
-        const state = { run: "", phones: new Map(), entries: new Map(), ready: false, trouble: [], chosen: 0, choseByHand: false, found: null };
+        // So many entries an answer has at most.
+        const foundMax = \#(Timeline.entriesPerAnswerMax);
+        // `isFound`: the search that stands in the field was understood, and what it found is drawn.
+        const state = { run: "", phones: new Map(), entries: new Map(), ready: false, trouble: [], chosen: 0, choseByHand: false, found: null, isFound: false };
         const panel = new PhonePanel(byID("phone"));
         const timeline = new Timeline(byID("entries"), async (id) => {
           try {
             await ask(`/api/entries/${id}/replay`, { method: "POST" });
             say(byID("search-answer"), `Event ${id} was published again.`);
           } catch (error) { say(byID("search-answer"), error.message, true); }
+        }, (rows, drawn) => {
+          // A push stands behind its event, and is counted with that.
+          if (!state.isFound) return;
+          const left = state.found.length === foundMax ? "; there may be older ones" : "";
+          say(byID("search-answer"), drawn < rows ? `${rows} found, the newest ${drawn} are listed${left}` : `${rows} found${left}`);
         });
 
         const audiences = new AudiencesPanel(writeForAudience);
@@ -30,7 +40,7 @@ enum PageScript {
         function apply(change) {
           if (change.run !== state.run) {
             // Another process answers: what is shown here is not its.
-            Object.assign(state, { run: change.run, chosen: 0, choseByHand: false, found: null });
+            Object.assign(state, { run: change.run, chosen: 0, choseByHand: false, found: null, isFound: false });
             state.phones.clear();
             state.entries.clear();
             audiences.clear();
@@ -112,7 +122,7 @@ enum PageScript {
           const text = byID("search-text").value.trim();
           const answer = byID("search-answer");
           if (!text) {
-            state.found = null;
+            Object.assign(state, { found: null, isFound: false });
             say(answer, "");
             drawEntries();
             return;
@@ -121,10 +131,9 @@ enum PageScript {
             const found = await ask(`/api/entries?search=${encodeURIComponent(text)}`);
             // Somebody has typed on meanwhile.
             if (byID("search-text").value.trim() !== text) return;
-            state.found = found;
-            say(answer, `${found.length} found`);
+            Object.assign(state, { found, isFound: true });
           } catch (error) {
-            state.found = [];
+            Object.assign(state, { found: [], isFound: false });
             say(answer, error.message, true);
           }
           drawEntries();

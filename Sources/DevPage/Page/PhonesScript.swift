@@ -1,7 +1,7 @@
 /// Draws the chosen phone, and does to it what can be done to one.
 enum PhonesScript {
     static let text = #"""
-        import { el, byID, ask, say, badge, tone, dateNotes } from "/elements.js";
+        import { el, byID, ask, say, badge, tone, dateNotes, name } from "/elements.js";
 
         const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
 
@@ -29,7 +29,7 @@ enum PhonesScript {
           if (face.headline) parts.push(el("p", { class: "headline" }, face.headline));
           if (face.progress !== null) parts.push(el("progress", { max: 1, value: face.progress, "aria-label": "progress" }));
           if (face.timer !== null) parts.push(el("p", { class: "timer", "data-timer": String(face.timer) }, timerText(face.timer)));
-          if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, row.name), el("dd", {}, row.value)])));
+          if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, name(row.name)), el("dd", {}, name(row.value))])));
           return el("div", { class: "face" }, parts);
         }
 
@@ -48,7 +48,7 @@ enum PhonesScript {
           return el("article", { class: `lock-card ${phone.card} fresh`, "aria-label": "Lock Screen card" },
             phone.alert && phone.isAlertNew ? alertOf(phone.alert) : null,
             el("div", { class: "inside" },
-              el("div", { class: "card-head" }, el("span", {}, phone.activity || "unknown activity"),
+              el("div", { class: "card-head" }, el("span", {}, name(phone.activity || "unknown activity")),
                 words[phone.card] ? el("b", {}, words[phone.card] + until) : null),
               face(phone.face)));
         }

@@ -31,11 +31,14 @@ enum TimelineScript {
           return el("span", { class: "head" }, parts);
         }
 
+        // What became of an event, or what it waits for. Moments are written as all others here.
+        const became = ({ wait, text }) => !wait ? text : wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
+
         function says(entry, entries) {
           if (isPush(entry)) return entry.verdict.text;
           if (entry.type === "note") return entry.text;
           const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
-          return own + [entry.text, ...verdicts(entry, entries).filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => push.verdict.text)].join(" ");
+          return own + [became(entry), ...verdicts(entry, entries).filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => push.verdict.text)].join(" ");
         }
 
         function pushParts(push) {
@@ -54,10 +57,12 @@ enum TimelineScript {
         }
 
         export class Timeline {
-          constructor(list, publishAgain) {
+          // `told`: how many rows there are, and how many of them are drawn; after each drawing.
+          constructor(list, publishAgain, told) {
             this.list = list;
             this.items = new Map();
             this.publishAgain = publishAgain;
+            this.told = told;
           }
 
           // `shown`: newest first.
@@ -68,7 +73,8 @@ enum TimelineScript {
             if (shown.some((entry) => isPush(entry) && now - entry.atMillis < unlinkedMillis)) {
               this.later = setTimeout(() => this.draw(shown, entries), unlinkedMillis);
             }
-            const wanted = shown.filter((entry) => !isHidden(entry)).slice(0, drawnMax);
+            const rows = shown.filter((entry) => !isHidden(entry));
+            const wanted = rows.slice(0, drawnMax);
             const kept = new Set(wanted.map((entry) => entry.id));
             for (const [id, item] of this.items) if (!kept.has(id)) { item.element.remove(); this.items.delete(id); }
             let before = null;
@@ -79,6 +85,7 @@ enum TimelineScript {
               if (item.element !== place) this.list.insertBefore(item.element, place);
               before = item.element;
             }
+            this.told(rows.length, wanted.length);
           }
 
           item(entry, entries) {
@@ -111,7 +118,7 @@ enum TimelineScript {
               parts.push(el("ol", { class: "chain" },
                 el("li", {}, el("b", {}, "Event"), el("span", {}, `number ${entry.id}, partition ${entry.partition}, offset ${entry.offset}` +
                   (entry.priority === null ? "" : `, asks for priority ${entry.priority}`))),
-                el("li", {}, el("b", {}, "Became"), el("span", {}, entry.text,
+                el("li", {}, el("b", {}, "Became"), el("span", {}, became(entry),
                   into ? el("button", { type: "button", class: "jump", onclick: () => this.jump(into) }, ` Show event ${into}`) : null)),
                 entry.outcome?.queuedMillis != null ? el("li", {}, el("b", {}, "Took"), el("span", {}, `${entry.outcome.queuedMillis} ms in the worker` +
                   (entry.outcome.apnsMillis != null ? `, ${entry.outcome.apnsMillis} ms at APNs` : ""))) : null));

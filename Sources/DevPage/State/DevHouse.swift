@@ -266,6 +266,7 @@ final class DevHouse: Sendable {
             await self.takeUpdateTokens()
             self.lookAtPhones()
             self.lookAtMembers()
+            await self.askWhatWaits()
             let nowMillis = self.nowMillis
             self.store.change { $0.tick(nowMillis: nowMillis) }
             lookCount += 1

@@ -24,4 +24,8 @@ enum DevPageLimits {
     static let channelsMax = 16
     /// Faults of the simulated APNs that are shown.
     static let faultsShownMax = 32
+    /// Activities and audiences whose waiting events the worker is asked about at once.
+    static let waitsAskedMax = 16
+    /// What came less long ago is on its way, milliseconds: nobody is asked about it.
+    static let waitUnaskedMillis: Int64 = 300
 }

@@ -1,3 +1,5 @@
+import PushModel
+
 /// What a person looks for in the timeline: `activity:order-7 is:superseded -status:200 Anne`. Every part has to fit.
 public struct EntryQuery: Equatable, Sendable {
     /// Why a query cannot be understood.
@@ -64,7 +66,13 @@ public struct EntryQuery: Equatable, Sendable {
         case "app": return .app(value.lowercased())
         case "activity": return .activity(value)
         case "push": return .messageID(value.lowercased())
-        case "event": return .kind(value.lowercased())
+        case "event":
+            let kinds = EventKind.allCases.map { "\($0.name)" }
+            guard kinds.contains(value.lowercased()) else {
+                throw Fault(
+                    description: "“event:\(value)” is no event: expected \(kinds.joined(separator: ", "))")
+            }
+            return .kind(value.lowercased())
         case "is":
             guard Self.words.contains(value.lowercased()) else {
                 throw Fault(

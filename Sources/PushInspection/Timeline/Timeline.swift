@@ -455,7 +455,7 @@ public struct Timeline: Sendable {
         self.forgottenCount += count
     }
 
-    private mutating func change(_ id: Int, _ change: (inout TimelineEntry) -> Void) {
+    mutating func change(_ id: Int, _ change: (inout TimelineEntry) -> Void) {
         guard let first = self.entries.first, id >= first.id, id < self.nextEntryID else { return }
         self.revision += 1
         change(&self.entries[id - first.id])

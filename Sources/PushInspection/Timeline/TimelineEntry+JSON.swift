@@ -39,7 +39,11 @@ extension Timeline {
             members.append(
                 .init("rejection", ["field": .string(rejection.field), "reason": .string(rejection.reason)]))
         }
-        if let outcome = event.outcome { members.append(.init("outcome", self.json(outcome, asked: taken))) }
+        if let outcome = event.outcome {
+            members.append(.init("outcome", self.json(outcome, asked: taken)))
+        } else if let wait = event.wait {
+            members.append(.init("wait", wait.json))
+        }
         return members
     }
 
@@ -97,7 +101,7 @@ extension Timeline {
         case .broadcast(let broadcast): return broadcast.verdict.text
         case .event(let event):
             if let rejection = event.reading.rejection { return "“\(rejection.field)” \(rejection.reason)" }
-            guard let outcome = event.outcome else { return "Waits in the worker." }
+            guard let outcome = event.outcome else { return event.wait?.summary ?? "Waits in the worker." }
             return Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
         }
     }

@@ -14,6 +14,8 @@ public struct TimelineEntry: Sendable {
         public var outcome: EventOutcome?
         /// The page published it by itself, as an app or its server would have to.
         public var isByPage: Bool
+        /// What it waits for in the worker, as the worker said last; `nil`: it has not said.
+        public var wait: EventWait?
     }
 
     /// A push that reached APNs.

@@ -192,6 +192,7 @@ extension OpenAPIDocument {
                   "age-millis": {"type": "integer", "minimum": 0, "description": "Since its first event was taken, or since it left."}
                 }
               },
+              \#(Self.wait)
               "Activity": {
                 "type": "object",
                 "required": [
@@ -239,7 +240,8 @@ extension OpenAPIDocument {
                   "last-accepted-seconds": {"type": "integer", "minimum": 0},
                   "rest-millis": {"type": "integer", "minimum": 0, "description": "Nothing leaves for so long."},
                   "attempts": {"type": "integer", "minimum": 0, "description": "Failed in a row."},
-                  "awaits-record": {"type": "boolean", "description": "Nothing leaves before Kafka has the record of the last push."}
+                  "awaits-record": {"type": "boolean", "description": "Nothing leaves before Kafka has the record of the last push."},
+                  "waits-for": {"$ref": "#/components/schemas/Wait"}
                 }
               },
               "AudienceOwner": {

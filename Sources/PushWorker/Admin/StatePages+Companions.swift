@@ -5,10 +5,10 @@ extension StatePages {
     /// What is known of an activity here.
     /// - Parameter app: bundle id; `nil`: the only one that has it.
     /// - Returns: `nil`: nothing, or the shard does not answer, or several apps have it.
-    func activityReport(id text: String, app: String?) async -> ActivityReport? {
+    func activityPage(id text: String, app: String?) async -> ActivityPage? {
         do throws(Fault) {
-            let reports = try await self.activityReports(self.asked(text, app: app))
-            return reports.count == 1 ? reports[0] : nil
+            let pages = try await self.activityPages(self.asked(text, app: app))
+            return pages.count == 1 ? pages[0] : nil
         } catch { return nil }
     }
 

@@ -89,18 +89,26 @@ final class StatePages: Sendable {
         if let refusal = await self.refusal(request) { return refusal }
         do throws(Fault) {
             let asked = try self.asked(request, "/activities/")
-            let reports = try await self.activityReports(asked)
-            guard let report = reports.first else { throw self.missing("activity", asked) }
-            guard reports.count == 1 else { throw Self.ambiguous(reports.map(\.app)) }
-            return Answer(status: 200, body: Self.json(report))
+            let pages = try await self.activityPages(asked)
+            guard let page = pages.first else { throw self.missing("activity", asked) }
+            guard pages.count == 1 else { throw Self.ambiguous(pages.map(\.report.app)) }
+            return Answer(status: 200, body: Self.json(page))
         } catch { return Self.answer(error) }
     }
 
-    func activityReports(_ asked: Asked) async throws(Fault) -> [ActivityReport] {
-        let found = try await self.ask(asked, everywhere: false) { engine, app, now in
-            engine.activityReport(app: app, id: asked.id.span, now: now).map { [$0] } ?? []
+    func activityPages(_ asked: Asked) async throws(Fault) -> [ActivityPage] {
+        let found = try await self.ask(asked, everywhere: false) { engine, app, now -> [ActivityPage] in
+            guard let report = engine.activityReport(app: app, id: asked.id.span, now: now) else { return [] }
+            return [ActivityPage(report: report, app: engine.configuration.apps[Int(app)])]
+        }.flatMap { $0 }
+        let snapshot = self.sources.snapshot()
+        return found.map { page in
+            var page = page
+            page.waitsFor =
+                snapshot.waitForWorker(partition: page.report.partition)
+                ?? ActivityWait(page.report, app: page.app, pauses: snapshot.errors + snapshot.degraded)
+            return page
         }
-        return found.flatMap { $0 }
     }
 
     func audience(_ request: Request) async -> Answer {

@@ -278,7 +278,13 @@ public final class WorkerService: Service, Sendable {
     ///   - app: bundle id; `nil`: the only app that has it.
     /// - Returns: `nil`: nothing, or the worker does not run or is too busy to say.
     public func activityReport(key: String, app: String? = nil) async -> ActivityReport? {
-        await self.statePages?.activityReport(id: key, app: app)
+        await self.statePages?.activityPage(id: key, app: app)?.report
+    }
+
+    /// What the next push of an activity waits for. The same parameters.
+    /// - Returns: `nil`: nothing waits, nothing is known, or the worker does not run or is too busy to say.
+    public func activityWait(key: String, app: String? = nil) async -> ActivityWait? {
+        await self.statePages?.activityPage(id: key, app: app)?.waitsFor
     }
 
     /// Where the pushes to an activity go, and its app. A secret: it is for whoever plays the phones in the worker's own process, and no port tells it.

@@ -59,6 +59,10 @@ struct StatePagesTests {
             #expect(homeless.body["token"] as? String == "none")
             #expect((homeless.body["pending"] as? [String: Any])?["event"] as? String == "update")
             #expect(homeless.body["events-pending"] as? Int == 1)
+            let wait = try #require(homeless.body["waits-for"] as? [String: Any])
+            #expect(wait["cause"] as? String == "token" && wait["given-up-then"] as? Bool == true)
+            #expect((1...300_000).contains(try #require(wait["ends-in-millis"] as? Int)))
+            #expect(await worker.activityWait(key: "homeless")?.cause == .token)
 
             try house.publish("order/7 ü", #"{"event":"end"}"#)
             try await house.flush()

@@ -125,7 +125,10 @@ enum WorkerPageScript {
           try {
             const found = await ask(`/${byID("lookup-kind").value}/${encodeURIComponent(byID("lookup-id").value)}${app ? `?app=${encodeURIComponent(app)}` : ""}`);
             say(byID("lookup-answer"), "");
-            byID("lookup-found").replaceChildren(el("pre", { tabindex: 0, role: "region", "aria-label": "What the worker knows" }, JSON.stringify(found, null, 2)));
+            const wait = found["waits-for"];
+            const then = wait?.["given-up-then"] ? "It is given up in" : "It may leave in";
+            const until = wait?.["ends-in-millis"] === undefined ? "" : ` ${then} ${time(Math.ceil(wait["ends-in-millis"] / 1000))}.`;
+            byID("lookup-found").replaceChildren(...(wait ? [el("p", {}, `The next push waits for ${wait.text}.${until}`)] : []), el("pre", { tabindex: 0, role: "region", "aria-label": "What the worker knows" }, JSON.stringify(found, null, 2)));
           } catch (error) {
             byID("lookup-found").replaceChildren();
             say(byID("lookup-answer"), error.message, true);

@@ -1,0 +1,114 @@
+import PushModel
+
+/// What an event without an outcome waits for, as the worker says it.
+public struct EventWait: Equatable, Sendable {
+    /// A word for it, such as `token` or `window`.
+    public var cause: String
+    /// What follows “it waits for”.
+    public var text: String
+    /// When time alone ends it, milliseconds since 1970; `nil`: time does not.
+    public var untilMillis: Int64?
+    /// It is given up then. `false`: it may leave then.
+    public var isGivenUpThen: Bool
+
+    public init(cause: String, text: String, untilMillis: Int64?, isGivenUpThen: Bool) {
+        (self.cause, self.text) = (cause, text)
+        (self.untilMillis, self.isGivenUpThen) = (untilMillis, isGivenUpThen)
+    }
+
+    /// Two that were asked for at different moments may differ by so much, milliseconds, and mean the same.
+    private static let untilSlackMillis: Int64 = 1_500
+
+    /// Whether a reader would be told the same.
+    func saysTheSame(as other: EventWait?) -> Bool {
+        guard let other, self.cause == other.cause, self.text == other.text,
+            self.isGivenUpThen == other.isGivenUpThen
+        else { return false }
+        guard let mine = self.untilMillis, let its = other.untilMillis else {
+            return self.untilMillis == other.untilMillis
+        }
+        return abs(mine - its) <= Self.untilSlackMillis
+    }
+
+    /// What stands before the moment.
+    private var untilText: String { self.isGivenUpThen ? "It is given up at" : "It may leave at" }
+
+    /// Two sentences at most, the moment in UTC.
+    var summary: String {
+        guard let until = self.untilMillis else { return "Waits for \(self.text)." }
+        let clock = CivilTime(secondsSince1970: (until + 999) / 1_000).clockText
+        return "Waits for \(self.text). \(self.untilText) \(clock) UTC."
+    }
+
+    /// For the page, which writes moments as the browser does.
+    var json: JSONTree {
+        [
+            "cause": .string(self.cause), "text": .string("Waits for \(self.text)."),
+            "untilText": .string(self.untilText), "untilMillis": self.untilMillis.map { .integer($0) } ?? .null,
+        ]
+    }
+}
+
+extension Timeline {
+    /// Something that waits in the worker: an activity's, a channel's or an audience's newest event without an outcome, and those before it.
+    public struct Waiting: Sendable {
+        /// The record's key.
+        public var key: String
+        /// Bundle id; empty: the events name none.
+        public var app: String
+        /// It goes to an audience.
+        public var isForAudience: Bool
+        /// The partition of the newest.
+        public var partition: Int32
+        /// Their entries.
+        public var entries: [Int]
+    }
+
+    private struct WaitingKey: Hashable {
+        var key: String
+        var app: String
+        var isForAudience: Bool
+    }
+
+    /// What has waited for a moment, the newest first.
+    /// - Parameters:
+    ///   - countMax: no more than so many activities and audiences.
+    ///   - beforeMillis: came before that, milliseconds since 1970: what is on its way needs no asking.
+    public func waiting(countMax: Int, beforeMillis: Int64) -> [Waiting] {
+        var found: [Waiting] = []
+        var places: [WaitingKey: Int] = [:]
+        for entry in self.entries.reversed() where entry.atMillis <= beforeMillis {
+            guard case .event(let event) = entry.body, event.outcome == nil, let taken = event.reading.event,
+                [.start, .update, .end].contains(taken.kind), let key = event.record.key
+            else { continue }
+            let name = WaitingKey(
+                key: String(decoding: key, as: UTF8.self), app: taken.app, isForAudience: taken.target == .audience)
+            if let place = places[name] {
+                found[place].entries.append(entry.id)
+            } else if found.count < countMax {
+                places[name] = found.count
+                found.append(
+                    Waiting(
+                        key: name.key, app: name.app, isForAudience: name.isForAudience,
+                        partition: event.position.partition, entries: [entry.id]))
+            }
+        }
+        return found
+    }
+
+    /// What the worker says of them. Those that have an outcome by now are left as they are.
+    /// - Parameters:
+    ///   - wait: `nil`: it does not say.
+    ///   - ids: of their entries.
+    public mutating func setWait(_ wait: EventWait?, of ids: [Int]) {
+        for id in ids {
+            guard case .event(let event)? = self.entry(id)?.body, event.outcome == nil else { continue }
+            guard wait.map({ !$0.saysTheSame(as: event.wait) }) ?? (event.wait != nil) else { continue }
+            self.change(id) { entry in
+                guard case .event(var event) = entry.body else { return }
+                event.wait = wait
+                entry.body = .event(event)
+            }
+        }
+    }
+}

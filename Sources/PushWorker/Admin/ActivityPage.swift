@@ -1,0 +1,18 @@
+import PushEngine
+
+/// What is known of an activity, and what it waits for: `/activities/<key>`.
+struct ActivityPage: Sendable, Encodable {
+    var report: ActivityReport
+    var app: AppConfiguration
+    /// `nil`: nothing waits.
+    var waitsFor: ActivityWait?
+
+    private enum CodingKeys: String, CodingKey { case waitsFor }
+
+    /// The report's own fields, and one more.
+    func encode(to encoder: any Encoder) throws {
+        try self.report.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(self.waitsFor, forKey: .waitsFor)
+    }
+}

@@ -1,0 +1,176 @@
+public import PushEngine
+
+/// What the next push of an activity waits for, and until when. Pure: made of what a shard and the worker say of themselves.
+public struct ActivityWait: Sendable, Equatable, Encodable {
+    /// Kinds of waits. Where there are several, the one that decides.
+    public enum Cause: String, Sendable, CaseIterable, Encodable {
+        /// The worker does not take or send anything of this partition now.
+        case worker
+        /// APNs has a push of the activity and has not answered.
+        case answer
+        /// Kafka has not acknowledged what was written.
+        case record
+        /// The app is to tell its server the token of a card that a `start` has put up.
+        case registration
+        /// Nothing can be pushed to: no token, or one that APNs has refused.
+        case token
+        /// The last attempts have failed.
+        case attempt
+        /// The push before left a moment ago.
+        case distance
+        /// Events of low priority are merged for a while.
+        case window
+        /// A unit of the hourly budget has to return.
+        case budget
+        /// Nothing of this app or environment leaves now.
+        case pause
+        /// Its turn, and room on a connection to APNs.
+        case stream
+    }
+
+    /// Which kind it is.
+    public var cause: Cause
+    /// What follows “it waits for”, without a time that passes.
+    public var text: String
+    /// When time alone ends it, milliseconds from now; `nil`: time does not.
+    public var endsInMillis: Int64?
+    /// What waits is given up then. `false`: it may leave then.
+    public var isGivenUpThen = false
+}
+
+extension ActivityWait {
+    /// - Parameters:
+    ///   - report: of the activity.
+    ///   - app: the settings that it goes by.
+    ///   - pauses: why nothing leaves now, in words, each about an app or a route.
+    /// - Returns: `nil`: nothing waits.
+    init?(_ report: ActivityReport, app: AppConfiguration, pauses: [String]) {
+        if report.inFlight != nil {
+            self.init(cause: .answer, text: "APNs’ answer to a push that is on its way")
+        } else if let pending = report.pending {
+            self = Self.wait(of: pending, report, app, pauses)
+        } else if report.eventsPending > 0 {
+            self.init(cause: .record, text: "Kafka to acknowledge the record of what became of it")
+        } else {
+            return nil
+        }
+    }
+
+    /// In the order in which a shard looks.
+    private static func wait(
+        of pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration, _ pauses: [String]
+    ) -> ActivityWait {
+        if report.awaitsRecord {
+            return ActivityWait(cause: .record, text: "Kafka to acknowledge the record of the push before")
+        }
+        if pending.event != "start", report.token != "usable" { return Self.token(pending, report, app) }
+        var wait = report.restMillis > 0 ? Self.rest(report) : nil
+        let rest = wait?.endsInMillis ?? 0
+        if pending.priority == "low" {
+            let window = app.lowPriorityWindowMillis - pending.ageMillis
+            if window > rest {
+                wait = ActivityWait(
+                    cause: .window,
+                    text: "newer events to be merged with, as it is of priority 5 (coalescing.low-priority-window: "
+                        + "\(DurationText.format(millis: app.lowPriorityWindowMillis)))",
+                    endsInMillis: window)
+            }
+        } else if app.budgetPolicy == .defer, pending.event == "update", let budget = Self.budget(pending, report),
+            budget.endsInMillis ?? .max > rest
+        {
+            wait = budget
+        }
+        if let wait { return wait }
+        let about = pauses.filter { $0.contains(report.app) || $0.hasPrefix("route \(report.environment)") }
+        guard about.isEmpty else { return ActivityWait(cause: .pause, text: "APNs: " + about.joined(separator: "; ")) }
+        return ActivityWait(cause: .stream, text: "its turn on a connection to APNs")
+    }
+
+    /// Of an audience's events.
+    /// - Parameter report: of the audience's owner.
+    /// - Returns: `nil`: none waits to become a version, or to be told.
+    public init?(_ report: AudienceReport) {
+        if report.eventsPending > 0 {
+            self.init(
+                cause: .distance,
+                text:
+                    "the audience’s next version: it keeps its distance from the version before, and at priority 5 newer events are merged with it"
+            )
+        } else if report.versions.contains(where: { !$0.isDurable || $0.recordsOutstanding > 0 }) {
+            self.init(cause: .record, text: "Kafka to acknowledge the records that tell partitions of the version")
+        } else {
+            return nil
+        }
+    }
+
+    private static func token(
+        _ pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration
+    ) -> ActivityWait {
+        let wait = DurationText.format(millis: app.registrationWaitMillis)
+        switch report.token {
+        case "none" where report.life == "starting" || report.life == "started":
+            return ActivityWait(
+                cause: .registration,
+                text:
+                    "the registration of the card’s update token: a start has put the card up, and the app has to hand its token over"
+            )
+        case "none":
+            return ActivityWait(
+                cause: .token, text: "a token: nobody has registered one under this key (registration-wait: \(wait))",
+                endsInMillis: max(0, app.registrationWaitMillis - pending.ageMillis), isGivenUpThen: true)
+        case "doubted":
+            return ActivityWait(
+                cause: .token,
+                text:
+                    "another token, or a newer event that tries this one again: APNs has refused it, perhaps for a fault "
+                    + "of this worker (registration-wait: \(wait))")
+        default:
+            return ActivityWait(
+                cause: .token,
+                text: "another token: APNs says that the registered one is dead (registration-wait: \(wait))")
+        }
+    }
+
+    private static func rest(_ report: ActivityReport) -> ActivityWait {
+        guard report.attempts > 0 else {
+            return ActivityWait(
+                cause: .distance, text: "its distance from the push before", endsInMillis: report.restMillis)
+        }
+        let attempts = report.attempts == 1 ? "the last has failed" : "the last \(report.attempts) have failed"
+        return ActivityWait(
+            cause: .attempt, text: "the next attempt: \(attempts)", endsInMillis: report.restMillis)
+    }
+
+    /// `nil`: a unit is there.
+    private static func budget(_ pending: ActivityReport.Push, _ report: ActivityReport) -> ActivityWait? {
+        let budget = report.budget
+        let limit = pending.hasAlert ? budget.perHour : max(0, budget.perHour - budget.reserve)
+        guard budget.out >= limit else { return nil }
+        let kept = pending.hasAlert || budget.reserve == 0 ? "" : ", \(budget.reserve) of them kept for alerts and ends"
+        // So many have to return that one is free.
+        let back = budget.out - limit
+        let returns = budget.returnsInSeconds
+        return ActivityWait(
+            cause: .budget, text: "the hourly budget: \(budget.out) of \(budget.perHour) are spent\(kept)",
+            endsInMillis: returns.indices.contains(back) ? returns[back] * 1_000 : nil)
+    }
+}
+
+extension WorkerSnapshot {
+    /// Why nothing of a partition is taken or sent now; `nil`: nothing keeps the worker from it.
+    /// - Parameter partition: the number of the partition.
+    public func waitForWorker(partition: Int32) -> ActivityWait? {
+        guard self.hasJoinedGroup else {
+            return ActivityWait(cause: .worker, text: "the worker, which joins its consumer group")
+        }
+        let text: String? =
+            switch self.partitions.first(where: { $0.number == partition })?.phase {
+            case nil: "a worker that has partition \(partition): this one does not"
+            case .claiming, .restoring: "the worker, which reads what it has to know of partition \(partition)"
+            case .releasing: "the next worker: this one gives partition \(partition) away"
+            case .halted: "a person: partition \(partition) is halted"
+            case .running: nil
+            }
+        return text.map { ActivityWait(cause: .worker, text: $0) }
+    }
+}
