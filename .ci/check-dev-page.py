@@ -417,8 +417,9 @@ def use_long_names(browser, address):
     broken = browser.run(
         "[...document.querySelectorAll('.face dt')].flatMap((one) => [...one.childNodes]).filter((node) => node.nodeType === Node.TEXT_NODE && (() => { const range = document.createRange(); "
         "range.selectNodeContents(node); return range.getClientRects().length > 1; })()).map((node) => node.data)")
-    if broken:
-        sys.exit(f"check-dev-page: words are broken: {broken}")
+    narrow = browser.run("[...document.querySelectorAll('.lock-card dd')].map((one) => one.clientWidth).filter((width) => width < 100)")
+    if broken or narrow:
+        sys.exit(f"check-dev-page: words are broken: {broken}; values are {narrow} pixels wide")
 
 
 def use_faults(browser):

@@ -41,9 +41,9 @@ enum PhonesCSS {
         .face progress::-webkit-progress-value { background: #62c98f; }
         .face progress::-moz-progress-bar { background: #62c98f; }
         .face .timer { font-size: 1.5rem; font-weight: 600; line-height: 1.2; font-variant-numeric: tabular-nums; color: #62c98f; }
-        .face dl { display: grid; grid-template-columns: minmax(min-content, 1fr) minmax(0, auto); gap: .125rem .75rem; font-size: .9375rem; }
+        .face dl { display: grid; grid-template-columns: minmax(min-content, 1fr) fit-content(60%); gap: .125rem .75rem; font-size: .9375rem; }
         .face .headline + dl, .face progress + dl, .face .sides + dl { margin-top: .375rem; }
-        .face dt { color: #c9cbd6; overflow-wrap: break-word; max-width: 13rem; }
+        .face dt { color: #c9cbd6; overflow-wrap: break-word; max-width: 9.5rem; }
         .face dd { text-align: right; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
         .away-note { text-align: center; font-size: .9375rem; }
         .phone-says { display: grid; gap: .75rem; max-width: 22rem; width: 100%; margin: 0 auto; }

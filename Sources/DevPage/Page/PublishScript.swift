@@ -83,6 +83,7 @@ enum PublishScript {
           if (!byID("new-activity-id").value) byID("new-activity-id").value = "order-2";
           byID("snippet-list").replaceChildren(
             el("p", { class: "hint" }, `Kafka listens at ${about.bootstrap}; events go to the topic ${about.eventsTopic}.` +
+              (about.apns ? ` The simulated APNs takes pushes at ${about.apns}, over TLS.` : "") +
               (about.makesPhones ? " An activity without a phone gets one." : " Register a phone first: this page makes none by itself.")),
             ...about.snippets.map((snippet) => el("div", { class: "snippet" },
               el("div", { class: "row" }, el("h3", {}, snippet.name), copyButton("Copy", snippet.text)),
