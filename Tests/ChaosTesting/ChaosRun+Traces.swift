@@ -38,7 +38,7 @@ extension ChaosRun {
             tracing.collector.requests.map(\.body), topic: self.stage.topics.events[0],
             isUndisturbed: self.isUndisturbed, tokens: Set(tokens),
             outcomes: { audit.outcomes(at: $0).map(\.outcome) })
-        traces.expectAll()
+        traces.expectAll(isUndisturbed: self.isUndisturbed)
         return traces
     }
 }
