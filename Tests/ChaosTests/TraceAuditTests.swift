@@ -41,11 +41,12 @@ struct TraceAuditTests {
     }
 
     @Test func whatIsRightPasses() {
-        var audit = Self.audit([Self.event, Self.push, Self.pass])
+        let broadcast = Self.span("push", id: 4, below: 1, from: 50, to: 60, ["mailboat.version": "20"])
+        var audit = Self.audit([Self.event, Self.push, Self.pass, broadcast])
         audit.expectAll(isUndisturbed: true)
         #expect(audit.faults == [])
-        #expect(audit.spanCount == 3 && audit.eventCount == 1 && audit.agreeingCount == 1)
-        #expect(audit.passCount == 1 && audit.pushCount == 1 && audit.orphanCount == 0)
+        #expect(audit.spanCount == 4 && audit.eventCount == 1 && audit.agreeingCount == 1)
+        #expect(audit.passCount == 1 && audit.pushCount == 2 && audit.orphanCount == 0)
     }
 
     /// On the next worker the event may have ended otherwise, and what a killed one had to tell is lost.
