@@ -81,9 +81,18 @@ extension ActivityWait {
             wait = budget
         }
         if let wait { return wait }
-        let about = pauses.filter { $0.contains(report.app) || $0.hasPrefix("route \(report.environment)") }
+        let about = pauses.filter {
+            Self.names($0, bundleID: report.app) || $0.hasPrefix("route \(report.environment)")
+        }
         guard about.isEmpty else { return ActivityWait(cause: .pause, text: "APNs: " + about.joined(separator: "; ")) }
         return ActivityWait(cause: .stream, text: "its turn on a connection to APNs")
+    }
+
+    /// Whether a text names that app, and not one whose bundle id has this one's within it.
+    private static func names(_ text: String, bundleID: String) -> Bool {
+        let words = text.split { !($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
+        // The last word of a sentence may have its stop.
+        return words.contains { $0 == bundleID || $0 == bundleID + "." }
     }
 
     /// Of an audience's events.

@@ -95,7 +95,12 @@ struct ActivityWaitTests {
     @Test func aPauseIsToldToThoseItConcerns() {
         let topic = "APNs refuses the topic of app com.example.app in production"
         #expect(Self.wait(Self.report(), pauses: [topic])?.text == "APNs: \(topic)")
-        let others = ["APNs refuses the topic of app com.example.other in production", "route development/K: slow"]
+        let others = [
+            "APNs refuses the topic of app com.example.other in production", "route development/K: slow",
+            // Its bundle id has the other's within it.
+            "APNs refuses the topic of app com.example.app.beta in production",
+            "APNs refuses the topic of app com.example.app2 in production",
+        ]
         #expect(Self.wait(Self.report(), pauses: others)?.cause == .stream)
     }
 
