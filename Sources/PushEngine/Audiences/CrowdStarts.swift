@@ -75,6 +75,7 @@ struct CrowdStarts {
     var lastReportMillis: Int64 = .min
     /// It has been told since its last record.
     var isPassRecordDue = false
+    /// `Int64.min`: there was none, or it left some waiting, and the next follows when they do not.
     var lastPassRecordMillis: Int64 = .min
 
     /// When ghosts, and members that have not joined for very long, are looked for; steady.

@@ -59,7 +59,8 @@ extension ShardEngine {
         let recorded = self.audiences.crowds[crowd].starts.lastPassRecordMillis
         return min(due, recorded == .min ? now.steadyMillis : recorded + Self.passRecordEveryMillis)
     }
-    /// Tells the audience's owner how far the start is, and writes the `start-pass` record when nobody waits, or it is over.
+    /// Tells the audience's owner how far the start is, and writes the `start-pass` record when nobody waits, or it is over. Of a start that is
+    /// over while a push of it is under way, the answer is written without waiting for the minute to pass: nothing else would follow it.
     mutating func tellStarts(_ crowd: CrowdID, isOver: Bool = false, now: EngineTime) {
         let report = self.audiences.crowds[crowd].starts.report
         guard report.stampSeconds > 0 else { return }
@@ -81,7 +82,7 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].starts.isPassRecordDue, isOver || (report.waitingCount == 0 && isTime)
         else { return }
         self.audiences.crowds[crowd].starts.isPassRecordDue = false
-        self.audiences.crowds[crowd].starts.lastPassRecordMillis = now.steadyMillis
+        self.audiences.crowds[crowd].starts.lastPassRecordMillis = report.waitingCount > 0 ? .min : now.steadyMillis
         self.journal.recordStartPass(report, of: crowd, in: &self.memory, audiences: self.audiences)
     }
     /// A partition tells the audience's owner of a start.

@@ -111,6 +111,32 @@ import Testing
         #expect(Self.numbers(pass, ["members", "accepted", "superseded", "waiting"]) == [10, 4, 6, 0])
     }
 
+    /// The record that is written at the end counts it as waiting. Another follows its answer, and not a minute later, when the worker may be gone.
+    @Test(arguments: [false, true]) func anAnswerAfterTheEndIsTold(hasEndedBefore: Bool) throws {
+        let h = EngineHarness.starts()
+        for member in 1...3 { h.joinStart(member) }
+        h.audienceStart(1)
+        for _ in 1...(hasEndedBefore ? 3 : 2) { h.deliver() }
+        h.advance(2_000)
+        if hasEndedBefore { h.joinStart(4) }
+        h.advance(2_000)
+        let push = try #require(h.take())
+        #expect(push.event == "start")
+        h.audienceEnd(2)
+        h.advance(300)
+        let names = ["members", "accepted", "waiting"]
+        let count: Int64 = hasEndedBefore ? 4 : 3
+        func last() -> OutcomeRecord? { h.outcomes.last { $0.outcome == "start-pass" } }
+        #expect(Self.numbers(last(), names) == [count, count - 1, 1])
+        h.answer(push, .accepted)
+        h.advance(1_000)
+        h.carryBus()
+        #expect(Self.numbers(last(), names) == [count, count, 0])
+        h.advance(60_000)
+        h.carryBus()
+        #expect(Self.starts(h)?["accepted"] as? Int == Int(count))
+    }
+
     @Test func aNewOwnerGoesOnCounting() throws {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
