@@ -109,6 +109,14 @@ extension ChaosRun {
             "workers changed their release \(self.injector.releaseChanges) times, expected up to \(expected) and at least once each"
         ]
     }
+    /// Partitions that workers halted. A release may halt what it cannot read of another; a worker never does of its own release.
+    func haltFaults() -> [String] {
+        guard self.wish.former == nil, let halts = self.halts else { return [] }
+        return ["workers halted partitions: \(halts)"]
+    }
+    private var halts: String? {
+        PartitionHalt.summary(self.stage.workers.flatMap { PartitionHalt.read($0.logPath) })
+    }
     /// Further lines of the table.
     func notes(_ audit: ChaosAudit) -> [String] {
         let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
@@ -137,6 +145,7 @@ extension ChaosRun {
             notes.append(
                 "releases            workers changed their release \(self.injector.releaseChanges) times: forth, back, and forth again"
             )
+            notes.append("partitions halted   \(self.halts ?? "none")")
         }
         for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
         notes.append(

@@ -317,6 +317,7 @@ package final class ChaosRun {
         // Ending by itself, with a reason and ready to be started again, is allowed; a crash is not.
         faults += self.injector.crashes
         faults += self.releaseFaults()
+        faults += self.haltFaults()
         let traces = self.traceAudit(audit)
         faults += traces?.faults ?? []
         let summary = ChaosSummary(
