@@ -31,14 +31,23 @@ public struct LatencyDistribution: Sendable, Equatable {
     }
 
     /// As `record(micros:)`; what is too long for microseconds counts as the longest.
-    public mutating func record(millis: Int64) {
+    public mutating func record(millis: Int64) { self.record(micros: Self.micros(millis)) }
+
+    /// A record's time may be anything.
+    private static func micros(_ millis: Int64) -> Int64 {
         let (micros, isTooLong) = millis.multipliedReportingOverflow(by: 1_000)
-        self.record(micros: isTooLong && millis > 0 ? .max : micros)
+        guard isTooLong else { return micros }
+        return millis > 0 ? .max : 0
     }
 
     /// A duration that was recorded has this trace. The latest of each bucket of the page is kept.
     mutating func keepExample(of place: TraceContext, micros: Int64, wallMillis: Int64) {
         self.keep(LatencyExample(place: place, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
+    }
+
+    /// The same of what `record(millis:)` was told.
+    mutating func keepExample(of place: TraceContext, millis: Int64, wallMillis: Int64) {
+        self.keepExample(of: place, micros: Self.micros(millis), wallMillis: wallMillis)
     }
 
     private mutating func keep(_ example: LatencyExample) {

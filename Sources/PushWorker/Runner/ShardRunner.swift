@@ -123,7 +123,7 @@ final class ShardRunner {
         self.loop.takeTraceNotes { note in
             guard let accepted = traces.take(note) else { return }
             self.report.recordToAccepted.keepExample(
-                of: accepted.place, micros: accepted.recordToAcceptedMillis * 1_000, wallMillis: now.wallMillis)
+                of: accepted.place, millis: accepted.recordToAcceptedMillis, wallMillis: now.wallMillis)
             self.report.takenToAccepted.keepExample(
                 of: accepted.place, micros: accepted.takenToAcceptedMicros, wallMillis: now.wallMillis)
         }

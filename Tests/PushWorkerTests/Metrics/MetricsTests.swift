@@ -165,6 +165,20 @@ struct LatencyDistributionTests {
         }
     }
 
+    /// A record's time is what its publisher has written: nanoseconds, perhaps.
+    @Test func aTimeThatCannotBeIsTheLongestOrNone() {
+        let place = TraceContext(traceparent: Array("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01".utf8).span)
+        for (millis, expected) in [(-1_700_000_000_000_000_000, 0), (1_700_000_000_000_000_000, UInt64(Int64.max))]
+            as [(Int64, UInt64)]
+        {
+            var distribution = LatencyDistribution()
+            distribution.record(millis: millis)
+            if let place { distribution.keepExample(of: place, millis: millis, wallMillis: 1) }
+            #expect(distribution.count == 1 && distribution.maxMicros == expected)
+            #expect(distribution.examples.compactMap { $0?.micros } == [expected])
+        }
+    }
+
     @Test func mergingIsAddition() {
         var (left, right, both) = (LatencyDistribution(), LatencyDistribution(), LatencyDistribution())
         for millis in [1, 20, 300] as [Int64] {
