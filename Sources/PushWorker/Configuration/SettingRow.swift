@@ -64,6 +64,8 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
     /// The value that stands there, as one would write it; `nil`: none.
     let text: @Sendable (_ root: Root) -> String?
+    /// The same as it may be shown to anybody: without what may be a secret.
+    let shownText: @Sendable (_ root: Root) -> String?
     /// Puts the value that stands in one root into another.
     let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
 
@@ -72,7 +74,8 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
         unit: String = "", defaultText: String?,
         isRequired: Bool = false,
         expected: String, _ documentation: String, keyPath: any WritableKeyPath<Root, Value> & Sendable,
-        show: @escaping @Sendable (Value) -> String?, parse: @escaping @Sendable (SettingText) -> Value?
+        show: @escaping @Sendable (Value) -> String?, mask: @escaping @Sendable (String) -> String = { $0 },
+        parse: @escaping @Sendable (SettingText) -> Value?
     ) {
         self.description = SettingDescription(
             name: name, scope: scope, effect: effect, type: type, unit: unit, defaultText: defaultText,
@@ -85,6 +88,7 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
             return true
         }
         self.text = { root in show(root[keyPath: keyPath]) }
+        self.shownText = { root in show(root[keyPath: keyPath]).map(mask) }
         self.copy = { source, root in root[keyPath: keyPath] = source[keyPath: keyPath] }
     }
 }
@@ -209,11 +213,12 @@ extension SettingRow {
     static func optionalText(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,
         _ keyPath: any WritableKeyPath<Root, String?> & Sendable,
-        _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
+        _ documentation: String, mask: @escaping @Sendable (String) -> String = { $0 },
+        accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
             name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, documentation,
-            keyPath: keyPath, show: { $0 }
+            keyPath: keyPath, show: { $0 }, mask: mask
         ) {
             text in
             guard case .one(let text) = text, accepts(text) else { return nil }

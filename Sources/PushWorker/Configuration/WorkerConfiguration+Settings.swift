@@ -194,7 +194,8 @@ extension WorkerConfiguration: SettingsRoot {
     private static let tracingSettings: [SettingRow<WorkerConfiguration>] = [
         .optionalText(
             "tracing.otlp-endpoint", effect: .restart, expected: OTLPEndpoint.expected, \.tracing.otlpEndpoint,
-            "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced."
+            "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced.",
+            mask: { OTLPEndpoint($0)?.shown ?? "a URL" }
         ) { OTLPEndpoint($0) != nil },
         .optionalText(
             "tracing.headers-file", effect: .restart, expected: "the path of a file of header fields",

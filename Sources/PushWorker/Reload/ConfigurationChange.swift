@@ -30,7 +30,8 @@ struct ConfigurationChange {
         guard before != after else { return }
         let effect = row.description.effect
         let change = SettingChange(
-            setting: prefix + row.description.name, before: before, after: after, effect: effect)
+            setting: prefix + row.description.name, before: row.shownText(old), after: row.shownText(new),
+            effect: effect)
         if effect == .restart {
             self.held.append(change)
             row.copy(old, &effective)
