@@ -10,9 +10,13 @@ final class Reconfigurer: Sendable {
     private struct State {
         var configuration: WorkerConfiguration
         var plan: WorkerPlan
+        /// Loops end: what is asked of one that has ended is never answered.
+        var isClosed = false
     }
 
     private let state: Mutex<State>
+    /// Whoever asks loops something, or is about to end them.
+    private let loops = Turnstile()
     private let partitionCount: Int32
     private let clusterID: String
     private let tokens: ProviderTokenStore
@@ -62,6 +66,12 @@ final class Reconfigurer: Sendable {
         let plan = try await self.withTLS(
             WorkerPlan(change.effective, following: current.plan), knownRouteCount: current.plan.routes.count)
         let keys = try await self.readKeys(plan.keys)
+        // Two are here at most: this, and the worker's end.
+        _ = await self.loops.enter()
+        defer { self.loops.leave() }
+        guard !self.state.withLock({ $0.isClosed }) else {
+            throw Self.error("worker", "is stopping: what has changed holds when it is started again")
+        }
         try await self.askShards(plan)
         await whenAsked()
         self.tokens.use(keys)
@@ -79,6 +89,13 @@ final class Reconfigurer: Sendable {
         }
         return ReloadReport(
             taken: change.taken, held: change.held, refusingShards: refusing, hash: change.effective.hash)
+    }
+
+    /// Loops may end once this returns: what is under way has been taken, and nothing is asked of them any more. It waits for them, not for a disk.
+    func close() async {
+        _ = await self.loops.enter()
+        self.state.withLock { $0.isClosed = true }
+        self.loops.leave()
     }
 
     private static func error(_ setting: String, _ text: String) -> ConfigurationError {

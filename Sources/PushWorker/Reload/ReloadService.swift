@@ -80,7 +80,8 @@ public struct ReloadService: Service {
         guard watchesFile else { return }
         switch found {
         case .nothing: break
-        case .changed: _ = try? await self.worker.reload(self.load)
+        case .changed: await self.reload(&watch)
+        case .again: await self.reload(&watch, toldFaults: watch.refusedFaults)
         case .gone(let why):
             self.logger.warning(
                 "the configuration file is gone: the settings read last stay in force, and reload.watch goes on looking",
@@ -88,7 +89,17 @@ public struct ReloadService: Service {
         case .back: self.logger.notice("the configuration file is back")
         case .backAndChanged:
             self.logger.notice("the configuration file is back, with other settings")
-            _ = try? await self.worker.reload(self.load)
+            await self.reload(&watch)
+        }
+    }
+
+    /// What is wrong is logged by the worker.
+    private func reload(_ watch: inout FileWatch, toldFaults: [ConfigurationFault] = []) async {
+        do throws(ConfigurationError) {
+            _ = try await self.worker.reload(self.load, toldFaults: toldFaults, whenAsked: {})
+            watch.taken()
+        } catch {
+            watch.refused(error.faults)
         }
     }
 }
@@ -100,6 +111,8 @@ struct FileWatch {
         case nothing
         /// It is another than before.
         case changed
+        /// It is as it was when it was refused, a while ago: what was missing beside it, such as a key file, may be there by now.
+        case again
         /// It is not there, for the reason given.
         case gone(String)
         /// It is there again, as it was.
@@ -114,10 +127,23 @@ struct FileWatch {
     private var last: FileLook
     /// It has been said that the file is gone.
     private var isGone = false
+    /// Why it was refused as it is; empty: it was not.
+    private(set) var refusedFaults: [ConfigurationFault] = []
+    private var looksSinceRefused = 0
+
+    /// What was refused is tried again after so many looks: half a minute.
+    static let looksBetweenTries = 15
 
     init(_ content: [UInt8]) {
         self.known = content
         self.last = .content(content)
+    }
+
+    /// What it holds was taken.
+    mutating func taken() { self.refusedFaults = [] }
+    /// It was not.
+    mutating func refused(_ faults: [ConfigurationFault]) {
+        (self.refusedFaults, self.looksSinceRefused) = (faults, 0)
     }
 
     /// A file that has been so for two looks is taken to be so: at the first, somebody may have been writing it, or putting another in its place.
@@ -126,10 +152,12 @@ struct FileWatch {
         self.last = look
         switch (look, before) {
         case (.content(let content), .content(let earlier)):
-            guard content == earlier, self.isGone || content != self.known else { return .nothing }
+            guard content == earlier else { return .nothing }
+            guard self.isGone || content != self.known else { return self.unchanged() }
             let isOther = content != self.known
             let wasGone = self.isGone
             (self.known, self.isGone) = (content, false)
+            if isOther { self.refusedFaults = [] }
             return wasGone ? (isOther ? .backAndChanged : .back) : .changed
         case (.unreadable(let why), .unreadable):
             guard !self.isGone else { return .nothing }
@@ -138,5 +166,13 @@ struct FileWatch {
         case (.content, .unreadable), (.unreadable, .content):
             return .nothing
         }
+    }
+
+    private mutating func unchanged() -> Finding {
+        guard !self.refusedFaults.isEmpty else { return .nothing }
+        self.looksSinceRefused += 1
+        guard self.looksSinceRefused >= Self.looksBetweenTries else { return .nothing }
+        self.looksSinceRefused = 0
+        return .again
     }
 }

@@ -371,6 +371,7 @@ final class WorkerParts: Sendable {
         self.coordinator.finish()
         // What is asked from here on is not asked of loops that end.
         self.state.questions.use([])
+        await self.reconfigurer.close()
         for task in self.tasks { task.cancel() }
         for task in self.tasks { await task.value }
         for shard in self.shards {

@@ -20,13 +20,15 @@ public final class WorkerService: Service, Sendable {
     private let hub: SnapshotHub
     private let phase = Mutex(Phase.idle)
     private let reloads = Turnstile()
+    /// Somebody has asked for it to stop.
+    private let isDrained = Mutex(false)
     /// Gets an element when the worker cannot go on.
     private let failures: AsyncStream<WorkerError>
     private let failing: AsyncStream<WorkerError>.Continuation
 
     private enum Phase {
         case idle
-        case starting
+        case starting(Task<WorkerParts, any Error>)
         case running(WorkerParts)
         case stopping(Task<StopReport, Never>)
     }
@@ -56,17 +58,24 @@ public final class WorkerService: Service, Sendable {
     /// `isReady`. While Kafka cannot be reached it goes on trying.
     /// - Throws: `WorkerError`, naming what cannot be; also when the task is cancelled.
     public func start() async throws(WorkerError) {
-        let isFirst = self.phase.withLock { phase in
-            guard case .idle = phase else { return false }
-            phase = .starting
-            return true
+        let starting: Task<WorkerParts, any Error>? = self.phase.withLock { phase in
+            guard case .idle = phase else { return nil }
+            let task = Task {
+                try await WorkerParts.start(
+                    self.configuration, hub: self.hub, metrics: self.metrics, tracer: self.tracer, logger: self.logger,
+                    fail: { [weak self] in self?.fail($0) }, drain: { [weak self] in self?.drain() })
+            }
+            phase = .starting(task)
+            return task
         }
-        guard isFirst else { throw WorkerError("the worker was started before") }
+        guard let starting else { throw WorkerError("the worker was started before") }
         let parts: WorkerParts
         do {
-            parts = try await WorkerParts.start(
-                self.configuration, hub: self.hub, metrics: self.metrics, tracer: self.tracer, logger: self.logger,
-                fail: { [weak self] in self?.fail($0) }, drain: { [weak self] in self?.drain() })
+            parts = try await withTaskCancellationHandler {
+                try await starting.value
+            } onCancel: {
+                starting.cancel()
+            }
         } catch {
             let failure =
                 (error as? WorkerError)
@@ -102,9 +111,12 @@ public final class WorkerService: Service, Sendable {
         try await self.reload(load, whenAsked: {})
     }
 
-    /// - Parameter whenAsked: see `Reconfigurer.take`.
+    /// - Parameters:
+    ///   - toldFaults: what was wrong with it the last time: that is not logged as an error again.
+    ///   - whenAsked: see `Reconfigurer.take`.
     func reload(
-        _ load: () throws(ConfigurationError) -> WorkerConfiguration, whenAsked: () async -> Void
+        _ load: () throws(ConfigurationError) -> WorkerConfiguration, toldFaults: [ConfigurationFault] = [],
+        whenAsked: () async -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
         guard await self.reloads.enter() else {
             // Those that wait load what this one would.
@@ -122,7 +134,8 @@ public final class WorkerService: Service, Sendable {
         } catch {
             self.hub.updateConfiguration { $0.isLastTaken = false }
             for fault in error.faults {
-                self.logger.error(
+                self.logger.log(
+                    level: toldFaults.contains(fault) ? .debug : .error,
                     "the configuration is not taken, the one before stays", metadata: ["fault": "\(fault)"])
             }
             throw error
@@ -197,7 +210,7 @@ public final class WorkerService: Service, Sendable {
             try await cancelWhenGracefulShutdown { try await self.start() }
         } catch {
             // Told to stop before it had begun: that is no failure.
-            if Task.isCancelled || Task.isShuttingDownGracefully { return }
+            if Task.isCancelled || Task.isShuttingDownGracefully || self.isDrained.withLock({ $0 }) { return }
             throw error
         }
         let failure = await withTaskCancellationOrGracefulShutdownHandler {
@@ -231,9 +244,15 @@ public final class WorkerService: Service, Sendable {
         return report
     }
 
-    /// Somebody asks for it to stop: `run` returns when it has, without an error.
-    private func drain() {
+    /// Somebody asks for it to stop: `run` returns when it has, without an error. A start that waits for Kafka is given up.
+    func drain() {
+        self.isDrained.withLock { $0 = true }
         self.failing.finish()
+        self.phase.withLock { phase in
+            guard case .starting(let task) = phase else { return }
+            self.hub.updateGroup { $0.isDraining = true }
+            task.cancel()
+        }
         Task.detached { await self.stop() }
     }
 
@@ -253,6 +272,13 @@ public final class WorkerService: Service, Sendable {
     public var adminPort: Int? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.admin?.port } else { nil }
+        }
+    }
+
+    /// `nil`: it does not run.
+    var reconfigurer: Reconfigurer? {
+        self.phase.withLock { phase in
+            if case .running(let parts) = phase { parts.reconfigurer } else { nil }
         }
     }
 

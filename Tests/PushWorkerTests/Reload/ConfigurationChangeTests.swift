@@ -86,10 +86,35 @@ struct ConfigurationChangeTests {
         var new = old
         new.kafka.common.append("sasl.password", "hush")
         new.kafka.consumer.append("fetch.min.bytes", "7")
+        new.tracing.otlpEndpoint = "https://collector/v1/traces?api-key=hush"
         let change = ConfigurationChange(from: old, to: new)
-        #expect(change.held.map(\.setting) == ["kafka.properties.sasl.password", "kafka.consumer.fetch.min.bytes"])
-        #expect(change.held.map(\.after) == ["***", "7"])
+        #expect(
+            change.held.map(\.setting) == [
+                "tracing.otlp-endpoint", "kafka.properties.sasl.password", "kafka.consumer.fetch.min.bytes",
+            ])
+        #expect(change.held.map(\.after) == ["https://collector/v1/traces", "***", "7"])
         #expect(change.effective.hash == old.hash)
+    }
+
+    /// What was missing beside the file, such as a key, may come later. It is tried again now and then, until it is taken or another takes its place.
+    @Test func aFileThatWasRefusedIsTriedAgain() {
+        let (old, new, mended) = (Array("old".utf8), Array("new".utf8), Array("mended".utf8))
+        var watch = FileWatch(old)
+        func looks(_ count: Int, at content: [UInt8]) -> [FileWatch.Finding] {
+            (0..<count).map { _ in watch.looked(at: .content(content)) }
+        }
+        let quiet = Array(repeating: FileWatch.Finding.nothing, count: FileWatch.looksBetweenTries - 1)
+        #expect(looks(2, at: new) == [.nothing, .changed])
+        watch.refused([ConfigurationFault(setting: "apps", text: "is wrong")])
+        #expect(looks(FileWatch.looksBetweenTries, at: new) == quiet + [.again])
+        watch.refused(watch.refusedFaults)
+        #expect(looks(FileWatch.looksBetweenTries, at: new) == quiet + [.again])
+        watch.taken()
+        #expect(looks(2 * FileWatch.looksBetweenTries, at: new).allSatisfy { $0 == .nothing })
+        #expect(looks(2, at: mended) == [.nothing, .changed])
+        watch.refused([ConfigurationFault(setting: "apps", text: "is wrong")])
+        #expect(looks(2, at: new) == [.nothing, .changed])
+        #expect(looks(2 * FileWatch.looksBetweenTries, at: new).allSatisfy { $0 == .nothing })
     }
 
     /// Somebody may be writing the file while it is looked at.

@@ -235,6 +235,52 @@ struct ReloadTests {
         }
     }
 
+    /// In Kubernetes the settings may be there before the key that they name.
+    @Test func settingsThatNameAKeyTooEarlyAreTakenWhenItIsThere() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            configuration.watchesFile = true
+            let worker = try await house.readyWorker(configuration)
+            var other = configuration
+            var game = AppSettings(bundleID: Self.game)
+            game.teamID = WorkerHouse.teamID
+            game.production = configuration.apps[0].production
+            game.keyID = "LATEKEY123"
+            game.keyFile = "\(house.directory)/AuthKey_LATEKEY123.p8"
+            other.apps.append(game)
+            let given = other
+            let service = ReloadService(
+                worker, loaded: Array("before".utf8), hangUps: await HangUps(),
+                logger: Logger(label: "test") { _ in LogLines().handler }
+            ) {
+                .content(Array("after".utf8))
+            } load: {
+                given
+            }
+            var watch = FileWatch(Array("before".utf8))
+            for _ in 0..<2 { await service.look(&watch) }
+            #expect(!watch.refusedFaults.isEmpty && !worker.snapshot().configuration.isLastTaken)
+            #expect(try Self.putKey("LATEKEY123", in: house) == game.keyFile)
+            for _ in 0..<FileWatch.looksBetweenTries { await service.look(&watch) }
+            #expect(watch.refusedFaults.isEmpty && worker.snapshot().configuration.isLastTaken)
+            #expect(worker.snapshot().configuration.hash == other.hash)
+            await worker.stop()
+        }
+    }
+
+    /// A loop that has ended answers nobody.
+    @Test(.timeLimit(.minutes(2))) func whoComesWhenLoopsHaveEndedIsToldSo() async throws {
+        try await WorkerHouse.with { house in
+            let configuration = house.configuration()
+            let worker = try await house.readyWorker(configuration)
+            let reconfigurer = try #require(worker.reconfigurer)
+            await worker.stop()
+            var other = configuration
+            other.apps[0].engine.budgetPerHour = 40
+            await #expect(throws: ConfigurationError.self) { try await reconfigurer.take(other) }
+        }
+    }
+
     /// While Kafka cannot be reached: it is followed as soon as the worker can.
     @Test(.timeLimit(.minutes(2))) func aHangUpThatComesBeforeItRunsIsFollowedWhenItRuns() async throws {
         try await WorkerHouse.with { house in

@@ -120,6 +120,20 @@ struct WorkerServiceTests {
         }
     }
 
+    /// It waits for Kafka, and would for ever.
+    @Test(.timeLimit(.minutes(2))) func aDrainEndsAStart() async throws {
+        try await WorkerHouse.with { house in
+            var configuration = house.configuration()
+            configuration.kafka.common = KafkaSettings([.init("bootstrap.servers", "127.0.0.1:1")])
+            let worker = try house.worker(configuration)
+            let running = Task { try await worker.run() }
+            try await worker.waitUntil { $0.errors.contains { $0.contains("Kafka cannot be reached") } }
+            worker.drain()
+            try await running.value
+            #expect(worker.snapshot().isDraining)
+        }
+    }
+
     @Test func topicsThatDoNotFitAreRefusedAtStart() async throws {
         let names = WorkerConfiguration().topics.all
         let topics = names.map { EmbeddedKafka.Topic($0, partitionCount: $0 == "liveactivity.state" ? 3 : 4) }
