@@ -106,8 +106,7 @@ extension ShardEngine {
             self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: lane)
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             guard !hasLeft else { return .ended(.gone) }
-            if let invalidSinceMillis, invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
-            {
+            if self.isEarlier(invalidSinceMillis, push, members) {
                 return again(&self, self.retryDelayMillis(push, nil))
             }
             if isSuspicious, self.dispatch.doubtsVerdicts(lane: lane) {
@@ -137,6 +136,13 @@ extension ShardEngine {
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
         }
+    }
+    /// As `earlierDeathsIgnoredMax`, of a member. Not so often: the members behind wait when very many are tried again.
+    private static var earlierDeathsOfMembersIgnoredMax: UInt8 { 2 }
+    /// A token is said to have died before it joined, and that is not believed.
+    func isEarlier(_ invalidSinceMillis: Int64?, _ push: MemberPush, _ members: CrowdTable.Members) -> Bool {
+        guard let invalidSinceMillis, push.attempt < Self.earlierDeathsOfMembersIgnoredMax else { return false }
+        return invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
     }
     /// How long until a member, or a start member, is tried again.
     mutating func retryDelayMillis(

@@ -80,8 +80,7 @@ extension ShardEngine {
         case .accepted: return \.accepted
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: push.lane)
-            if let invalidSinceMillis, invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
-            {
+            if self.isEarlier(invalidSinceMillis, push, members) {
                 return self.startAgain(
                     push, members: members, delayMillis: self.retryDelayMillis(push, nil), now: now)
             }

@@ -125,6 +125,10 @@ extension ShardEngine {
         }
     }
 
+    /// A death from before the registration is ignored so often in a row, which takes some minutes, and then believed. A dead token that somebody
+    /// registers again, or with a clock that is ahead, would be pushed to for 12 hours otherwise.
+    static var earlierDeathsIgnoredMax: UInt8 { 7 }
+
     private mutating func tokenDied(
         _ slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool, details: OutcomeDetails, now: EngineTime
     ) {
@@ -139,7 +143,10 @@ extension ShardEngine {
             // The verdict is about a token that has been replaced: the push goes to the newer one.
             return self.requeue(slot)
         }
-        if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis {
+        if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,
+            self.memory.slots[slot].earlierDeaths < Self.earlierDeathsIgnoredMax
+        {
+            self.memory.slots[slot].earlierDeaths += 1
             self.requeue(slot)
             return self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
         }

@@ -56,6 +56,7 @@ extension ShardMemory {
 
     /// APNs took the update.
     @inline(__always) mutating func noteAccepted(_ update: UpdateID, of slot: SlotID, now: EngineTime) {
+        self.slots[slot].earlierDeaths = 0
         self.slots[slot].lastAcceptedSeconds = max(
             self.slots[slot].lastAcceptedSeconds, self.updates[update].top.timestampSeconds)
         if self.updates[update].isStart {
@@ -123,6 +124,7 @@ extension ShardMemory {
     mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, recordMillis: Int64) -> Bool {
         self.slots[slot].awaitsTokenOfStart = false
         self.slots[slot].registeredWallMillis = recordMillis
+        self.slots[slot].earlierDeaths = 0
         self.slots[slot].tokenStanding = .usable
         guard !self.slots.hasToken(token, slot) else { return false }
         self.slots.setToken(token, of: slot)

@@ -96,7 +96,7 @@ enum ChannelStorage: UInt8 {
 /// | who, folder | writes |
 /// |---|---|
 /// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idLastIndex, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
-/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, frequentUpdates, awaitsTokenOfStart |
+/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, earlierDeaths, frequentUpdates, awaitsTokenOfStart |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
 /// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, questionSeconds, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
@@ -164,7 +164,8 @@ struct Slot {
     /// before.
     var questionSeconds: UInt32 = 0
 
-    var attempt: UInt8 = 0
+    /// `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
+    private var failures: UInt8 = 0
     /// How many further events that need no push the state record that is due waits for.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
@@ -192,6 +193,16 @@ struct Slot {
     /// The table knows its `RoutedPositions`.
     var hasRoutedPositions = false
 
+    /// How often in a row it has failed.
+    @inline(__always) var attempt: UInt8 {
+        get { self.failures & 0x1f }
+        set { self.failures = self.failures & ~0x1f | newValue & 0x1f }
+    }
+    /// How often in a row APNs has said that the token died before it was registered: at most 7.
+    @inline(__always) var earlierDeaths: UInt8 {
+        get { self.failures >> 5 }
+        set { self.failures = self.failures & 0x1f | newValue << 5 }
+    }
     /// It has been made and not been removed.
     var isLive: Bool { self.identity != ByteArena.none }
     /// What each event looks at lies in the first so many bytes.

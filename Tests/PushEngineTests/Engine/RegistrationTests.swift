@@ -207,6 +207,24 @@ import Testing
         #expect((h.take()?.token == "aa01") == isKept)
     }
 
+    /// Somebody registers a token that is dead, or with a clock that is ahead: it is not pushed to for ever.
+    @Test func aDeathFromBeforeTheRegistrationIsBelievedWhenItIsSaidAgainAndAgain() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        var count = 0
+        for _ in 0..<100 where h.counters.tokensDead == 0 {
+            if let push = h.take() {
+                count += 1
+                h.answer(push, Self.dead(h.now.wallMillis - 3_600_000_000))
+            }
+            h.advance(15_000)
+        }
+        #expect(h.counters.tokensDead == 1 && count == 8)
+        h.register(token: "aa02")
+        #expect(h.deliver()?.token == "aa02", "the update has waited")
+    }
+
     @Test func a410WithoutATimeIsBelieved() {
         let h = EngineHarness()
         h.register()
