@@ -31,4 +31,13 @@ extension Pass {
     }
     @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
     @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
+    /// A newer version gives a right of its own to priority 10: whoever had none by those before has it.
+    mutating func hurry(for version: borrowing Version, in table: borrowing MemberTable) {
+        guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
+        let (isHigh, isFrequentHigh) = (version.isHigh, version.isFrequentHigh)
+        var left: Set<MemberID> = []
+        for member in self.unhurried
+        where table.flags(of: member).contains(.isFrequent) ? !isFrequentHigh : !isHigh { left.insert(member) }
+        self.unhurried = left
+    }
 }

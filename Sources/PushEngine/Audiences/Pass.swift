@@ -75,7 +75,7 @@ struct Pass {
     /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
     private(set) var quiet: Set<MemberID> = []
     /// The same of the right to priority 10. Not in `state`: a next owner may give it to those.
-    private(set) var unhurried: Set<MemberID> = []
+    var unhurried: Set<MemberID> = []
     /// Number of the first of `late`, counted from the first ever.
     private(set) var lateFirst: UInt32 = 0
     /// Members served out of turn of late, and when, steady.
@@ -117,7 +117,7 @@ struct Pass {
         self.rebase()
         self.endSecondTurns()
         if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
-        if version.isHigh { self.unhurried = [] }
+        self.hurry(for: version, in: table)
         if version.hasAlert {
             self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
         } else if version.withdrawsAlert {

@@ -39,7 +39,9 @@ struct RecentLeavers {
             // Whoever has left once more since stands further back.
             guard let trace = self.traces[first.key], trace.untilMillis == first.untilMillis else { continue }
             self.traces[first.key] = nil
-            if first.untilMillis > nowMillis, trace.hadTens { self.forgottenUntilMillis = first.untilMillis }
+            if first.untilMillis > nowMillis, trace.hadTens {
+                self.forgottenUntilMillis = max(self.forgottenUntilMillis, first.untilMillis)
+            }
             return (first.key.partition, trace)
         }
         return nil
@@ -59,7 +61,11 @@ struct RecentLeavers {
             if !self.restored.isEmpty { self.restored[key] = nil }
             return
         }
-        if self.restored.count < Self.countMax { self.restored[key] = trace }
+        guard self.restored.count < Self.countMax || self.restored[key] != nil else {
+            if trace.hadTens { self.forgottenUntilMillis = max(self.forgottenUntilMillis, trace.untilMillis) }
+            return
+        }
+        self.restored[key] = trace
     }
     /// The restore is over.
     mutating func settle(_ partition: PartitionIndex) {

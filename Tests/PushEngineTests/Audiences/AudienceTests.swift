@@ -114,6 +114,23 @@ import Testing
         #expect(h.deliverAll().filter { $0.n == 3 }.map(\.priority) == Array(repeating: 10, count: 30))
     }
 
+    /// The others' units are spent, and theirs are not: the right that the next version gives them is theirs, however late they came.
+    @Test func aFrequentMemberThatJoinsInMidPassHasTheTenOfTheNextVersion() {
+        let h = Self.harness {
+            $0.apps[0].budgetAudiencePerHour = 1
+            $0.apps[0].budgetAudienceFrequentPerHour = 9
+        }
+        for member in 1...10 { h.join(member) }
+        h.audienceUpdate(1)
+        for _ in 1...4 { h.deliver() }
+        for member in 11...20 { h.join(member, frequent: true) }
+        h.audienceUpdate(2)
+        h.advance(2_000)
+        let frequent = Set((11...20).map { EngineHarness.memberToken($0) })
+        let late = h.deliverAll().filter { $0.n == 2 && frequent.contains($0.token) }
+        #expect(late.map(\.priority) == Array(repeating: 10, count: 10))
+    }
+
     @Test func anAlertTakenBackIsNotSentAnyMore() {
         let h = Self.harness()
         for member in 1...4 { h.join(member) }
@@ -201,6 +218,29 @@ import Testing
         #expect(h.counters.members.gone == 1 && h.counters.membersHeld == 2)
         let failure = h.outcomes.first { $0.outcome == "rejected" }
         #expect(failure?.fields["audience"] as? String == "match" && failure?.status == 410)
+    }
+
+    /// Their server has registered tokens again that were dead, or its clock is ahead: those that live do not wait for them.
+    @Test func whoIsSaidToHaveDiedBeforeJoiningLeavesSoon() {
+        let h = Self.harness()
+        for member in 1...2_000 { h.join(member) }
+        let living = Set([EngineHarness.memberToken(7), EngineHarness.memberToken(1_999)])
+        let long = h.now.wallMillis - 86_400_000
+        h.audienceUpdate(1)
+        var served: Set<String> = []
+        for _ in 0..<60 {
+            while let push = h.take() {
+                guard !living.contains(push.token) else {
+                    served.insert(push.token)
+                    h.answer(push, .accepted)
+                    continue
+                }
+                h.answer(push, .response(PushResponse(status: 410, reason: "ExpiredToken", timestampMillis: long)))
+            }
+            h.advance(500)
+        }
+        #expect(served == living && h.counters.membersHeld == 2)
+        #expect(h.counters.members.gone == 1_998 && h.counters.members.waiting == 0)
     }
 
     // MARK: Takeover

@@ -152,4 +152,19 @@ import Testing
         h.audienceUpdate(3, of: "other")
         #expect(h.deliverAll().map(\.priority) == [priority])
     }
+
+    /// Of too many that a restore tells of some are forgotten: then whoever joins is taken for one of them.
+    @Test(arguments: [false, true]) func whoHasNoRoomInARestoreIsNotForgottenSilently(hadTens: Bool) {
+        var leavers = RecentLeavers()
+        func key(_ position: Int) -> Audiences.DepartedKey {
+            Audiences.DepartedKey(partition: PartitionIndex(0), position: UInt64(position))
+        }
+        for position in 0...RecentLeavers.countMax {
+            leavers.restore(
+                RecentLeavers.Trace(token: [1], reference: 1, hadTens: hadTens, untilMillis: 1_000), of: key(position))
+        }
+        leavers.settle(PartitionIndex(0))
+        #expect(leavers.comesFromAnother(key(RecentLeavers.countMax), to: 2, nowMillis: 999) == hadTens)
+        #expect(!leavers.comesFromAnother(key(RecentLeavers.countMax), to: 2, nowMillis: 1_000))
+    }
 }
