@@ -23,7 +23,7 @@ struct PartitionHaltTests {
         let other = try #require(
             PartitionHalt(line: Self.line.replacing("bytes behind the last pass", with: "an unknown kind")))
         #expect(PartitionHalt.summary([]) == nil)
-        #expect(
-            PartitionHalt.summary([halt, other, halt]) == "1 times: an unknown kind; 2 times: bytes behind the last pass")
+        let summary = PartitionHalt.summary([halt, other, halt])
+        #expect(summary == "1 times: an unknown kind; 2 times: bytes behind the last pass")
     }
 }

@@ -167,7 +167,8 @@ struct LatencyDistributionTests {
 
     /// A record's time is what its publisher has written: nanoseconds, perhaps.
     @Test func aTimeThatCannotBeIsTheLongestOrNone() {
-        let place = TraceContext(traceparent: Array("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01".utf8).span)
+        let traceparent = Array("00-0123456789abcdef0123456789abcdef-0123456789abcdef-01".utf8)
+        let place = TraceContext(traceparent: traceparent.span)
         for (millis, expected) in [(-1_700_000_000_000_000_000, 0), (1_700_000_000_000_000_000, UInt64(Int64.max))]
             as [(Int64, UInt64)]
         {
