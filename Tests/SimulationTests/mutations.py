@@ -202,8 +202,8 @@ MUTATIONS = [
         "        for age in self.restoredAges {\n", "        for age in self.restoredAges where age == .min {\n"),
     Mutation(
         "stale-verdict", "a 410 that is older than the registration kills the token", engine("Engine/ShardEngine+Answer"),
-        "if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis {",
-        "if let invalidSinceMillis, invalidSinceMillis == self.memory.slots[slot].registeredWallMillis {"),
+        "if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,",
+        "if let invalidSinceMillis, invalidSinceMillis == self.memory.slots[slot].registeredWallMillis,"),
     Mutation(
         "release-forgets", "what waits is not written down when a partition is given back",
         engine("Partitions/ShardEngine+Partitions"),
