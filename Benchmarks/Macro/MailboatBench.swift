@@ -17,7 +17,7 @@ struct MailboatBench: AsyncParsableCommand {
             RunRowsCommand.self, SoakCommand.self, TableCommand.self, TransportClientCommand.self, IngestCommand.self,
             RawConsumptionCommand.self,
             MeasuredWorkerCommand.self, PacedPublisherCommand.self, CountedPushesCommand.self,
-            CountCommand.self, CountedOperationsCommand.self, CountedMembersCommand.self,
+            CountedPassesCommand.self, CountCommand.self, CountedOperationsCommand.self, CountedMembersCommand.self,
         ],
         defaultSubcommand: RunRowsCommand.self)
 }

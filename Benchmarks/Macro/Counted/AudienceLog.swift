@@ -1,4 +1,5 @@
 import PushEngine
+import PushWorker
 import ShardLoop
 
 /// A Kafka in memory whose `routed` topic comes back to the loop: joins lie in the first topic, events for audiences in the second.
@@ -14,6 +15,9 @@ final class AudienceLog: ShardLog {
         self.events = MemoryBus(topic: 1, partitionCount: members.partitionCount)
         self.routed = MemoryBus(topic: 2, partitionCount: members.partitionCount)
     }
+
+    /// See `MeasuredTracing`. Versions bring an event's context along by themselves.
+    func trace(by tracing: MeasuredTracing) { self.events.tracing = tracing }
 
     func offerUpdate(_ number: Int, timestampMillis: Int64) {
         var value: [UInt8] = []

@@ -11,7 +11,7 @@ struct CountedLoop: ~Copyable {
     /// What the loop said that keeps it from its work.
     private(set) var faults: [String] = []
     /// `nil`: nothing is traced.
-    var tracing: MeasuredTracing?
+    var tracing: MeasuredTracing? { didSet { self.loop.tracesPasses = self.tracing != nil } }
 
     /// As the worker's settings are by default.
     static let settings = ShardLoopSettings()

@@ -1,5 +1,6 @@
 import PushEngine
 import PushModel
+import PushWorker
 import ShardLoop
 
 /// The production loop with the members of an audience, under virtual time, between a Kafka and an APNs in memory.
@@ -30,6 +31,17 @@ struct CountedMembers: ~Copyable {
         self.log.memory.sectionStage = state.isEmpty ? .end : .nothing
         self.loop.assignPartitions(now: self.now)
         repeat { self.loop.turn(now: self.now) } while self.log.memory.untoldCount > 0
+    }
+
+    /// A share of the events is traced from here on, and the passes of those that are.
+    /// - Returns: `nil` when there is no such share.
+    mutating func trace(share: Double) -> MeasuredTracing? {
+        let tracing = MeasuredTracing(
+            inputTopics: AudienceLog.inputTopics, bundleIDs: [SampleRequest.bundleID], share: share)
+        guard let tracing else { return nil }
+        self.log.trace(by: tracing)
+        self.loop.tracing = tracing
+        return tracing
     }
 
     var pushCount: Int { self.loop.push.pushCount }

@@ -1,5 +1,6 @@
 import PushEngine
 import PushModel
+import PushWorker
 import ShardLoop
 
 /// Partition queues in memory of few records that are each another: events for audiences, and what the engine says to itself over `routed`.
@@ -21,6 +22,8 @@ struct MemoryBus {
     /// Partitions that got something since they were last named.
     private var readable: [Int32] = []
     private var waitingCount = 0
+    /// `nil`: nothing is traced.
+    var tracing: MeasuredTracing?
 
     init(topic: UInt16, partitionCount: Int32) {
         self.topic = topic
@@ -67,13 +70,16 @@ struct MemoryBus {
         let index = Int(partition)
         let count = min(max, self.queues[index].records.count)
         for record in self.queues[index].records[..<count] {
-            let input = InputRecord(
+            var input = InputRecord(
                 topic: self.topic, partition: partition, offset: self.queues[index].nextOffset,
                 timestampMillis: record.timestampMillis, hasKey: true, hasValue: true, origin: nil, kind: record.kind)
             self.queues[index].nextOffset += 1
-            if batch.append(input, key: record.key.span, value: record.value.span, traceparent: Span()) { continue }
+            let carried = self.tracing?.begin(&input) ?? []
+            if batch.append(input, key: record.key.span, value: record.value.span, traceparent: carried.span) {
+                continue
+            }
             whenFull(&batch)
-            _ = batch.append(input, key: record.key.span, value: record.value.span, traceparent: Span())
+            _ = batch.append(input, key: record.key.span, value: record.value.span, traceparent: carried.span)
         }
         self.queues[index].records.removeFirst(count)
         self.waitingCount -= count

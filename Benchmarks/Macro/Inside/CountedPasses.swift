@@ -1,0 +1,36 @@
+import ArgumentParser
+import PushWorker
+
+/// Events for the members of an audience through the loop, as `CountedPushesCommand`.
+struct CountedPassesCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "counted-passes",
+        abstract: "Push to every member of an audience, a given number of times, under virtual time.",
+        shouldDisplay: false)
+
+    @Option var members: Int
+    /// Each brings an event to the members that it has.
+    @Option var partitions: Int32
+    /// How often each gets an update.
+    @Option var events: Int
+    /// Of the events, those that are traced; without it, tracing is off.
+    @Option var tracedShare: Double?
+    /// Spans are written for a collector, too, which a worker does on another thread.
+    @Flag var writesSpans = false
+
+    func run() throws {
+        var meter = AllocationMeter()
+        var shard = CountedMembers(members: self.members, partitionCount: self.partitions)
+        try shard.join(0..<self.members, meter: &meter)
+        let tracing = try self.tracedShare.map { share in
+            guard let tracing = shard.trace(share: share) else {
+                throw ValidationError("--traced-share is \(share): expected 0 to 1")
+            }
+            return tracing
+        }
+        for event in 0..<self.events {
+            try shard.push(number: event, meter: &meter)
+            _ = tracing?.export(writes: self.writesSpans)
+        }
+    }
+}
