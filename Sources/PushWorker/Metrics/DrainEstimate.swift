@@ -4,6 +4,9 @@ struct DrainEstimate: Sendable, Equatable {
     static let secondsMax = 3_600.0
     /// What lies longer ago says nothing of the pace.
     static let windowMillis = 10_000.0
+    /// While so few wait and none is served, each waits for its own next attempt: a phone that APNs throttles is no work that further workers
+    /// could do. As many as one pass lets wait so.
+    static let stragglersMax = 1_024
     /// With less time to measure by and nothing served, nothing is said.
     static let busyMillisMin = 1_000.0
 
@@ -22,7 +25,8 @@ struct DrainEstimate: Sendable, Equatable {
     ///   - served: members since start that are owed it no more, as APNs has answered.
     mutating func note(waiting: Int, served: UInt64, nowMillis: Int64) {
         // The pace is that of times with work: without it nothing is served, however fast it could be.
-        if let last = self.lastMillis, self.lastWaiting > 0, nowMillis > last {
+        let isAtWork = self.lastWaiting > Self.stragglersMax || self.lastWaiting > 0 && served != self.lastServed
+        if let last = self.lastMillis, isAtWork, nowMillis > last {
             let passed = Double(nowMillis - last)
             let kept = max(0, 1 - passed / Self.windowMillis)
             self.busyMillis = self.busyMillis * kept + passed
@@ -35,7 +39,9 @@ struct DrainEstimate: Sendable, Equatable {
     }
     private func left(_ waiting: Int) -> Double {
         guard waiting > 0 else { return 0 }
-        guard self.servedCount > 0 else { return self.busyMillis < Self.busyMillisMin ? 0 : Self.secondsMax }
+        guard self.servedCount > 0 else {
+            return waiting <= Self.stragglersMax || self.busyMillis < Self.busyMillisMin ? 0 : Self.secondsMax
+        }
         return min(Self.secondsMax, Double(waiting) * self.busyMillis / 1_000 / self.servedCount)
     }
 }

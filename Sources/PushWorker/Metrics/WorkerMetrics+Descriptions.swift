@@ -24,7 +24,7 @@ extension WorkerMetrics {
     static let fanoutDrain = MetricDescription(
         name: "mailboat_fanout_drain_seconds", kind: .gauge, unit: "seconds",
         help:
-            "How long what members are owed will take at the pace of the last seconds: 0 without work, 3600 when nothing gets on. Members of paused audiences are left out."
+            "How long what members are owed will take at the pace of the last seconds: 0 without work, 3600 when nothing gets on and more than 1,024 wait. Members of paused audiences are left out."
     )
     static let channelsListed = MetricDescription(
         name: "mailboat_channels_listed", kind: .gauge, unit: "channels",

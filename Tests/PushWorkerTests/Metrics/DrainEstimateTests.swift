@@ -44,14 +44,28 @@ import Testing
 
     @Test func whatDoesNotGetOnIsAnHourAndNotMore() {
         var drain = DrainEstimate()
-        drain.note(waiting: 10, served: 0, nowMillis: 0)
+        drain.note(waiting: 10_000, served: 0, nowMillis: 0)
         #expect(drain.seconds == 0, "nothing can be said yet")
-        drain.note(waiting: 10, served: 0, nowMillis: 500)
+        drain.note(waiting: 10_000, served: 0, nowMillis: 500)
         #expect(drain.seconds == 0)
-        drain.note(waiting: 10, served: 0, nowMillis: 1_200)
+        drain.note(waiting: 10_000, served: 0, nowMillis: 1_200)
         #expect(drain.seconds == DrainEstimate.secondsMax)
         drain.note(waiting: 1_000_000, served: 1, nowMillis: 2_000)
         #expect(drain.seconds == DrainEstimate.secondsMax)
+    }
+
+    /// One phone that APNs throttles, or whose answers are lost, waits for its own next attempt: nobody is to be woken, and no worker started.
+    @Test(arguments: [UInt64(0), 319]) func whoWaitsForAnAttemptOfItsOwnIsNoWork(served: UInt64) {
+        var drain = DrainEstimate()
+        drain.note(waiting: 320, served: 0, nowMillis: 0)
+        for step in 1...600 as ClosedRange<Int64> {
+            drain.note(waiting: served == 0 ? 320 : 1, served: served, nowMillis: step * 250)
+            #expect(drain.seconds < 5)
+        }
+        // The next that comes is measured by its own time.
+        drain.note(waiting: 20_000, served: served, nowMillis: 150_250)
+        drain.note(waiting: 19_000, served: served + 1_000, nowMillis: 150_750)
+        #expect(drain.seconds < 30, "\(drain.seconds)")
     }
 
     @Test func aClockThatStandsStillChangesNothing() {
