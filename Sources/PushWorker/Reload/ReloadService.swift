@@ -1,5 +1,6 @@
 public import Logging
 public import ServiceLifecycle
+import Synchronization
 
 /// What a look at a configuration file finds.
 public enum FileLook: Equatable, Sendable {
@@ -21,6 +22,13 @@ public struct ReloadService: Service {
     private let logger: Logger
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     private let hangUps: HangUps
+    /// Each has had the file read, and nobody remembers as what.
+    private let hangUpsFollowed = Counter()
+    private final class Counter: Sendable {
+        private let value = Atomic(0)
+        var count: Int { self.value.load(ordering: .relaxed) }
+        func increment() { self.value.add(1, ordering: .relaxed) }
+    }
 
     /// - Parameters:
     ///   - loaded: the file's bytes that the worker's configuration was made of: what differs from them is a change, also one of before `run`;
@@ -57,6 +65,7 @@ public struct ReloadService: Service {
         for await _ in self.hangUps.wishes {
             // While it starts it takes nothing, and may have read what has changed since.
             guard await self.worker.runs() else { return }
+            self.hangUpsFollowed.increment()
             _ = try? await self.worker.reload(self.load)
         }
     }
@@ -76,6 +85,7 @@ public struct ReloadService: Service {
         guard let watchesFile = self.worker.watchesFile else { return }
         let content = self.content()
         // What was changed while nobody watched is no change when somebody does.
+        watch.noteHangUps(self.hangUpsFollowed.count)
         let found = watch.looked(at: content)
         guard watchesFile else { return }
         switch found {
@@ -121,8 +131,9 @@ struct FileWatch {
         case backAndChanged
     }
 
-    /// As it was when it was last whole.
-    private var known: [UInt8]
+    /// As it was when it was last whole; `nil`: a SIGHUP has had it read since, and it is read again.
+    private var known: [UInt8]?
+    private var hangUpCount = 0
     /// As it was at the last look.
     private var last: FileLook
     /// It has been said that the file is gone.
@@ -139,6 +150,12 @@ struct FileWatch {
         self.last = .content(content)
     }
 
+    /// So many SIGHUPs were followed: the file may have been another for a moment, and be now what it was at the last look.
+    mutating func noteHangUps(_ count: Int) {
+        guard count != self.hangUpCount else { return }
+        self.hangUpCount = count
+        self.known = nil
+    }
     /// What it holds was taken.
     mutating func taken() { self.refusedFaults = [] }
     /// It was not.

@@ -96,6 +96,18 @@ struct ConfigurationChangeTests {
         #expect(change.effective.hash == old.hash)
     }
 
+    /// Between two looks somebody has put another file there, had it read, and put the old one back.
+    @Test func aFileIsReadAgainAfterAHangUp() {
+        let old = Array("old".utf8)
+        var watch = FileWatch(old)
+        func look() -> FileWatch.Finding { watch.looked(at: .content(old)) }
+        #expect(look() == .nothing)
+        watch.noteHangUps(1)
+        #expect(look() == .changed && look() == .nothing)
+        watch.noteHangUps(1)
+        #expect(look() == .nothing)
+    }
+
     /// What was missing beside the file, such as a key, may come later. It is tried again now and then, until it is taken or another takes its place.
     @Test func aFileThatWasRefusedIsTriedAgain() {
         let (old, new, mended) = (Array("old".utf8), Array("new".utf8), Array("mended".utf8))
