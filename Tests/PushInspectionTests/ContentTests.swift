@@ -222,4 +222,42 @@ struct SwiftCodeTests {
 
                 """#)
     }
+
+    /// The copy of a content decodes that content: its type is made of all that is in it.
+    @Test func aTypeIsWrittenFromAllElementsOfAnArray() {
+        let content = json(
+            #"{"goals":[{"player":"A","minute":45.5,"own":true},{"player":null,"minute":50}],"odds":[1,2.5,null],"big":9223372036854775808,"":1,"mixed":[1,"a"],"date":{"day":1}}"#
+        )
+        #expect(
+            SwiftCode.contentState(content) == #"""
+                struct ContentState: Codable, Hashable {
+                    var goals: [Goals]
+                    var odds: [Double?]
+                    var big: UInt64
+                    var _1: Int
+                    var mixed: [Int]  // the sample has values of other kinds, too
+                    var date: DateValue
+
+                    enum CodingKeys: String, CodingKey {
+                        case goals
+                        case odds
+                        case big
+                        case _1 = ""
+                        case mixed
+                        case date
+                    }
+
+                    struct Goals: Codable, Hashable {
+                        var player: String?
+                        var minute: Double
+                        var own: Bool?
+                    }
+
+                    struct DateValue: Codable, Hashable {
+                        var day: Int
+                    }
+                }
+
+                """#)
+    }
 }

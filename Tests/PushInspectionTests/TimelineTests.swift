@@ -57,6 +57,26 @@ struct TimelineTests {
         #expect(Self.timeline().isTaken(app: "com.x"), "of a worker whose apps are not known")
     }
 
+    /// APNs had kept a push while the phone was away, and the card was swiped away meanwhile.
+    @Test func aCardThatWasSwipedAwayShowsNothingMore() throws {
+        var timeline = Self.timeline()
+        let id = timeline.meet(token: Self.token, activity: "order-1", app: "")
+        var shown = Device().shown(atSeconds: 0)
+        shown.contentState = Array(#"{"minutes":12}"#.utf8)
+        timeline.setShown(shown, isOnline: false, of: id)
+        timeline.setSwiped(id)
+        shown.contentState = Array(#"{"minutes":11}"#.utf8)
+        timeline.setShown(shown, isOnline: true, of: id)
+        let phone = try #require(timeline.phones[id])
+        let content = try JSONTree.parse(Array(#"{"minutes":12}"#.utf8))
+        #expect(phone.isOnline && phone.content == content)
+        timeline.listPush(Self.push())
+        let pushes = timeline.entries.compactMap { entry -> TimelineEntry.Push? in
+            if case .push(let push) = entry.body { push } else { nil }
+        }
+        #expect(pushes.last?.verdict.word == .ignored && pushes.last?.verdict.text.contains("swiped") == true)
+    }
+
     private func outcome(_ timeline: inout Timeline, _ name: String, at offset: Int64, more: String = "") throws {
         let read = try #require(EventOutcome.read(Self.outcome(name, at: offset, more: more), topic: "events"))
         timeline.takeOutcome(read.outcome, of: read.position)

@@ -64,7 +64,7 @@ extension DevRouter {
         guard let id = context.parameters.get("id").flatMap({ Int($0) }),
             self.house.store.read({ timeline in timeline.audiences.audiences.contains { $0.id == id } })
         else { throw DevRefusal(.notFound, "there is no such audience") }
-        let member = request.uri.queryParameters["member"].flatMap { Int($0) }
+        let member = try FormQuery(of: request)["member"].flatMap { Int($0) }
         if let reason = self.house.perform(action, on: id, member: member) { throw DevRefusal(.conflict, reason) }
         return DevAnswer.json(["audience": .integer(id), "done": .string(action.rawValue)])
     }

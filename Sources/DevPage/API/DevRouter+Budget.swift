@@ -23,7 +23,7 @@ extension DevRouter {
     }
 
     private static func budgetAsked(_ request: Request) throws(DevRefusal) -> (kind: String, id: String) {
-        let parameters = request.uri.queryParameters.map { (name: String($0.key), value: String($0.value)) }
+        let parameters = try FormQuery(of: request).parameters
         if let foreign = parameters.first(where: { !["activity", "audience"].contains($0.name) }) {
             throw DevRefusal(
                 .badRequest, "“\(foreign.name.prefix(40))” is no parameter: expected activity or audience, its id")

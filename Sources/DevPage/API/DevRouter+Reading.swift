@@ -89,9 +89,9 @@ extension DevRouter {
     /// Waits until a phone shows what is asked for: 200; or says why none does: 504.
     func wait(_ request: Request) async throws -> Response {
         let condition: WaitCondition
+        let query = try FormQuery(of: request)
         do {
-            condition = try WaitCondition(
-                request.uri.queryParameters.map { (String($0.key), String($0.value)) })
+            condition = try WaitCondition(query.parameters)
         } catch {
             throw DevRefusal(.badRequest, error.description)
         }
@@ -140,8 +140,9 @@ extension DevRouter {
             of: request, besides: "search",
             meaning: "such as search=activity:order-7; the fields are \(EntryQuery.names.joined(separator: ", "))")
         let query: EntryQuery
+        let text = try FormQuery(of: request)["search"] ?? ""
         do {
-            query = try EntryQuery(request.uri.queryParameters["search"].map(String.init) ?? "")
+            query = try EntryQuery(text)
         } catch {
             throw DevRefusal(.badRequest, error.description)
         }

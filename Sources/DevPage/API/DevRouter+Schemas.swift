@@ -46,7 +46,7 @@ extension DevRouter {
     /// `nil`: all apps.
     private func schemaApp(_ request: Request) throws(DevRefusal) -> String? {
         try Self.refuseParameters(of: request, besides: "app", meaning: "a bundle id")
-        guard let app = request.uri.queryParameters["app"].map(String.init) else { return nil }
+        guard let app = try FormQuery(of: request)["app"] else { return nil }
         let known = self.house.settings.apps
         guard known.contains(app) else {
             throw DevRefusal(

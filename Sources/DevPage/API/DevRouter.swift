@@ -71,7 +71,7 @@ struct DevRouter: Sendable {
     private func publish(_ request: Request) async throws -> Response {
         let value = try await Self.body(of: request)
         try Self.refuseParameters(of: request, besides: "activity", meaning: "the record's key")
-        guard let key = request.uri.queryParameters["activity"].map(String.init) else {
+        guard let key = try FormQuery(of: request)["activity"] else {
             throw DevRefusal(.badRequest, "“activity” is missing: expected /events?activity=ID, the record's key")
         }
         let reading = EventReading(
@@ -154,7 +154,7 @@ struct DevRouter: Sendable {
         guard let id = context.parameters.get("id").flatMap({ Int($0) }),
             let phone = self.house.store.read({ $0.phones[id] })
         else { throw DevRefusal(.notFound, "there is no such phone") }
-        let channel = request.uri.queryParameters["channel"].map(String.init)
+        let channel = try FormQuery(of: request)["channel"]
         if let reason = try await self.house.perform(action, on: phone, channel: channel) {
             throw DevRefusal(.conflict, reason)
         }
@@ -174,7 +174,7 @@ struct DevRouter: Sendable {
     static func refuseParameters(
         of request: Request, besides known: String, meaning: String
     ) throws(DevRefusal) {
-        let names = request.uri.queryParameters.map { String($0.key) }
+        let names = try FormQuery(of: request).parameters.map(\.name)
         if let foreign = names.first(where: { $0 != known }) {
             throw DevRefusal(
                 .badRequest, "“\(foreign.prefix(40))” is no parameter: expected \(known), \(meaning)")

@@ -40,7 +40,9 @@ enum PageScript {
         function apply(change) {
           if (change.run !== state.run) {
             // Another process answers: what is shown here is not its.
-            Object.assign(state, { run: change.run, chosen: 0, choseByHand: false, found: null, isFound: false });
+            // At the first answer, what the page's address asks for stays.
+            if (state.run) Object.assign(state, { chosen: 0, choseByHand: false, found: null, isFound: false });
+            state.run = change.run;
             state.phones.clear();
             state.entries.clear();
             audiences.clear();
@@ -89,7 +91,7 @@ enum PageScript {
           else if (!state.ready) status("The worker joins its consumer group, which takes a few seconds. Events wait.", "waits");
           else status(`Ready. ${state.phones.size} phone${state.phones.size === 1 ? "" : "s"}, ${state.entries.size} entries`, "good");
           const phones = [...state.phones.values()].sort((a, b) => a.id - b.id);
-          if (!state.phones.has(state.chosen)) state.chosen = phones.at(-1)?.id ?? 0;
+          if (state.run && !state.phones.has(state.chosen)) Object.assign(state, { chosen: phones.at(-1)?.id ?? 0, choseByHand: false });
           drawPhoneList(phones, state.chosen, choose);
           const phone = state.phones.get(state.chosen);
           if (phone) panel.draw(phone); else panel.clear();

@@ -19,7 +19,7 @@ extension SwiftCode {
 
             """
         guard case .object(let members) = content else { return code + "    _ = state\n}\n" }
-        let expectations = zip(members, Self.properties(of: members)).compactMap { member, property in
+        let expectations = zip(members, Self.properties(of: members.map(\.name))).compactMap { member, property in
             Self.expected(member.value).map { "    #expect(state.\(property) == \($0))" }
         }
         code += expectations.isEmpty ? "    _ = state" : expectations.joined(separator: "\n")
@@ -40,7 +40,7 @@ extension SwiftCode {
         case .bool(let isTrue): return isTrue ? "true" : "false"
         case .null: return "nil"
         case .number(let spelling):
-            return Self.typeName(value, named: "", depth: 0).type == "Date"
+            return Self.typeName([value], named: "", depth: 0).type == "Date"
                 ? "Date(timeIntervalSinceReferenceDate: \(spelling))" : spelling
         case .object, .array: return nil
         }

@@ -10,29 +10,38 @@ public enum SwiftCode {
         "throw", "throws", "true", "try", "typealias", "var", "where", "while",
     ]
 
-    /// `struct ContentState: Codable, Hashable`, with a type of its own for each object within.
+    /// A type of that name would hide the one that is meant.
+    private static let takenNames: Set<String> = [
+        "Bool", "Codable", "CodingKey", "CodingKeys", "Date", "Double", "Hashable", "Int", "String", "UInt64",
+    ]
+
+    /// `struct ContentState: Codable, Hashable`, with a type of its own for each object within. What lies in an array is written from all its elements.
     public static func contentState(_ content: JSONTree) -> String {
-        Self.type("ContentState", TokenHiding.hidden(content), indent: "", depth: 0).joined(separator: "\n") + "\n"
+        Self.type("ContentState", [TokenHiding.hidden(content)], indent: "", depth: 0).joined(separator: "\n") + "\n"
     }
 
-    private static func type(_ name: String, _ object: JSONTree, indent: String, depth: Int) -> [String] {
-        guard case .object(let members) = object else { return [] }
+    /// - Parameter samples: objects of one type.
+    private static func type(_ name: String, _ samples: [JSONTree], indent: String, depth: Int) -> [String] {
+        let members = SampledMember.all(of: samples)
+        guard samples.contains(where: { if case .object = $0 { true } else { false } }) else { return [] }
         let inner = indent + "    "
         var lines = ["\(indent)struct \(name): Codable, Hashable {"]
         var nested: [String] = []
         var keys: [String] = []
         var hasOtherNames = false
-        for (member, property) in zip(members, Self.properties(of: members)) {
+        for (member, property) in zip(members, Self.properties(of: members.map(\.name))) {
             let isSame = property == member.name || property == "`\(member.name)`"
             hasOtherNames = hasOtherNames || !isSame
             keys.append(
                 isSame
                     ? "\(inner)    case \(property)"
                     : "\(inner)    case \(property) = \(JSONTree.string(member.name).text)")
-            let (type, note) = Self.typeName(member.value, named: Self.typeName(from: property), depth: depth)
+            var (type, note) = Self.typeName(member.values, named: Self.typeName(from: property), depth: depth)
+            if member.isMissingSomewhere, !type.hasSuffix("?") { type += "?" }
             lines.append("\(inner)var \(property): \(type)\(note.isEmpty ? "" : "  // \(note)")")
-            if let object = Self.object(in: member.value), depth < Self.depthMax {
-                nested += [""] + Self.type(Self.typeName(from: property), object, indent: inner, depth: depth + 1)
+            let objects = Self.objects(in: member.values)
+            if !objects.isEmpty, depth < Self.depthMax {
+                nested += [""] + Self.type(Self.typeName(from: property), objects, indent: inner, depth: depth + 1)
             }
         }
         if hasOtherNames { lines += ["", "\(inner)enum CodingKeys: String, CodingKey {"] + keys + ["\(inner)}"] }
@@ -40,39 +49,73 @@ public enum SwiftCode {
     }
 
     /// Names of properties, each once.
-    static func properties(of members: [JSONTree.Member]) -> [String] {
+    static func properties(of names: [String]) -> [String] {
         var taken: Set<String> = []
-        return members.map { member in
-            var property = Self.identifier(member.name)
+        return names.map { name in
+            var property = Self.identifier(name)
             while !taken.insert(property).inserted { property += "2" }
             return property
         }
     }
 
-    private static func object(in value: JSONTree) -> JSONTree? {
-        switch value {
-        case .object: value
-        case .array(let elements): elements.first.flatMap { Self.object(in: $0) }
-        case .string, .number, .bool, .null: nil
+    private static func objects(in values: [JSONTree]) -> [JSONTree] {
+        values.flatMap { value -> [JSONTree] in
+            switch value {
+            case .object: [value]
+            case .array(let elements): Self.objects(in: elements)
+            case .string, .number, .bool, .null: []
+            }
         }
     }
 
-    static func typeName(_ value: JSONTree, named name: String, depth: Int) -> (type: String, note: String) {
-        switch value {
+    /// - Parameter values: of one property, or the elements of one array.
+    static func typeName(_ values: [JSONTree], named name: String, depth: Int) -> (type: String, note: String) {
+        let known = values.filter { $0 != .null }
+        guard let first = known.first else { return ("String?", "the sample was null") }
+        let alike = known.filter { Self.isAlike($0, first) }
+        var (type, note) = Self.typeName(alike: alike, named: name, depth: depth)
+        if alike.count < known.count { note = "the sample has values of other kinds, too" }
+        if known.count < values.count { type += "?" }
+        return (type, note)
+    }
+
+    private static func typeName(alike: [JSONTree], named name: String, depth: Int) -> (type: String, note: String) {
+        switch alike[0] {
         case .object: return depth < Self.depthMax ? (name, "") : ("String", "an object, too deep to be written here")
-        case .array(let elements):
-            guard let first = elements.first else { return ("[String]", "the sample was empty") }
-            let (type, note) = Self.typeName(first, named: name, depth: depth)
+        case .array:
+            let elements = alike.flatMap { array -> [JSONTree] in
+                if case .array(let elements) = array { elements } else { [] }
+            }
+            guard !elements.isEmpty else { return ("[String]", "the sample was empty") }
+            let (type, note) = Self.typeName(elements, named: name, depth: depth)
             return ("[\(type)]", note)
         case .string: return ("String", "")
         case .bool: return ("Bool", "")
         case .null: return ("String?", "the sample was null")
-        case .number(let spelling):
-            let isWhole = !spelling.contains { ".eE".contains($0) }
-            guard let finding = DateLens.findings(in: value).first else { return (isWhole ? "Int" : "Double", "") }
-            return finding.meaning == .secondsSince2001
-                ? ("Date", "or \(isWhole ? "Int" : "Double"), if it is none")
-                : (isWhole ? "Int" : "Double", "a Date would read the wrong year: it counts from 2001")
+        case .number:
+            let number = Self.numberType(alike)
+            let meanings = Set(alike.map { DateLens.findings(in: $0).first?.meaning })
+            guard meanings.count == 1, let meaning = meanings.first ?? nil else { return (number, "") }
+            return meaning == .secondsSince2001
+                ? ("Date", "or \(number), if it is none")
+                : (number, "a Date would read the wrong year: it counts from 2001")
+        }
+    }
+
+    private static func numberType(_ numbers: [JSONTree]) -> String {
+        let spellings = numbers.compactMap { number -> String? in
+            if case .number(let spelling) = number { spelling } else { nil }
+        }
+        if spellings.allSatisfy({ Int64($0) != nil }) { return "Int" }
+        return spellings.allSatisfy { UInt64($0) != nil } ? "UInt64" : "Double"
+    }
+
+    private static func isAlike(_ a: JSONTree, _ b: JSONTree) -> Bool {
+        switch (a, b) {
+        case (.object, .object), (.array, .array), (.string, .string), (.number, .number), (.bool, .bool),
+            (.null, .null):
+            true
+        default: false
         }
     }
 
@@ -88,12 +131,14 @@ public enum SwiftCode {
                 startsWord = true
             }
         }
-        if text.isEmpty || text.first?.isNumber == true { text = "_" + text }
+        if text.first?.isNumber == true { text = "_" + text }
+        if text.allSatisfy({ $0 == "_" }) { text += "_1" }
         return Self.words.contains(text) ? "`\(text)`" : text
     }
 
     private static func typeName(from property: String) -> String {
         let plain = property.filter { $0 != "`" }
-        return plain.prefix(1).uppercased() + plain.dropFirst()
+        let name = plain.prefix(1).uppercased() + plain.dropFirst()
+        return Self.takenNames.contains(name) ? name + "Value" : name
     }
 }

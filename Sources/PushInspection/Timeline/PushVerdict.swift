@@ -27,8 +27,10 @@ public struct PushVerdict: Equatable, Sendable {
     /// A sentence.
     public let text: String
 
-    /// - Parameter stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: it has none that can be read.
-    public init(_ push: ObservedPush, stampSeconds: Int64?) {
+    /// - Parameters:
+    ///   - stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: it has none that can be read.
+    ///   - isSwiped: the card was swiped away before the push came to the phone.
+    public init(_ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false) {
         if let status = push.status, status != 200 {
             self.word = .refused
             self.text = "Refused by APNs: \(status) \(push.reason). \(Self.remedy(push.reason))"
@@ -45,6 +47,8 @@ public struct PushVerdict: Equatable, Sendable {
         case .couldNotDecode(let fault):
             self.word = .undecodable
             self.text = "The phone cannot decode it and shows what it showed before: \(fault)."
+        case .took where isSwiped:
+            (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push came.")
         case .took(let reaction):
             (self.word, self.text) = Self.verdict(reaction, push, stampSeconds: stampSeconds)
         }

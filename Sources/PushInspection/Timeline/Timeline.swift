@@ -288,7 +288,8 @@ public struct Timeline: Sendable {
         let payload = try? JSONTree.parse(push.body)
         let aps = payload?["aps"]
         let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
-        let verdict = PushVerdict(push, stampSeconds: stampSeconds)
+        let isSwiped = self.phones[phone]?.isSwiped ?? false
+        let verdict = PushVerdict(push, stampSeconds: stampSeconds, isSwiped: isSwiped)
         let content = aps?["content-state"]
         let before = self.phones[phone]?.lastPushed
         let hasAlert = aps?["alert"] != nil
@@ -355,6 +356,8 @@ public struct Timeline: Sendable {
     public mutating func setShown(
         _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int
     ) -> Bool {
+        // A card that was swiped away shows nothing more: what APNs had kept for it comes too late.
+        let shown = self.phones[id].flatMap { $0.isSwiped ? $0.shown : nil } ?? shown
         guard let phone = self.phones[id],
             phone.shown != shown || phone.isOnline != isOnline || phone.channel != channel
                 || phone.attributesType != attributesType

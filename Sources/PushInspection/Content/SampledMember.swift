@@ -1,0 +1,31 @@
+/// A member of objects that are samples of one type.
+struct SampledMember {
+    var name: String
+    /// In the samples that have it; of one that has it twice the last, as decoders read it.
+    var values: [JSONTree]
+    /// Some sample does not have it.
+    var isMissingSomewhere: Bool
+
+    /// In the order in which they come first.
+    static func all(of samples: [JSONTree]) -> [SampledMember] {
+        var names: [String] = []
+        var values: [String: [JSONTree]] = [:]
+        var sampleCount = 0
+        for case .object(let members) in samples {
+            sampleCount += 1
+            var own: [String: JSONTree] = [:]
+            for member in members {
+                if values[member.name] == nil {
+                    names.append(member.name)
+                    values[member.name] = []
+                }
+                own[member.name] = member.value
+            }
+            for (name, value) in own { values[name, default: []].append(value) }
+        }
+        return names.map { name in
+            let found = values[name] ?? []
+            return SampledMember(name: name, values: found, isMissingSomewhere: found.count < sampleCount)
+        }
+    }
+}
