@@ -49,7 +49,8 @@ extension ShardLoop {
             self.news.append(
                 .failed(
                     "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "
-                        + "and the consumer group has not said so"))
+                        + "and the consumer group has not said so: do workers of another group (kafka.group) use the same topics?"
+                ))
         }
         if let failure = read.failure, failure.isFinal {
             self.news.append(.failed("what others wrote to \(topicPartition) cannot be read: \(failure)"))

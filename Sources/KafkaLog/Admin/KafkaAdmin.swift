@@ -82,7 +82,7 @@ public final class KafkaAdmin: Sendable {
                 throw complaint.map { KafkaError(code: error.code, text: $0.text) } ?? error
             }
             if error.code == .transport { Sleeping.sleep(.milliseconds(100)) }
-            slice = slice * 2
+            slice = min(slice * 2, limit)
         }
     }
 

@@ -229,6 +229,10 @@ struct ExplainVerdictTests {
             "dead since 2023-11-14T22:12:42Z (38 s ago) (ExpiredToken)", "swiped"),
         Case(.late, facts([event()], nil, [outcome("late")]), "after the activity's end"),
         Case(.duplicate, facts([event("start")], slot(), [outcome("duplicate")]), "changes nothing"),
+        // Its owner died, and the next has read it once more.
+        Case(
+            .accepted, facts([event()], slot(), [outcome("duplicate"), outcome("delivered")]), "APNs accepted"),
+        Case(.late, facts([event()], nil, [outcome("duplicate"), outcome("late")]), "after the activity's end"),
         Case(.expired, facts([event()], slot(), [outcome("expired")]), "not sent in time"),
         Case(
             .rejected, facts([event()], slot(token: nil), [outcome("rejected") { $0.reason = "BadDeviceToken" }]),

@@ -55,6 +55,8 @@ struct ChannelsCommand: ParsableCommand {
                         StandardOutput.tell(channel)
                         StandardError.print("made a channel of \(home) with storage \(self.storage.name)")
                     }
+                    // Who cannot be told its id on standard output could neither use it nor delete it.
+                    if !StandardOutput.flush() { StandardError.print("the channel's id is \(channel)") }
                 } catch { throw self.options.refusal(error) }
             }
         }

@@ -89,6 +89,12 @@ struct DevCommand: AsyncParsableCommand {
         guard (0...65_535).contains(self.kafkaPort ?? 0) else {
             throw ValidationError("--kafka-port is \(self.kafkaPort ?? 0): expected 0 to 65535")
         }
+        let isBundleID = { (app: String) in
+            !app.isEmpty && app.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
+        }
+        if let app = self.apps.first(where: { !isBundleID($0) }) {
+            throw ValidationError("--app is “\(app)”: expected a bundle id such as com.example.pizza")
+        }
         guard (1...10_000).contains(self.phoneBudget ?? 1) else {
             throw ValidationError("--phone-budget is \(self.phoneBudget ?? 0): expected 1 to 10000")
         }

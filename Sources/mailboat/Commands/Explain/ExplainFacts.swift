@@ -155,7 +155,12 @@ extension ExplainFacts {
     var newestForPhone: Event? { self.events.first { $0.isForPhone } }
     var slot: StateRecordDescription.Slot? { self.state?.slot }
 
-    func outcome(of event: Event) -> Outcome? { self.outcomes.first { $0.source == event.source } }
+    /// What became of it. After a crash there may be several: a worker that has read the event once more says that it was known, and the phone has it
+    /// all the same.
+    func outcome(of event: Event) -> Outcome? {
+        let all = self.outcomes.filter { $0.source == event.source }
+        return all.first { $0.outcome == "delivered" } ?? all.first { $0.outcome != "duplicate" } ?? all.first
+    }
     func letter(of event: Event) -> Letter? { self.letters.first { $0.source == event.source } }
 
     /// Something written down says that a worker has taken the event.

@@ -104,6 +104,7 @@ struct Tail: AsyncParsableCommand {
             whenIdle: {
                 // Nothing is kept back while the next outcome is awaited, and a reader that has gone is noticed without one.
                 StandardOutput.flush()
+                try StandardOutput.check()
                 if !StandardOutput.hasReader { throw ExitCode.failure }
             }
         ) { record in

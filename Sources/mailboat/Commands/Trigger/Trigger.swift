@@ -79,7 +79,9 @@ struct Trigger: AsyncParsableCommand {
             guard (2...400).contains(token.utf8.count), token.utf8.count.isMultiple(of: 2),
                 token.utf8.allSatisfy({ Hex.value(of: $0) <= 15 })
             else {
-                throw ValidationError("--token has \(token.count) characters: expected 2 to 400 hexadecimal digits")
+                throw ValidationError(
+                    "--token has \(token.count) characters, or others than digits and a to f: expected 2 to 400 hexadecimal digits, an even number"
+                )
             }
         }
         guard ["production", "development"].contains(self.environment) else {
