@@ -25,7 +25,13 @@ struct SlotOwnershipTests {
             line.wholeMatch(of: #/    var (\w+)(?:: \w+)? = .*/#).map { String($0.1) }
         }
         #expect(fields.count > 30)
-        #expect(try Set(Self.owners().keys) == Set(fields))
+        // Two that share a byte.
+        let shared = zip(slot.lines, slot.lines.dropFirst()).compactMap { line, next in
+            next.contains(" get {")
+                ? line.wholeMatch(of: #/    @inline\(__always\) var (\w+): \w+ \{/#).map { String($0.1) } : nil
+        }
+        #expect(shared.count == 2)
+        #expect(try Set(Self.owners().keys) == Set(fields + shared))
     }
 
     @Test func noFileWritesAFieldOfAnotherPart() throws {
