@@ -147,7 +147,7 @@ let package = Package(
             dependencies: ["PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
-        .testTarget(name: "DevPageTests", dependencies: ["DevPage", "PageStyle", "PushInspection"]),
+        .testTarget(name: "DevPageTests", dependencies: ["DevPage", "KafkaLog", "PageStyle", "PushInspection"]),
         .testTarget(name: "PushInspectionTests", dependencies: ["PushInspection", "PushModel", "DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),

@@ -11,7 +11,7 @@ import Testing
 
 /// The page of `mailboat dev` over its sockets: what a developer does with curl.
 @Suite(.timeLimit(.minutes(5))) struct DevPageTests {
-    private struct House {
+    struct House {
         var stage: DevStage
         var port: Int
 
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    private static func run(
+    static func run(
         _ options: DevStage.Options, bootTime: Duration = .seconds(5), makesPhones: Bool = true,
         _ body: (House) async throws -> Void
     ) async throws {

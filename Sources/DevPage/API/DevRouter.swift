@@ -82,10 +82,7 @@ struct DevRouter: Sendable {
         if let app = reading.event?.app, let reason = self.refusal(of: app) {
             return Self.refusal(field: "app", reason: reason)
         }
-        // Whoever publishes here wants to see what becomes of it. The key of a join is no activity.
-        if TokenText.shortened(key) == key {
-            self.house.store.look(at: key, nowMillis: self.house.nowMillis, isByTheWay: true)
-        }
+        self.house.lookByTheWay(at: key)
         let position = try await self.house.publish(key: Array(key.utf8), value: value)
         let answer: JSONTree = [
             "topic": .string(self.house.settings.eventsTopic), "partition": .integer(position.partition),
@@ -112,6 +109,7 @@ struct DevRouter: Sendable {
         guard case .event(let event) = entry.body, let key = event.record.key, let value = event.record.value,
             event.reading.rejection == nil
         else { throw DevRefusal(.conflict, "entry \(entry.id) is no event that a worker takes") }
+        self.house.lookByTheWay(at: String(decoding: key, as: UTF8.self))
         let position = try await self.house.publish(key: key, value: value)
         return DevAnswer.json(
             ["partition": .integer(position.partition), "offset": .integer(position.offset)], status: .accepted)

@@ -15,7 +15,7 @@ final class DevHouse: Sendable {
     let simulator: APNSSimulator
     let worker: WorkerService
     private let publisher: EventPublisher
-    private let follower: TopicFollower
+    let follower: TopicFollower
     let logger: Logger
     /// Update tokens of started cards that were taken from the simulator.
     private let updateTokensTaken = Mutex(0)
@@ -46,6 +46,7 @@ final class DevHouse: Sendable {
         self.follower = try TopicFollower(
             [settings.eventsTopic, settings.outcomesTopic], partitionCount: settings.partitionCount,
             settings: settings.kafka, log: log)
+        store.change { $0.setPartitionCount(settings.partitionCount) }
     }
 
     /// Works until the task is cancelled.
@@ -53,13 +54,7 @@ final class DevHouse: Sendable {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.publisher.run() }
             group.addTask {
-                await self.follower.run(
-                    wants: { topic, record in
-                        topic == self.settings.eventsTopic
-                            ? self.store.wantsEvent(key: record.key, nowMillis: self.nowMillis)
-                            : self.store.wantsOutcome(key: record.key)
-                    },
-                    { topic, record in self.take(record, of: topic) })
+                await self.follower.run(for: self)
             }
             group.addTask { await self.watchPhones() }
             group.addTask { await self.keepTime() }
@@ -70,17 +65,7 @@ final class DevHouse: Sendable {
 
     // MARK: Topics
 
-    private func take(_ record: OwnedRecord, of topic: String) {
-        if topic == self.settings.eventsTopic {
-            self.takeEvent(record)
-        } else if let value = record.value,
-            let found = EventOutcome.read(value, topic: self.settings.eventsTopic)
-        {
-            self.store.change { $0.takeOutcome(found.outcome, of: found.position) }
-        }
-    }
-
-    private func takeEvent(_ record: OwnedRecord) {
+    func takeEvent(_ record: OwnedRecord) {
         let position = EventPosition(partition: record.partition, offset: record.offset)
         let nowMillis = self.nowMillis
         // A card's update token may join at once: whose it is has to be known by then.
@@ -269,6 +254,7 @@ final class DevHouse: Sendable {
             await self.askWhatWaits()
             let nowMillis = self.nowMillis
             self.store.change { $0.tick(nowMillis: nowMillis) }
+            self.follower.choose()
             lookCount += 1
             if lookCount % Self.lookCountBetweenHeartbeats == 0 { self.store.followers.wakeAll() }
         }

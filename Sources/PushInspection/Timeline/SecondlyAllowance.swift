@@ -7,6 +7,8 @@ struct SecondlyAllowance: Sendable {
     private var sampledCount = 0
     /// The second before brought more than it may, or this one does.
     private(set) var isCrowded = false
+    /// A second brought more than `farBeyondFactor` times what it may. Lasts as long as it is crowded, so that it does not come and go.
+    private(set) var isFarBeyond = false
     /// What came in the second before.
     private(set) var lastSecondCount = 0
     /// How many were not taken.
@@ -14,6 +16,8 @@ struct SecondlyAllowance: Sendable {
 
     /// What came within a second: this one, or the one before if that brought more.
     var recentCount: Int { max(self.lastSecondCount, self.seenCount) }
+
+    static let farBeyondFactor = 2
 
     init(countMax: Int) { self.countMax = countMax }
 
@@ -24,6 +28,8 @@ struct SecondlyAllowance: Sendable {
         guard second > self.second || self.second - second > 1 else { return false }
         self.lastSecondCount = second == self.second &+ 1 ? self.seenCount : 0
         self.isCrowded = self.lastSecondCount > self.countMax
+        self.isFarBeyond =
+            self.isCrowded && (self.isFarBeyond || self.lastSecondCount > self.countMax * Self.farBeyondFactor)
         self.second = second
         (self.seenCount, self.sampledCount) = (0, 0)
         return true
@@ -38,8 +44,16 @@ struct SecondlyAllowance: Sendable {
     }
 
     /// One more has come; `take` follows. - Returns: whether it is crowded from now on.
-    mutating func see() -> Bool {
-        self.seenCount += 1
+    mutating func see() -> Bool { self.see(1) }
+
+    /// So many more have come, and none of them is taken. - Returns: whether it is crowded from now on.
+    mutating func pass(_ count: Int) -> Bool {
+        self.skippedCount += count
+        return self.see(count)
+    }
+
+    private mutating func see(_ count: Int) -> Bool {
+        self.seenCount += count
         guard !self.isCrowded, self.seenCount > self.countMax else { return false }
         self.isCrowded = true
         return true

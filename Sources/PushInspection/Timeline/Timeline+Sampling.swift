@@ -47,6 +47,7 @@ extension Timeline {
         let name = ByteKey(bytes.span)
         let count = self.awaited[name, default: 0] + difference
         self.awaited[name] = count > 0 ? count : nil
+        self.partitions.count(awaited: bytes, by: difference)
     }
 
     /// Whether a push is to be taken by `listPush`. What it does to an audience is counted here.
@@ -67,13 +68,21 @@ extension Timeline {
         return self.pushAllowance.take(isSampled: isSampled)
     }
 
-    /// What somebody looks at, and the newest phones whose activity is known: of the others only pushes could be listed.
-    private mutating func drawSample(nowMillis: Int64) {
+    /// What somebody looks at, and the newest phones whose activity is known: of the others only pushes could be listed. Where some partitions are
+    /// read, it is the newest whose events lie there.
+    mutating func drawSample(nowMillis: Int64) {
         let looked = self.attention.activities(nowMillis: nowMillis)
         var sample = Sample(activities: Set(looked.map { ByteKey($0) }))
         let phones = self.phonesInOrder
         let named = phones.filter { !$0.activity.isEmpty }
-        let followed = phones.filter { looked.contains($0.activity) } + named.suffix(Self.sampledPhonesMax)
+        var read = named
+        if self.readsSomePartitions {
+            self.partitions.choose(looked: looked, phones: named.map(\.activity))
+            read = named.filter { self.partitions.holds($0.activity) }
+        } else {
+            self.partitions.chooseAll()
+        }
+        let followed = phones.filter { looked.contains($0.activity) } + read.suffix(Self.sampledPhonesMax)
         for phone in followed {
             sample.activities.insert(ByteKey(phone.activity))
             for token in phone.tokens { sample.tokens.insert(ByteKey(token: token)) }

@@ -73,6 +73,7 @@ public struct Timeline: Sendable {
     var pushAllowance: SecondlyAllowance
     var attention = Attention()
     var sample = Sample()
+    var partitions = PartitionSampling(partitionCount: 1)
     /// When whoever follows was last told of a push to a member.
     var audiencesToldMillis: Int64 = 0
 
@@ -165,7 +166,10 @@ public struct Timeline: Sendable {
                     isByPage: self.ownPositions.remove(position) != nil)),
             activity: shownKey, atMillis: nowMillis)
         self.entriesByPosition[position] = id
-        if outcome == nil { self.count(awaited: key, by: 1) }
+        if outcome == nil {
+            self.count(awaited: key, by: 1)
+            self.partitions.listed(key ?? [], nowMillis: nowMillis)
+        }
         self.relate(event: id)
         return reading.event.flatMap { self.heed($0, activity: plainKey) }
     }

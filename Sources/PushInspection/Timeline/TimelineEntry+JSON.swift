@@ -101,10 +101,14 @@ extension Timeline {
         case .broadcast(let broadcast): return broadcast.verdict.text
         case .event(let event):
             if let rejection = event.reading.rejection { return "“\(rejection.field)” \(rejection.reason)" }
-            guard let outcome = event.outcome else { return event.wait?.summary ?? "Waits in the worker." }
+            guard let outcome = event.outcome else {
+                return event.wait?.summary ?? (event.isOutcomeUnread ? Self.unread : "Waits in the worker.")
+            }
             return Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
         }
     }
+
+    private static let unread = "What became of it was not read: too much came."
 
     private static func sentence(_ outcome: EventOutcome, asked: EventReading.Event?, entry into: Int?) -> String {
         let because = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"

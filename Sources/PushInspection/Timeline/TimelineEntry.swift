@@ -16,6 +16,8 @@ public struct TimelineEntry: Sendable {
         public var isByPage: Bool
         /// What it waits for in the worker, as the worker said last; `nil`: it has not said.
         public var wait: EventWait?
+        /// It had no outcome yet when outcomes were no longer read where it would lie.
+        public var isOutcomeUnread = false
     }
 
     /// A push that reached APNs.
