@@ -78,7 +78,9 @@ import Testing
                 guard case .queued = result else { throw KafkaError(code: .queueFull) }
             }
         }
-        let (first, second) = (TopicPartition(topic: "events", partition: 0), TopicPartition(topic: "events", partition: 1))
+        let (first, second) = (
+            TopicPartition(topic: "events", partition: 0), TopicPartition(topic: "events", partition: 1)
+        )
         let page = Page()
         let follower = try TopicFollower(["events"], partitionCount: 2, settings: kafka.settings, log: { _ in })
         page.seen.withLock { $0.wanted = [0, 1] }

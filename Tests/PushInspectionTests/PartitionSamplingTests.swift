@@ -81,7 +81,9 @@ struct PartitionSamplingTests {
         let later = 2 + Int(Attention.lookMillis / 1_000) + 1
         Self.flood(&timeline, second: later - 1, 50)
         Self.flood(&timeline, second: later, 50)
-        #expect(timeline.partitionsToRead(nowMillis: Self.now + Int64(later) * 1_000)?.events == [0], "nobody looks any more")
+        #expect(
+            timeline.partitionsToRead(nowMillis: Self.now + Int64(later) * 1_000)?.events == [0],
+            "nobody looks any more")
     }
 
     /// Of a phone in a partition that is not read, only pushes would be listed.
