@@ -3,9 +3,9 @@ import PushInspection
 
 /// What is read of the topics.
 extension DevHouse: TopicFollower.Reader {
-    func partitionsToRead() -> @Sendable (TopicPartition) -> Bool {
+    func partitionsToRead() -> (@Sendable (TopicPartition) -> Bool)? {
         let nowMillis = self.nowMillis
-        guard let read = self.store.read({ $0.partitionsToRead(nowMillis: nowMillis) }) else { return { _ in true } }
+        guard let read = self.store.read({ $0.partitionsToRead(nowMillis: nowMillis) }) else { return nil }
         return { [eventsTopic = self.settings.eventsTopic] in
             ($0.topic == eventsTopic ? read.events : read.outcomes).contains($0.partition)
         }
