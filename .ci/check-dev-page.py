@@ -459,6 +459,16 @@ def follow_a_link(browser):
     browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
 
 
+def open_a_phone(browser, address):
+    """The address of a phone that is not the newest leads to it, also when the page is opened there."""
+    phone = browser.run("document.querySelector('#phone-list button').dataset.phone")
+    if browser.run("document.querySelectorAll('#phone-list button').length") < 2:
+        sys.exit("check-dev-page: there is one phone alone, and any link would lead to it")
+    browser.go("about:blank")
+    browser.go(f"{address}/#phone={phone}")
+    browser.until(f"document.querySelector('#phone-list button[data-phone=\"{phone}\"]').getAttribute('aria-pressed') === 'true'", "the phone that the page's address names")
+
+
 def use_worker_page(browser):
     """The page of the worker's own admin port: its partitions, and what it knows of an activity."""
     page = browser.run("fetch('/api/about').then((answer) => answer.json()).then((about) => about.workerPage)")
@@ -557,6 +567,7 @@ def main():
             use_schemas(browser, address)
             use_templates(browser)
             follow_a_link(browser)
+            open_a_phone(browser, address)
             look_at(browser, faults, options.screenshots, "")
             use_flood(browser, os.path.abspath(options.mailboat), kafka)
             use_worker_page(browser)
