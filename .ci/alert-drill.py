@@ -83,14 +83,15 @@ def latency(house):
     house.no_faults()
 
 
-def join_members(house):
-    house.publish(f'{"ab" * 30}{n:04x}|{{"event": "register", "audience": "drill"}}' for n in range(300))
-    house.wait_for("the members", lambda: house.value("mailboat_members") >= 300)
+def join_members(house, count=300):
+    house.publish(f'{"ab" * 30}{n:04x}|{{"event": "register", "audience": "drill"}}' for n in range(count))
+    house.wait_for("the members", lambda: house.value("mailboat_members") >= count)
 
 
 @drill("MailboatBreakerOpen", "MailboatWorkerDegraded", "MailboatFanoutBehind", seconds=10)
 def server_errors(house):
-    join_members(house)
+    # So many that those of each shard are more than may wait each for its own attempt.
+    join_members(house, 3_000)
     house.fault(kind="answer", status=503, reason="ServiceUnavailable")
     house.publish(['drill|{"event": "update", "to": {"audience": "drill"}, "content-state": {"n": 1}}'])
     yield
