@@ -32,7 +32,8 @@ struct MemberPush {
     var app: UInt16 = 0
     var lane = LaneIndex.none
     var apnsID: (UInt64, UInt64) = (0, 0)
-    /// What the member waited with before, if it was tried again.
+    /// What the member waited with before, if it was tried again: how often that has failed in a row, at most 20; or, above `earlierDeathMark`, how often
+    /// in a row APNs has said that the token died before it joined.
     var attempt: UInt8 = 0
     /// It starts a card: `pass` is a start round of the crowd.
     var isStart = false
@@ -41,6 +42,18 @@ struct MemberPush {
     /// Others of its pass.
     var previous = MemberPushID.none
     var next = MemberPushID.none
+}
+
+extension MemberPush {
+    private static var earlierDeathMark: UInt8 { 0x80 }
+    /// How often it was tried before.
+    var tries: UInt8 { self.attempt & ~Self.earlierDeathMark }
+    /// See `attempt`.
+    var earlierDeaths: UInt8 { self.attempt & Self.earlierDeathMark == 0 ? 0 : self.tries }
+    /// What it waits with now that it has failed.
+    func nextAttempt(isEarlierDeath: Bool) -> UInt8 {
+        isEarlierDeath ? Self.earlierDeathMark | (self.earlierDeaths + 1) : min(self.tries + 1, 20)
+    }
 }
 
 /// Names a push to a member in flight: an element of `MemberPushStore`.

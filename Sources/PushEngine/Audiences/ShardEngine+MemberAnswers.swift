@@ -94,11 +94,12 @@ extension ShardEngine {
         now: EngineTime
     ) -> MemberEnd {
         func again(
-            _ engine: inout ShardEngine, _ delayMillis: Int64, keepsDistance: Bool = true
+            _ engine: inout ShardEngine, _ delayMillis: Int64, keepsDistance: Bool = true,
+            isEarlierDeath: Bool = false
         ) -> MemberEnd {
             engine.again(
                 push, members: members, hasLeft: hasLeft, delayMillis: delayMillis, keepsPriority: true,
-                keepsDistance: keepsDistance, now: now)
+                keepsDistance: keepsDistance, isEarlierDeath: isEarlierDeath, now: now)
         }
         switch response.verdict {
         case .accepted: return .ended(.accepted)
@@ -107,7 +108,7 @@ extension ShardEngine {
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             guard !hasLeft else { return .ended(.gone) }
             if self.isEarlier(invalidSinceMillis, push, members) {
-                return again(&self, self.retryDelayMillis(push, nil))
+                return again(&self, self.earlierDeathDelayMillis(), isEarlierDeath: true)
             }
             if isSuspicious, self.dispatch.doubtsVerdicts(lane: lane) {
                 self.memory.counters.tokenRemovalsStopped += 1
@@ -137,19 +138,22 @@ extension ShardEngine {
             return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
         }
     }
-    /// As `earlierDeathsIgnoredMax`, of a member. Not so often: the members behind wait when very many are tried again.
-    private static var earlierDeathsOfMembersIgnoredMax: UInt8 { 2 }
-    /// A token is said to have died before it joined, and that is not believed.
+    /// A token is said to have died before it joined, and that is not believed yet: see `earlierDeathsIgnoredMax`.
     func isEarlier(_ invalidSinceMillis: Int64?, _ push: MemberPush, _ members: CrowdTable.Members) -> Bool {
-        guard let invalidSinceMillis, push.attempt < Self.earlierDeathsOfMembersIgnoredMax else { return false }
+        guard let invalidSinceMillis, push.earlierDeaths < Self.earlierDeathsIgnoredMax else { return false }
         return invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
+    }
+    /// Until it is tried again: not longer each time, as the members behind wait when very many are.
+    mutating func earlierDeathDelayMillis() -> Int64 {
+        self.dispatch.backOffMillis(
+            attempt: 0, retryAfterSeconds: nil, millisMax: .max, settings: self.memory.configuration.settings)
     }
     /// How long until a member, or a start member, is tried again.
     mutating func retryDelayMillis(
         _ push: MemberPush, _ retryAfterSeconds: Int64?, isOfRoute: Bool = false
     ) -> Int64 {
         self.dispatch.backOffMillis(
-            attempt: push.attempt, retryAfterSeconds: retryAfterSeconds,
+            attempt: push.tries, retryAfterSeconds: retryAfterSeconds,
             millisMax: isOfRoute ? self.memory.configuration.settings.routeBackoffMaxMillis : .max,
             settings: self.memory.configuration.settings)
     }
@@ -158,7 +162,7 @@ extension ShardEngine {
     ///   back. A connection that is down to one stream refuses hundreds at once, and a pass would end a second later for it.
     private mutating func again(
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
-        keepsDistance: Bool = true, dropsAlert: Bool = false, now: EngineTime
+        keepsDistance: Bool = true, dropsAlert: Bool = false, isEarlierDeath: Bool = false, now: EngineTime
     ) -> MemberEnd {
         guard !hasLeft else { return .ended(.left) }
         let ring = members.table.ring(of: push.member)
@@ -195,7 +199,7 @@ extension ShardEngine {
             && self.comesRound(to: push.member, of: crowd, pass: push.pass, members: members)
         // A newer alert that goes alone may have found it unanswered: that is owed, and the round comes a turn later.
         var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead || old?.isOwed == true)
-        entry.attempt = push.attempt < 20 ? push.attempt + 1 : push.attempt
+        entry.attempt = push.nextAttempt(isEarlierDeath: isEarlierDeath)
         let owesAlert = (isNewestAlert || self.owesReturned(push, members: members)) && !dropsAlert
         entry.owesAlert = owesAlert || (old?.owesAlert ?? false)
         entry.alertsMissedSinceSeconds = min(

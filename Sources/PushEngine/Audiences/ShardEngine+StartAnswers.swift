@@ -82,7 +82,7 @@ extension ShardEngine {
             self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: push.lane)
             if self.isEarlier(invalidSinceMillis, push, members) {
                 return self.startAgain(
-                    push, members: members, delayMillis: self.retryDelayMillis(push, nil), now: now)
+                    push, members: members, delayMillis: self.earlierDeathDelayMillis(), isEarlierDeath: true, now: now)
             }
             self.tellFailedStart(
                 push, members: members, status: response.status, reason: response.reason, outcome: .rejected)
@@ -110,7 +110,8 @@ extension ShardEngine {
     }
     /// It surely was not started: it is tried again, as long as that start goes round and it is a member.
     private mutating func startAgain(
-        _ push: MemberPush, members: CrowdTable.Members, delayMillis: Int64, now: EngineTime
+        _ push: MemberPush, members: CrowdTable.Members, delayMillis: Int64, isEarlierDeath: Bool = false,
+        now: EngineTime
     ) -> WritableKeyPath<MemberCounters, UInt64>? {
         let (crowd, round) = (push.crowd, push.pass)
         guard !members.table.flags(of: push.member).contains(.isGhost) else {
@@ -124,7 +125,8 @@ extension ShardEngine {
         guard now.wallMillis + delayMillis < expiresMillis else { return \.expired }
         self.audiences.crowds[crowd].starts.rounds[round].retries.set(
             StartRetries.Entry(
-                notBeforeMillis: now.steadyMillis + delayMillis, attempt: push.attempt < 20 ? push.attempt + 1 : 20),
+                notBeforeMillis: now.steadyMillis + delayMillis,
+                attempt: push.nextAttempt(isEarlierDeath: isEarlierDeath)),
             for: push.member)
         return nil
     }

@@ -125,7 +125,7 @@ extension ShardEngine {
         }
     }
 
-    /// A death from before the registration is ignored so often in a row, which takes some minutes, and then believed. A dead token that somebody
+    /// A death from before the registration is ignored so often in a row, which takes some minutes, of a member some seconds, and then believed. A dead token that somebody
     /// registers again, or with a clock that is ahead, would be pushed to for 12 hours otherwise.
     static var earlierDeathsIgnoredMax: UInt8 { 7 }
 

@@ -158,7 +158,7 @@ extension ShardEngine {
                 TracedMemberPush(
                     route: self.dispatch.lanes[push.lane].route ?? .max, priority: push.priority,
                     apnsIDHigh: push.apnsID.0, apnsIDLow: push.apnsID.1, sentMillis: push.sentMillis,
-                    attempt: push.attempt, answer: answer)),
+                    attempt: push.tries, answer: answer)),
             of: live.source)
     }
 
