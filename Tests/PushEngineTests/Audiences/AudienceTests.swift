@@ -243,6 +243,27 @@ import Testing
         #expect(h.counters.members.gone == 1_998 && h.counters.members.waiting == 0)
     }
 
+    /// Failures of other kinds do not make it more likely.
+    @Test func aDeathFromBeforeJoiningIsIgnoredHoweverOftenItHasFailed() {
+        let h = Self.harness()
+        h.join(1)
+        h.audienceUpdate(1)
+        let earlier = PushResponse(status: 410, reason: "Unregistered", timestampMillis: h.now.wallMillis - 86_400_000)
+        let busy = PushResponse(status: 503, reason: "ServiceUnavailable")
+        for answer in [busy, busy, busy, earlier, busy, earlier, earlier, busy, earlier] {
+            for _ in 0..<200 {
+                if let push = h.take() {
+                    h.answer(push, .response(answer))
+                    break
+                }
+                h.advance(1_000)
+            }
+        }
+        h.advance(300_000)
+        #expect(h.deliverAll().map(\.n) == [1])
+        #expect(h.counters.membersHeld == 1 && h.counters.members.gone == 0)
+    }
+
     // MARK: Takeover
 
     @Test func aNewOwnerGoesOnWhereThePassStood() {
