@@ -34,7 +34,7 @@ import Testing
                         self.topic, key: Array("flood-\(number)".utf8).span, value: Array(event.utf8).span, opaque: 0)
                     while self.producer.drainDeliveries({ _ in }) > 0 {}
                 }
-                // Cancelled: the loop ends.
+                // A flood is a rate: the page counts by the second of the clock. Nothing is waited for here. Cancelled: the loop ends.
                 try? await Task.sleep(for: .milliseconds(100))
             }
             _ = await NamedThread.run("flood") { self.producer.flush(within: .seconds(10)) { _ in } }
