@@ -225,6 +225,26 @@ import Testing
         #expect(h.outcomes.contains { $0.outcome == "unknown" && $0.fields["audience"] as? String == "match" })
     }
 
+    /// It is started when APNs has thought better of it, and leaves when APNs says so again and again.
+    @Test(arguments: [(7, true), (8, false)]) func aDeathFromBeforeJoiningIsIgnoredAWhile(answers: Int, stays: Bool) {
+        let h = EngineHarness.starts()
+        h.joinStart(1)
+        h.audienceStart(1)
+        let long = h.now.wallMillis - 86_400_000
+        for _ in 0..<answers {
+            for _ in 0..<100 {
+                if let push = h.take() {
+                    h.answer(
+                        push, .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: long)))
+                    break
+                }
+                h.advance(500)
+            }
+        }
+        #expect(h.deliverAll(withinMillis: 5_000).count == (stays ? 1 : 0))
+        #expect(h.counters.membersHeld == (stays ? 1 : 0) && h.counters.startMembers.gone == (stays ? 0 : 1))
+    }
+
     @Test func aDeadTokenLeavesAllItsAudiences() {
         let h = EngineHarness.starts()
         h.joinStart(1)
