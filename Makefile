@@ -12,6 +12,8 @@ ARGS ?=
 MINUTES ?= 2
 # A real Kafka for `make chaos` and `make bench`, such as BOOTSTRAP=localhost:9092. Empty: an embedded one.
 BOOTSTRAP ?=
+# Which tests `make test-core` runs, as a regular expression. Empty: all of the pure targets.
+FILTER ?=
 # Of `make bench`: a short run; where the results go as JSON; which rows; where the plots go.
 QUICK ?=
 RESULTS ?=
@@ -32,7 +34,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo dev chaos drill test docs simulate mutations fuzz build bench soak bench-micro format lint deps clean
+.PHONY: help demo dev chaos drill test test-core docs simulate mutations fuzz build bench soak bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +57,10 @@ test: deps lint ## Check the format, then run every test
 	$(SWIFT_BUILD) --build-tests
 	@.ci/say-what-failed swift test --skip-build --filter '$(PURE_TESTS)'
 	@.ci/test-over-sockets '$(PURE_TESTS)'
+
+test-core: ## Run the tests of the pure targets and of the simulation alone: no sockets, no packages but one (FILTER=regex runs some)
+	MAILBOAT_CORE=1 $(SWIFT_BUILD) --build-tests --scratch-path .build-core
+	@MAILBOAT_CORE=1 .ci/say-what-failed swift test --skip-build --scratch-path .build-core $(if $(FILTER),--filter '$(FILTER)')
 
 drill: build ## Make the faults that the alerts are about, and see a real Prometheus notice each (ARGS="--only ALERT"; needs prometheus, kcat, faketime)
 	@.ci/alert-drill.py --mailboat "$$(swift build --configuration release --show-bin-path)/mailboat" $(ARGS)

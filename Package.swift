@@ -235,6 +235,18 @@ let package = Package(
 /// Targets whose types lend bytes as `Span`s, or read lent ones: the lifetime annotations of such declarations are still behind this feature.
 let lendingTargets: Set<String> = ["KafkaLog", "PushModel", "ChannelKeeping", "PushEngine", "ShardLoop"]
 
+// `make test-core`: the pure targets, the simulation and their tests, which need no package but one. A build of its own, by `--scratch-path`.
+if Context.environment["MAILBOAT_CORE"] != nil {
+    let core = pureTargets.union([
+        "CProcessor", "Simulation", "simulate", "PushModelTests", "APNSProtocolTests", "APNSPoolTests",
+        "ChannelKeepingTests", "PushEngineTests", "ShardLoopTests", "DeviceModelTests", "PushInspectionTests",
+        "SimulationTests", "TidyTests",
+    ])
+    package.products = []
+    package.targets.removeAll { !core.contains($0.name) }
+    package.dependencies = [.package(url: "https://github.com/apple/swift-collections", from: "1.3.0")]
+}
+
 for target in package.targets where target.type != .system {
     target.swiftSettings =
         everyTarget + (pureTargets.contains(target.name) ? [.strictMemorySafety()] : [])
