@@ -62,7 +62,7 @@ def stopped(house):
     house.running["worker"].send_signal(signal.SIGCONT)
 
 
-@drill("MailboatCredentialsRefused", "MailboatWorkerNotReady", seconds=25)
+@drill("MailboatCredentialsRefused", "MailboatWorkerNotReady", "MailboatPartitionsNotServed", seconds=25)
 def credentials(house):
     house.fault(kind="answer", status=403, reason="InvalidProviderToken")
     yield

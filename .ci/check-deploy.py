@@ -62,6 +62,7 @@ def check_rules():
         if rule["labels"].get("severity") not in ("page", "ticket"):
             fail(f"{name}: its severity is {rule['labels'].get('severity')}")
     check_links(runbook, alerts)
+    check_namespaces()
     fired, cleared = set(), set()
     for test in (test for file in TESTS for test in yaml.safe_load(file.read_text())["tests"]):
         told = False
@@ -76,6 +77,35 @@ def check_rules():
     for name in sorted(set(alerts) - cleared):
         fail(f"{name}: no test sees it clear")
     return len(alerts)
+
+
+def in_namespaces(test):
+    """The test with all its series in one namespace, beside their like in another where all goes on as it began: well."""
+    series = []
+    for each in test["input_series"]:
+        name, labels = re.fullmatch(r"(\w+)\{(.*)\}", each["series"]).groups()
+        values = each["values"]
+        begin = re.match(r"(-?[\d.]+(?:[+-][\d.]+)?)(?:x\d+)?", values)[1]
+        series += [
+            {"series": f'{name}{{{labels}, namespace="prod"}}', "values": values},
+            {"series": f'{name}{{{labels}, namespace="staging"}}', "values": f"{begin}x1200"},
+        ]
+    steps = []
+    for step in test["alert_rule_test"]:
+        told = [{**alert, "exp_labels": {**alert["exp_labels"], "namespace": "prod"}} for alert in step["exp_alerts"]]
+        steps.append({**step, "exp_alerts": told})
+    return {**test, "input_series": series, "alert_rule_test": steps}
+
+
+def check_namespaces():
+    """No alert of one namespace is hidden by another that is well, and none of the other fires."""
+    for file in TESTS:
+        content = yaml.safe_load(file.read_text())
+        tests = [in_namespaces(test) for test in content["tests"]]
+        with tempfile.TemporaryDirectory() as scratch:
+            made = pathlib.Path(scratch) / "namespaces-test.yaml"
+            made.write_text(yaml.safe_dump({**content, "rule_files": [str(RULES)], "tests": tests}))
+            run("promtool", "test", "rules", made)
 
 
 def check_links(runbook, alerts):
@@ -94,6 +124,32 @@ def check_links(runbook, alerts):
                     expected = f"{base}/{alerts[rule['alert']]['annotations']['runbook']}"
                     if rule["annotations"].get("runbook_url") != expected or "runbook" in rule["annotations"]:
                         fail(f"{rule['alert']}: it is linked to {rule['annotations'].get('runbook_url')} and not to {expected}")
+
+
+def check_scaling():
+    """What the trigger of KEDA sees of this namespace's work, of another's, while APNs is away, and without series."""
+    triggers = yaml.safe_load((KUBERNETES / "autoscaled/scaled-object.yaml").read_text())["spec"]["triggers"]
+    query = next(trigger["metadata"]["query"] for trigger in triggers if trigger["type"] == "prometheus")
+
+    def case(name, drain, accepted, expected):
+        labels = 'job="mailboat", namespace="mailboat", instance="worker-1"'
+        series = [{"series": 'mailboat_fanout_drain_seconds{job="mailboat", namespace="staging", instance="worker-9"}', "values": "900x20"}]
+        if drain is not None:
+            series += [
+                {"series": f"mailboat_fanout_drain_seconds{{{labels}}}", "values": f"{drain}x20"},
+                {"series": f'mailboat_pushes_answered_total{{{labels}, result="accepted"}}', "values": f"0+{accepted}x20"},
+            ]
+        samples = [] if expected is None else [{"labels": "{}", "value": expected}]
+        return {"name": name, "interval": "30s", "input_series": series, "promql_expr_test": [{"expr": query, "eval_time": "5m", "exp_samples": samples}]}
+
+    tests = [
+        case("work to do", 40, 1_000, 40), case("little to do", 1, 10, 1), case("APNs is away", 3_600, 0, 0), case("no work", 0, 0, 0),
+        case("no series", None, None, None),
+    ]
+    with tempfile.TemporaryDirectory() as scratch:
+        made = pathlib.Path(scratch) / "scaling-test.yaml"
+        made.write_text(yaml.safe_dump({"rule_files": [], "tests": tests}))
+        run("promtool", "test", "rules", made)
 
 
 def served():
@@ -130,7 +186,7 @@ def check_names():
         "groups": [{
             "name": "expressions",
             "rules": [
-                {"record": f"a:{index}".replace(":", "_"), "expr": text.replace("$__rate_interval", "1m").replace("$job", "mailboat")}
+                {"record": f"a:{index}".replace(":", "_"), "expr": text.replace("$__rate_interval", "1m").replace("$job", "mailboat").replace("$namespace", ".*")}
                 for index, text in enumerate(expressions.values())
             ],
         }]
@@ -148,7 +204,7 @@ def documents(folder):
     unknown = set(kustomization) - {"apiVersion", "kind", "resources", "configMapGenerator"}
     if unknown:
         fail(f"{folder.relative_to(PROJECT)}/kustomization.yaml has {', '.join(sorted(unknown))}, which this check does not follow")
-    for resource in kustomization["resources"]:
+    for resource in kustomization.get("resources", []):
         path = (folder / resource).resolve()
         if path.is_dir():
             yield from documents(path)
@@ -172,7 +228,7 @@ def rendered(folder):
 def check_manifests():
     count = 0
     with tempfile.TemporaryDirectory() as scratch:
-        for way in ("static", "autoscaled"):
+        for way in ("static", "autoscaled", "topics"):
             all_of_it = rendered(KUBERNETES / way)
             kinds = sorted(document["kind"] for document in all_of_it)
             expected = sorted(document["kind"] for document in documents(KUBERNETES / way))
@@ -249,6 +305,7 @@ def main():
     asked = parser.parse_args()
     materials, unit = check_materials(asked.scratch_path), check_unit()
     alerts, expressions, manifests = check_rules(), check_names(), check_manifests()
+    check_scaling()
     run("yamllint", "--strict", "--config-data", YAML_RULES, DEPLOY)
     run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
     run("hadolint", "--ignore", "DL3008", DEPLOY / "Dockerfile")
