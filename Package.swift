@@ -58,8 +58,10 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
 
+        // What may be shown of what somebody gave.
+        .target(name: "Redaction"),
         // Files that are read or written whole.
-        .target(name: "LocalFiles"),
+        .target(name: "LocalFiles", dependencies: ["Redaction"]),
 
         // Pure: no socket, clock, lock, logger or global randomness.
         .target(name: "PushModel", dependencies: ["CProcessor"]),
@@ -74,15 +76,17 @@ let package = Package(
 
         // Wrappers around the C libraries.
         .target(name: "HTTP2Session", dependencies: ["CNGHTTP2"]),
-        .target(name: "TLSSession", dependencies: ["COpenSSL"]),
-        .target(name: "KafkaLog", dependencies: ["CRDKafka"]),
+        .target(name: "TLSSession", dependencies: ["COpenSSL", "Redaction"]),
+        .target(name: "KafkaLog", dependencies: ["CRDKafka", "Redaction"]),
 
         // Runners: I/O that carries out what the pure targets decide.
         .target(
             name: "PushTransport",
-            dependencies: ["APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", logging] + nio),
-        // Why an address cannot be listened on, for a person.
-        .target(name: "Listening", dependencies: nio),
+            dependencies: [
+                "APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", "Redaction", logging,
+            ] + nio),
+        // Why an address cannot be listened on, for a person; and who is let in where no password is asked for.
+        .target(name: "Listening", dependencies: ["Redaction", hummingbird] + nio),
         // One port before the brokers of an embedded Kafka, and what Java's client has to hear of them.
         .target(name: "KafkaForwarding", dependencies: ["Listening"] + nio),
         // How the pages look that a program serves, and what their scripts draw with: texts.
@@ -93,13 +97,13 @@ let package = Package(
                 "PageStyle",
                 "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
                 "TLSSession", deque, logging, coreMetrics, tracing, lifecycle, configuration, hummingbird, http,
-                "LocalFiles", "Listening",
+                "LocalFiles", "Listening", "Redaction",
                 .product(name: "Yams", package: "Yams"),
             ] + nio),
         .target(
             name: "APNSSimulator",
             dependencies: [
-                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "LocalFiles", "Listening",
+                "DeviceModel", "PushModel", "APNSProtocol", "HTTP2Session", "LocalFiles", "Listening", "Redaction",
                 "TLSSession", logging, hummingbird, lifecycle,
             ]
                 + nio),
@@ -108,12 +112,12 @@ let package = Package(
             name: "DevPage",
             dependencies: [
                 "PageStyle", "PushInspection", "PushModel", "DeviceModel", "PushEngine", "PushWorker", "APNSSimulator",
-                "KafkaLog", logging, lifecycle, hummingbird,
+                "KafkaLog", "Listening", logging, lifecycle, hummingbird,
             ] + nio),
         // What every program on a command line needs: its streams, its failures, which cluster it is to reach.
         .target(
             name: "CommandSupport",
-            dependencies: ["PushWorker", "KafkaLog", "PushModel", "LocalFiles", argumentParser]),
+            dependencies: ["PushWorker", "KafkaLog", "PushModel", "LocalFiles", "Redaction", argumentParser]),
         // The service upstream of a worker: what it publishes, and what may become of each event. For the demo and the tests.
         .target(name: "Upstream", dependencies: ["CommandSupport", "KafkaLog", "PushModel"]),
         .executableTarget(
@@ -121,8 +125,8 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "Upstream", "PushWorker", "PushTransport", "APNSPool", "APNSSimulator", "KafkaLog",
                 "KafkaForwarding", "PushEngine", "ChannelKeeping", "DevPage", "PushInspection",
-                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "Listening", "TLSSession", metrics, logging,
-                tracing,
+                "APNSProtocol", "PushModel", "DeviceModel", "LocalFiles", "Listening", "Redaction", "TLSSession",
+                metrics, logging, tracing,
                 lifecycle, hummingbird,
                 histogram, argumentParser,
             ] + nio),
@@ -137,6 +141,8 @@ let package = Package(
             ] + nio,
             path: "Benchmarks/Macro", exclude: ["Counted/thresholds.json"]),
 
+        .testTarget(name: "RedactionTests", dependencies: ["Redaction"]),
+        .testTarget(name: "ListeningTests", dependencies: ["Listening"]),
         .testTarget(name: "PushModelTests", dependencies: ["PushModel"]),
         .testTarget(name: "APNSProtocolTests", dependencies: ["APNSProtocol", "PushModel"]),
         // The engine for one thing: in the simulation its gates hold back the apps whose topic APNs refuses.
@@ -159,15 +165,17 @@ let package = Package(
                 "PushTransport", "APNSPool", "PushModel", "APNSProtocol", "APNSSimulator", "DeviceModel",
                 "HTTP2Session", "TLSSession", logging, .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + nio),
+        // Secrets that are given where they do not belong, and looked for in all that is written.
+        .target(name: "SecretHunting", path: "Tests/SecretHunting"),
         // A collector of traces, for the tests.
         .target(name: "TraceCollecting", dependencies: [http] + nio, path: "Tests/TraceCollecting"),
         .testTarget(
             name: "PushWorkerTests",
             dependencies: [
                 "PushWorker", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel", "PushTransport",
-                "KafkaLog", "APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession", "TraceCollecting", logging,
-                coreMetrics,
-                tracing, .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                "KafkaLog", "APNSSimulator", "DeviceModel", "HTTP2Session", "TLSSession", "TraceCollecting",
+                "SecretHunting", logging, coreMetrics, tracing,
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ] + nio),
         .testTarget(
             name: "APNSSimulatorTests",
@@ -218,7 +226,7 @@ let package = Package(
             dependencies: [
                 "mailboat", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog",
                 "PushEngine", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession", "HTTP2Session", "DevPage",
-                "PushInspection", "TraceCollecting", logging, lifecycle,
+                "PushInspection", "SecretHunting", "TraceCollecting", logging, lifecycle,
             ]),
         .testTarget(
             name: "BenchmarkTests", dependencies: ["mailboat-bench", "KafkaLog", histogram, argumentParser]),
@@ -227,6 +235,7 @@ let package = Package(
             dependencies: [
                 "mailboat", "chaos", "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator",
                 "KafkaLog", "PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel", "TLSSession",
+                "SecretHunting", argumentParser,
             ]),
         .testTarget(name: "TidyTests"),
     ]

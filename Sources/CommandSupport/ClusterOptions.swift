@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 package import KafkaLog
 import LocalFiles
+import Redaction
 package import PushWorker
 
 /// Which cluster, and how to connect to it. What is given further down this list wins: `--config`, `--properties`, `--bootstrap`, `-X`.
@@ -60,7 +61,11 @@ package struct ClusterOptions: ParsableArguments {
 
     /// The words that lead another command to the same cluster. Without the properties, which may hold passwords.
     package var hint: String {
-        let words = [("--bootstrap", self.bootstrap), ("--config", self.config), ("--properties", self.propertiesFile)]
+        let words = [
+            ("--bootstrap", self.bootstrap.flatMap { ShownText.addresses($0) == $0 ? $0 : nil }),
+            ("--config", self.config.flatMap(ShownText.path)),
+            ("--properties", self.propertiesFile.flatMap(ShownText.path)),
+        ]
         return words.compactMap { name, value in value.map { "\(name) \(ShellWord.quoted($0))" } }.joined(
             separator: " ")
     }
@@ -99,14 +104,14 @@ package struct ClusterOptions: ParsableArguments {
     /// The brokers, for messages.
     package func brokers() throws -> String {
         let settings = try self.settings(for: .consumer)
-        return settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? ""
+        return ShownText.addresses(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? "")
     }
 
     /// The properties in a file, `name=value` a line. Throws a `CommandFailure` that names the file and repeats no value.
     package static func read(_ path: String) throws -> KafkaSettings {
         do {
             return try KafkaSettings(lines: String(decoding: try InputFile.read(path), as: UTF8.self))
-        } catch { throw CommandFailure("--properties \(path): \(error)") }
+        } catch { throw CommandFailure("--properties\(ShownText.path(path).map { " \($0)" } ?? ""): \(error)") }
     }
 
     private func appendGiven(to settings: inout KafkaSettings) {

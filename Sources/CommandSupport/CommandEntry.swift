@@ -17,7 +17,12 @@ extension AsyncParsableCommand {
             let status = Self.exitCode(for: error)
             let text = Self.fullMessage(for: error)
             if !text.isEmpty {
-                if status.isSuccess { StandardOutput.show(text + "\n") } else { StandardError.show(text + "\n") }
+                if status.isSuccess {
+                    StandardOutput.show(text + "\n")
+                } else {
+                    let words = CommandLineText(Array(CommandLine.arguments.dropFirst()))
+                    StandardError.show(words.shown(text) + "\n")
+                }
             }
             // `atexit` looks whether all of standard output was written.
             Glibc.exit(status.rawValue)

@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import Redaction
 
 /// Why an address cannot be listened on, for a person: what set it, which address, what was found, and what to do.
 package struct ListenFault: Error, Equatable, CustomStringConvertible {
@@ -24,7 +25,8 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
         default: return nil
         }
         self.setting = setting
-        self.address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let shown = ShownText.name(host)
+        self.address = host.contains(":") ? "[\(shown)]:\(port)" : "\(shown):\(port)"
     }
 
     package var description: String {

@@ -1,4 +1,5 @@
 import COpenSSL
+public import Redaction
 
 /// Which certificate authorities a client believes.
 public enum TLSTrustRoots: Equatable, Sendable {
@@ -87,7 +88,11 @@ public final class TLSContext: @unchecked Sendable {
         case .file(let path):
             guard SSL_CTX_load_verify_file(self.handle, path) == 1 else {
                 throw OpenSSLError.make(
-                    .badTrustRoots, "no certificate authority can be read from \(path) (expected: a PEM file)")
+                    .badTrustRoots,
+                    ShownText.path(path).map {
+                        "no certificate authority can be read from \($0) (expected: a PEM file)"
+                    }
+                        ?? "no certificate authority can be read: \(ShownText.notPath(path))")
             }
         case .pem(let pem):
             let certificates = PEM.readCertificates(pem)
@@ -161,3 +166,5 @@ public final class TLSContext: @unchecked Sendable {
         return context
     }
 }
+
+extension TLSTrustRoots: Untold {}

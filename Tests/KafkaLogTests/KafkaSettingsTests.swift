@@ -42,7 +42,7 @@ struct KafkaSettingsTests {
     }
 
     @Test(arguments: [
-        ("linger.ms", "soon", "Invalid value"), ("no.such.property", "1", "No such configuration property"),
+        ("linger.ms", "soon", "Invalid value"),
         ("compression.codec", "zip", "zip"),
         ("session.timeout.ms", "-3", "session.timeout.ms"),
     ])
@@ -71,6 +71,10 @@ struct KafkaSettingsTests {
         "sasl.password", "ssl.key.password", "ssl.keystore.password", "sasl.oauthbearer.client.secret", "ssl.key.pem",
         "sasl.oauthbearer.config",
         "sasl.username",
+        // Misspelt, or Java's.
+        "sasl.pasword", "sasl.pass", "ssl.keystore.passphrase", "ssl.keystore.passwrd", "sasl.jaas.config",
+        // Any text.
+        "sasl.kerberos.kinit.cmd", "plugin.library.paths",
     ])
     func secretsAreNeverShown(name: String) {
         let secret = "hunter2-very-secret"
@@ -91,6 +95,58 @@ struct KafkaSettingsTests {
         let error = #expect(throws: KafkaError.self) { try settings.validate(for: .consumer) }
         #expect(error?.description.contains("hunter2") == false)
         #expect(error?.description.contains("sasl.password.typo") == true)
+    }
+
+    @Test(arguments: ["sasl.pasword", "sasl.jaas.config", "hush-0123456789abcdef", "a b"])
+    func aPropertyThatNobodyKnowsIsRefusedWithoutItsValue(name: String) {
+        let error = #expect(throws: KafkaError.self) {
+            try KafkaSettings([.init(name, "hunter2")]).validate(for: .consumer)
+        }
+        #expect(error?.description.contains("hunter2") == false)
+        #expect(error?.description.contains(name) == name.hasPrefix("sasl"))
+        #expect(
+            error?.text
+                == (name == "sasl.jaas.config"
+                    ? "this is Java's: expected sasl.username and sasl.password in its place"
+                    : "No such configuration property"))
+    }
+
+    @Test(arguments: ["bootstrap.servers", "metadata.broker.list"])
+    func aBrokerWithAUserIsRefusedBeforeAnybodyPrintsIt(name: String) {
+        let error = #expect(throws: KafkaError.self) {
+            try KafkaSettings([.init(name, "u:hunter2@broker:9092")]).validate(for: .consumer)
+        }
+        #expect(error?.description.contains("hunter2") == false)
+        #expect(error?.text.contains("sasl.username") == true)
+    }
+
+    /// What of a value may be shown follows from librdkafka's own list.
+    @Test(arguments: [
+        ("linger.ms", "soon", "soon"), ("security.protocol", "sasl_ssl", "sasl_ssl"), ("debug", "all", "all"),
+        ("sasl.mechanisms", "PLAIN", "PLAIN"), ("ssl.ca.location", "/etc/ca.pem", "/etc/ca.pem"),
+        ("client.id", "mailboat", "mailboat"), ("bootstrap.servers", "a:1,b:2", "a:1,b:2"),
+        ("linger.ms", "hunter2 and more", "(a text of 16 characters)"), ("sasl.password", "hunter2", "***"),
+        ("ssl.ca.location", "-----BEGIN CERTIFICATE-----", "(a certificate)"),
+    ])
+    func whatMayBeShownIsShown(name: String, value: String, shown: String) {
+        #expect(KafkaSettings.Property(name, value).shownValue == shown)
+    }
+
+    @Test func librdkafkaListsItsProperties() {
+        #expect(KafkaSettings.knownNames.count > 100 && KafkaSettings.knownNames.contains("sasl.password"))
+    }
+
+    /// librdkafka says why a client cannot be started, and repeats what it was told.
+    @Test func whatLibrdkafkaRepeatsIsStruck() {
+        let secret = "hunter2-very-secret"
+        let settings = KafkaSettings([
+            .init("security.protocol", "ssl"), .init("ssl.key.pem", secret), .init("ssl.providers", secret),
+            .init("ssl.keystore.location", secret), .init("ssl.keystore.password", secret),
+        ])
+        let error = #expect(throws: KafkaError.self) {
+            _ = try KafkaAdmin(settings, log: { #expect(!$0.text.contains(secret)) })
+        }
+        #expect(error?.description.contains(secret) == false)
     }
 
     @Test func laterPropertiesWin() {

@@ -397,7 +397,7 @@ import Testing
             let missing = #expect(throws: TransportError.self) { try self.store(path + ".missing") }
             #expect(missing?.description.contains("cannot be opened: No such file or directory") == true)
             let short = #expect(throws: TransportError.self) { try self.store(path, keyID: "SHORT") }
-            #expect(short?.description == "provider key SHORT: key id: \"SHORT\" has 5 characters; Apple's have 10")
+            #expect(short?.description == "provider key SHORT: key id: has 5 characters; Apple's have 10")
             let team = #expect(throws: TransportError.self) { try self.store(path, teamID: "") }
             #expect(team?.setting == "provider key ABCDE12345: team id")
             try Data("garbage".utf8).write(to: URL(fileURLWithPath: path))

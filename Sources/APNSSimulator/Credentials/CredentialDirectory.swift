@@ -1,6 +1,7 @@
 import APNSProtocol
 import FoundationEssentials
 import LocalFiles
+public import Redaction
 public import TLSSession
 
 /// A directory with everything a simulator and its clients need: made on the first use, used again on the next, so that a worker's
@@ -95,3 +96,5 @@ public struct ProviderTokenMint: Sendable {
         return ProviderTokenClaims.token(signingInput: input, signature: try self.key.sign(input))
     }
 }
+
+extension ProviderTokenMint: Untold {}

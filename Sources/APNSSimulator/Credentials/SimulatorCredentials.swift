@@ -1,3 +1,4 @@
+public import Redaction
 public import TLSSession
 
 /// What a simulator shows to its clients: a certificate for TLS, signed by an authority of its own.
@@ -26,3 +27,5 @@ public struct SimulatorCredentials: Sendable {
         return SimulatorCredentials(authorityPEM: authority.certificatePEM, certificate: certificate)
     }
 }
+
+extension SimulatorCredentials: Untold {}

@@ -1,5 +1,6 @@
 import DeviceModel
 import Glibc
+import Redaction
 
 /// Reads a simulator's journal from its beginning, and follows it while it is written. Confined to its owner.
 public struct JournalReader: ~Copyable {
@@ -25,7 +26,9 @@ public struct JournalReader: ~Copyable {
         self.path = path
         self.descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard self.descriptor >= 0 else {
-            throw Fault(description: "\(path): cannot be opened (\(String(cString: strerror(errno))))")
+            throw Fault(
+                description:
+                    "\(ShownText.path(path) ?? "the journal"): cannot be opened (\(String(cString: strerror(errno))))")
         }
     }
 
@@ -53,7 +56,10 @@ public struct JournalReader: ~Copyable {
         }
         self.bytes.removeLast(Self.pieceByteCount - max(0, count))
         guard count >= 0 else {
-            throw Fault(description: "\(self.path): cannot be read (\(String(cString: strerror(errno))))")
+            throw Fault(
+                description:
+                    "\(ShownText.path(self.path) ?? "the journal"): cannot be read (\(String(cString: strerror(errno))))"
+            )
         }
         return count > 0
     }
@@ -86,6 +92,8 @@ public struct JournalReader: ~Copyable {
 
     private func fault(_ found: String) -> Fault {
         Fault(
-            description: "\(self.path): byte \(self.entriesByteCount): expected an entry of a journal, found \(found)")
+            description:
+                "\(ShownText.path(self.path) ?? "the journal"): byte \(self.entriesByteCount): expected an entry of a journal, found \(found)"
+        )
     }
 }

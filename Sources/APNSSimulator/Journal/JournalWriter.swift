@@ -1,4 +1,5 @@
 import Glibc
+import Redaction
 
 /// Appends to a journal. What was handed over is in the file, as far as the system goes, once `flush` has returned: it outlives the
 /// process, however it ends, though not the machine.
@@ -12,7 +13,9 @@ struct JournalWriter {
     init(path: String, keeping byteCount: Int64) throws(JournalReader.Fault) {
         self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard self.descriptor >= 0, ftruncate(self.descriptor, off_t(byteCount)) == 0 else {
-            throw JournalReader.Fault(description: "\(path): cannot be written (\(String(cString: strerror(errno))))")
+            throw JournalReader.Fault(
+                description:
+                    "\(ShownText.path(path) ?? "the journal"): cannot be written (\(String(cString: strerror(errno))))")
         }
     }
 

@@ -1,16 +1,22 @@
 import CRDKafka
+import Redaction
 
 /// One `rd_kafka_conf_t` being filled: our defaults, the operator's properties, then what a promise of ours rests on.
 struct ClientConfiguration: ~Copyable {
     let pointer: OpaquePointer
     let role: KafkaSettings.Role
+    /// Values that librdkafka may repeat in what it writes, and nobody may see.
+    private var withheld = WithheldValues()
 
     init(role: KafkaSettings.Role) {
         self.pointer = rd_kafka_conf_new()
         self.role = role
     }
 
-    deinit { rd_kafka_conf_destroy(self.pointer) }
+    /// A client has it, and destroys it.
+    private var isTakenOver = false
+
+    deinit { if !self.isTakenOver { rd_kafka_conf_destroy(self.pointer) } }
 
     /// For a client that reads or asks but joins no group: `group.…` properties are left out.
     /// - Parameter defaults: where they differ from a consumer's.
@@ -33,25 +39,35 @@ struct ClientConfiguration: ~Copyable {
             if let reason = Self.reasonFixed(property.name, role: self.role) {
                 throw KafkaError(
                     code: .invalidArgument, text: "this property cannot be set here: \(reason)",
-                    subject: .setting(name: property.name, value: property.shownValue))
+                    subject: .setting(name: property.shownName, value: property.shownValue))
             }
             try self.set(property.name, property.value)
         }
     }
 
     mutating func set(_ name: String, _ value: String) throws(KafkaError) {
+        let property = KafkaSettings.Property(name, value)
+        func refusal(_ text: String) -> KafkaError {
+            KafkaError(
+                code: .invalidArgument, text: text,
+                subject: .setting(name: property.shownName, value: property.shownValue))
+        }
+        // librdkafka warns of such a broker, and its warning repeats the user.
+        if PropertyKind.all[name] == .addresses, value.contains("@") {
+            throw refusal("expected brokers as host:port, separated by commas; a user belongs into sasl.username")
+        }
+        if property.isStruck { self.withheld.append(value) }
         let reasonCapacity = 512
         var reason = [CChar](repeating: 0, count: reasonCapacity)
         let result = rd_kafka_conf_set(self.pointer, name, value, &reason, reasonCapacity)
         guard result != RD_KAFKA_CONF_OK else { return }
-        let property = KafkaSettings.Property(name, value)
+        if name == "sasl.jaas.config" {
+            throw refusal("this is Java's: expected sasl.username and sasl.password in its place")
+        }
+        guard result != RD_KAFKA_CONF_UNKNOWN else { throw refusal("No such configuration property") }
         // librdkafka repeats the value in some of its reasons.
-        let said = reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        let text =
-            KafkaSettings.isSecret(name)
-            ? (result == RD_KAFKA_CONF_UNKNOWN
-                ? "librdkafka has no such property" : "librdkafka does not accept this value") : said
-        throw KafkaError(code: .invalidArgument, text: text, subject: .setting(name: name, value: property.shownValue))
+        guard !property.isWithheld else { throw refusal("librdkafka does not accept this value") }
+        throw refusal(reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
     }
 
     /// The client, which takes this configuration over.
@@ -63,19 +79,20 @@ struct ClientConfiguration: ~Copyable {
     ) throws(KafkaError) -> ClientHandle {
         joinWatch?.install(in: self.pointer)
         if brokerThreadNiceness > 0 { BrokerThreadNiceness.install(brokerThreadNiceness, in: self.pointer) }
-        let context = ClientContext(log: log, joinWatch: joinWatch)
+        let context = ClientContext(log: log, joinWatch: joinWatch, withheld: self.withheld)
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())
         rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
             // The opaque is set before the client exists and released after it is destroyed (`ClientHandle.deinit`).
             guard let client, let opaque = rd_kafka_opaque(client) else { return }
+            let context = Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue()
             let line = KafkaLogLine(
                 severity: Int(level), facility: facility.map { String(cString: $0) } ?? "",
-                text: text.map { String(cString: $0) } ?? "")
-            if let log = Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue().log {
+                text: context.withheld.struck(from: text.map { String(cString: $0) } ?? ""))
+            if let log = context.log {
                 log(line)
             } else if !line.isChatter {
-                rd_kafka_log_print(client, level, facility, text)
+                rd_kafka_log_print(client, level, facility, line.text)
             }
         }
         let reasonCapacity = 512
@@ -83,13 +100,14 @@ struct ClientConfiguration: ~Copyable {
         let type = self.role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let client = rd_kafka_new(type, self.pointer, &reason, reasonCapacity) else {
             retained.release()
-            _ = consume self  // Still ours when `rd_kafka_new` fails.
             throw KafkaError(
                 code: .invalidArgument,
                 text: "librdkafka could not start a client: "
-                    + reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
+                    + context.withheld.struck(
+                        from: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }))
         }
-        discard self  // `rd_kafka_new` took the configuration over.
+        // Still ours when `rd_kafka_new` fails.
+        self.isTakenOver = true
         return ClientHandle(client, context: retained)
     }
 
@@ -134,9 +152,12 @@ final class ClientContext: Sendable {
     let log: KafkaLogHandler?
     /// Here so that it lives as long as the client.
     private let joinWatch: JoinWatch?
+    /// Struck from whatever librdkafka and brokers say.
+    let withheld: WithheldValues
 
-    init(log: KafkaLogHandler?, joinWatch: JoinWatch?) {
+    init(log: KafkaLogHandler?, joinWatch: JoinWatch?, withheld: WithheldValues) {
         self.log = log
         self.joinWatch = joinWatch
+        self.withheld = withheld
     }
 }

@@ -1,4 +1,5 @@
 import CRDKafka
+import Redaction
 import Synchronization
 
 /// Owns one `rd_kafka_t`. Everything that uses the client keeps a reference to this, so the client outlives its queues
@@ -15,6 +16,9 @@ final class ClientHandle: @unchecked Sendable {
         self.pointer = pointer
         self.context = context
     }
+
+    /// What librdkafka or a broker says, without the values that nobody may see.
+    func struck(_ text: String) -> String { self.context.takeUnretainedValue().withheld.struck(from: text) }
 
     /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
     /// close). Whoever lets go of the last reference must not hang with it, so it runs on a thread of its own.

@@ -53,7 +53,7 @@ public struct KafkaSettings: Sendable, Hashable {
         try configuration.apply(self)
     }
 
-    /// Whether `name` is a property whose value must not be shown.
+    /// Whether `name` is a property whose value must not be shown, known to librdkafka or not. What may be shown of others, `shownValue` decides.
     public static func isSecret(_ name: String) -> Bool {
         let lowered = name.lowercased()
         return lowered != "sasl.oauthbearer.token.endpoint.url"
@@ -64,21 +64,18 @@ public struct KafkaSettings: Sendable, Hashable {
 }
 
 extension KafkaSettings.Property: CustomStringConvertible {
-    public var description: String { "\(self.name)=\(self.shownValue)" }
-
-    /// The value, or stars for a secret.
-    public var shownValue: String { KafkaSettings.isSecret(self.name) ? "***" : self.value }
+    public var description: String { "\(self.shownName)=\(self.shownValue)" }
 }
 
 extension KafkaSettings: CustomStringConvertible, CustomReflectable {
     public var description: String { self.properties.map(\.description).joined(separator: ", ") }
     /// Keeps `dump` and string interpolation of an enclosing type from showing secrets.
     public var customMirror: Mirror {
-        Mirror(self, children: self.properties.map { (label: $0.name, value: $0.shownValue as Any) })
+        Mirror(self, children: self.properties.map { (label: $0.shownName, value: $0.shownValue as Any) })
     }
 }
 
 extension KafkaSettings.Property: CustomReflectable {
     /// Keeps `dump` and string interpolation of an enclosing type from showing a secret.
-    public var customMirror: Mirror { Mirror(self, children: [(label: self.name, value: self.shownValue as Any)]) }
+    public var customMirror: Mirror { Mirror(self, children: [(label: self.shownName, value: self.shownValue as Any)]) }
 }

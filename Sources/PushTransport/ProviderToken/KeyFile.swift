@@ -1,4 +1,5 @@
 import Glibc
+import Redaction
 
 /// A provider key's file: its bytes, and a mark that changes when it does.
 struct KeyFile {
@@ -67,3 +68,5 @@ extension KeyFile.Mark {
 struct KeyFileError: Error {
     var detail: String
 }
+
+extension KeyFile: Untold {}

@@ -1,5 +1,6 @@
 import APNSPool
 import PushModel
+import Redaction
 import TLSSession
 
 /// The keys of one configured credential, which of them is in use, and the token handed out. Told of files and of what
@@ -80,15 +81,16 @@ struct ProviderCredential: Sendable {
             let named = KeyFileName.keyID(path: self.configuration.path), named != keyID
         {
             complaints.append(
-                "apns.key-id is \(keyID), but \(self.configuration.path) is named for key \(named): one of them is wrong"
+                "apns.key-id is \(keyID), but \(self.configuration.shownPath ?? "its file") is named for key \(named): one of them is wrong"
             )
         }
         for (path, file) in self.files.sorted(by: { $0.key < $1.key }) where !file.fault.isEmpty {
-            complaints.append("provider key file \(path) \(file.fault); key \(self.currentKeyID) stays in use")
+            complaints.append(
+                "provider key file \(ShownText.path(path) ?? "") \(file.fault); key \(self.currentKeyID) stays in use")
         }
         for signer in self.signers where !signer.refusal.isEmpty && signer.number != self.choice.current {
             complaints.append(
-                "APNs refuses provider key \(signer.keyID) of \(signer.path) in \(self.configuration.environment) (\(signer.refusal)); key \(self.currentKeyID) stays in use"
+                "APNs refuses provider key \(signer.keyID) of \(ShownText.path(signer.path) ?? "a file") in \(self.configuration.environment) (\(signer.refusal)); key \(self.currentKeyID) stays in use"
             )
         }
         return complaints

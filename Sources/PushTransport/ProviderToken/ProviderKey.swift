@@ -1,3 +1,5 @@
+public import Redaction
+
 /// The signing keys of one team for one APNs environment: what the operator configures. Several keys at a time make it
 /// possible to change them without a stop.
 public struct ProviderKey: Sendable, Equatable {
@@ -22,7 +24,13 @@ public struct ProviderKey: Sendable, Equatable {
     /// What stands for the key where its id is not known or may change: the id configured, the one in the file's name,
     /// or else the team.
     public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
+
+    /// The path as it may be shown; `nil`: it does not look like one, and may be the key itself.
+    public var shownPath: String? { ShownText.path(self.path) }
 }
+
+extension ProviderKey: Untold {}
+extension ProviderToken: Untold {}
 
 /// A signed provider token. Immutable; shared by all shards.
 public struct ProviderToken: Sendable {

@@ -1,6 +1,7 @@
 import APNSPool
 import APNSProtocol
 import PushModel
+import Redaction
 import TLSSession
 
 /// One private key, and the tokens signed with it when its schedule says so.
@@ -74,3 +75,6 @@ struct ProviderSigner: Sendable {
         }
     }
 }
+
+extension ProviderSigner: Untold {}
+extension ProviderSigner.Signed: Untold {}

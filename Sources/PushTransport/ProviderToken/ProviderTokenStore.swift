@@ -4,6 +4,7 @@ public import Logging
 public import NIOCore
 import NIOPosix
 import PushModel
+import Redaction
 import Synchronization
 import TLSSession
 
@@ -72,15 +73,17 @@ public final class ProviderTokenStore: Sendable {
             throw TransportError(
                 setting: "\(name): \(part)",
                 detail:
-                    "\"\(value)\" has \(value.utf8.count) characters; Apple's have \(ProviderTokenClaims.identifierByteCount)"
+                    "has \(value.utf8.count) characters; Apple's have \(ProviderTokenClaims.identifierByteCount)"
             )
         }
         let list = KeyFileName.list(directory: configuration.path)
         guard list != nil || configuration.keyID != nil || KeyFileName.keyID(path: configuration.path) != nil else {
             throw TransportError(
-                setting: "\(name): file \(configuration.path)",
+                setting: "\(name): file\(configuration.shownPath.map { " \($0)" } ?? "")",
                 detail:
-                    "is no directory, and its name does not say the key's id as AuthKey_ABC123DEFG.p8 would: give apns.key-id"
+                    configuration.shownPath == nil
+                    ? ShownText.notPath(configuration.path)
+                    : "is no directory, and its name does not say the key's id as AuthKey_ABC123DEFG.p8 would: give apns.key-id"
             )
         }
         let found = (list ?? [configuration.path]).map { (path: $0, finding: Self.examine($0, known: nil)) }
@@ -89,7 +92,9 @@ public final class ProviderTokenStore: Sendable {
                 isDirectory: list != nil, found: found,
                 credential: try ProviderCredential(configuration, isDirectory: list != nil, found: found, now: now))
         } catch {
-            throw TransportError(setting: "\(name): file \(configuration.path)", detail: error.detail)
+            throw TransportError(
+                setting: "\(name): file\(configuration.shownPath.map { " \($0)" } ?? "")",
+                detail: configuration.shownPath == nil ? ShownText.notPath(configuration.path) : error.detail)
         }
     }
 
@@ -340,11 +345,11 @@ public final class ProviderTokenStore: Sendable {
         switch news {
         case .tried(let keyID, let path):
             self.logger.notice(
-                "a new provider key is tried", metadata: ["key": "\(keyID)", "file": "\(path)"])
+                "a new provider key is tried", metadata: ["key": "\(keyID)", "file": "\(ShownText.path(path) ?? "")"])
         case .unusable(let path, let detail):
             self.logger.error(
                 "a provider key file cannot be used; the key before stays in use",
-                metadata: ["file": "\(path)", "cause": "\(detail)"])
+                metadata: ["file": "\(ShownText.path(path) ?? "")", "cause": "\(detail)"])
         case .exchanged(let from, let to, let reason):
             self.logger.error(
                 "APNs refuses a provider key; another is used",

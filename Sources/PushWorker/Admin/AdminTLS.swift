@@ -3,6 +3,7 @@ import Logging
 import NIOPosix
 import PushModel
 import PushTransport
+import Redaction
 import Synchronization
 import TLSSession
 
@@ -62,7 +63,7 @@ final class AdminTLS: Sendable {
             throw Fault(
                 setting: "admin.tls",
                 text:
-                    "\(configuration.certificateFile) and \(configuration.keyFile) are no certificate and its key: \(error)"
+                    "\(ShownText.path(configuration.certificateFile) ?? "one file") and \(ShownText.path(configuration.keyFile) ?? "the other") are no certificate and its key: \(error)"
             )
         }
     }

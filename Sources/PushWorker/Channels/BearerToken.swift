@@ -1,4 +1,5 @@
 import LocalFiles
+import Redaction
 
 /// The secret that whoever asks about channels on the admin port has to know.
 struct BearerToken: Sendable {
@@ -41,7 +42,7 @@ struct BearerToken: Sendable {
         do throws(Fault) {
             return try BearerToken(content)
         } catch {
-            throw Fault(description: "\(path) \(error.description)")
+            throw Fault(description: "\(ShownText.path(path) ?? "the file") \(error.description)")
         }
     }
 
@@ -60,3 +61,5 @@ struct BearerToken: Sendable {
         return difference == 0
     }
 }
+
+extension BearerToken: Untold {}

@@ -3,6 +3,7 @@ public import Logging
 import PushEngine
 public import PushModel
 public import PushTransport
+import Redaction
 import Synchronization
 import TLSSession
 
@@ -191,7 +192,7 @@ public final class ChannelDesk: Sendable {
         }
         let found = homes.filter { $0.bundleID == bundleID }
         guard !found.isEmpty else {
-            throw ChannelHomeFault(field: "app", detail: "is \(bundleID): expected one of \(list)")
+            throw ChannelHomeFault(field: "app", detail: "is \(ShownText.name(bundleID)): expected one of \(list)")
         }
         let names = found.map(\.environment.name).joined(separator: " or ")
         guard let environment else {
@@ -202,7 +203,8 @@ public final class ChannelDesk: Sendable {
         }
         guard let home = found.first(where: { $0.environment.name == environment }) else {
             throw ChannelHomeFault(
-                field: "environment", detail: "is \(environment): \(bundleID) is configured for \(names)")
+                field: "environment",
+                detail: "is \(ShownText.closed(environment)): \(bundleID) is configured for \(names)")
         }
         return home
     }

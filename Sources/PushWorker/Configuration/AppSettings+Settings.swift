@@ -20,7 +20,7 @@ extension AppSettings: SettingsRoot {
         ) { SettingChecks.isAppleIdentifier($0) },
         .text(
             "apns.key-file", effect: .newConnections, scope: .app, isRequired: true,
-            expected: "the path of the key's .p8 file, or of a directory of such files",
+            expected: "the path of the key's .p8 file, or of a directory of such files", kind: .path,
             \.keyFile,
             "Read at start and again whenever it changes. A directory may hold several keys of the team, each named `AuthKey_ABC123DEFG.p8`: see [Changing the key](#changing-the-key)."
         ) { SettingChecks.isPath($0) },
@@ -40,7 +40,7 @@ extension AppSettings: SettingsRoot {
             "443, or 2197, which Apple offers too."),
         .optionalText(
             "apns.production.ca-file", effect: .restart, scope: .app,
-            expected: "the path of a file of PEM certificates",
+            expected: "the path of a file of PEM certificates", kind: .path,
             \.production.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },
@@ -68,7 +68,7 @@ extension AppSettings: SettingsRoot {
             "443, or 2197, which Apple offers too."),
         .optionalText(
             "apns.development.ca-file", effect: .restart, scope: .app,
-            expected: "the path of a file of PEM certificates",
+            expected: "the path of a file of PEM certificates", kind: .path,
             \.development.caFile,
             "Certificate authorities believed instead of the system's; for simulators."
         ) { SettingChecks.isPath($0) },

@@ -1,5 +1,6 @@
 import APNSProtocol
 public import PushEngine
+public import Redaction
 
 /// One app: which key speaks for it, where its pushes go, and how they are paced.
 public struct AppSettings: Sendable {
@@ -55,3 +56,6 @@ public struct AppSettings: Sendable {
         }
     }
 }
+
+extension AppSettings: Untold {}
+extension AppSettings.Endpoint: Untold {}

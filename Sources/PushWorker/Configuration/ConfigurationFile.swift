@@ -1,4 +1,5 @@
 import Configuration
+import Redaction
 import Yams
 
 /// A configuration file read as what was written: names, texts and lines. YAML; JSON is understood as well, being YAML.
@@ -9,6 +10,16 @@ struct ConfigurationFile {
         var path: [String]
         var text: SettingText
         var line: Int
+
+        /// The whole name, for faults. Words of it that look like no name are not shown: a value may stand in a name's place.
+        var shownName: String { ConfigurationFile.shownName(self.path) }
+    }
+
+    /// Of an app the bundle id is shown as such.
+    fileprivate static func shownName(_ path: [String]) -> String {
+        path.enumerated().map { index, word in
+            index == 1 && path[0] == "apps" ? ShownText.name(word) : ShownText.unknownName(word)
+        }.joined(separator: ".")
     }
 
     private(set) var entries: [Entry] = []
@@ -33,9 +44,10 @@ struct ConfigurationFile {
         do {
             root = try Yams.compose(yaml: text)
         } catch let error as YamlError {
-            throw Self.error(name, line: nil, "is not YAML: \(Self.oneLine("\(error)"))")
+            let (line, problem) = Self.problem(error)
+            throw Self.error(name, line: line, "is not YAML: \(problem)")
         } catch {
-            throw Self.error(name, line: nil, "is not YAML: \(Self.oneLine("\(error)"))")
+            throw Self.error(name, line: nil, "is not YAML")
         }
         switch root {
         case nil: break
@@ -94,7 +106,7 @@ struct ConfigurationFile {
 
     private mutating func fault(_ path: [String], _ line: Int, _ text: String) {
         self.faults.append(
-            ConfigurationFault(setting: path.joined(separator: "."), location: self.location(line: line), text: text))
+            ConfigurationFault(setting: Self.shownName(path), location: self.location(line: line), text: text))
     }
 
     private static func error(_ name: String, line: Int?, _ text: String) -> ConfigurationError {
@@ -103,7 +115,23 @@ struct ConfigurationFile {
         ])
     }
 
-    private static func oneLine(_ text: String) -> String {
-        text.split(whereSeparator: \.isNewline).map { $0.trimmingPrefix { $0 == " " } }.joined(separator: "; ")
+    /// Where and what, in the parser's fixed words: its own text repeats the line.
+    private static func problem(_ error: YamlError) -> (line: Int?, text: String) {
+        switch error {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+            .composer(let context, let problem, let mark, _):
+            (mark.line, (context.map { "\($0.text), " } ?? "") + "\(problem) at column \(mark.column)")
+        case .reader(let problem, let offset, _, _): (nil, problem + (offset.map { " at byte \($0)" } ?? ""))
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            // The mark's line counts from 0 here.
+            (
+                context.mark.line + 1,
+                "two values for \(duplicates.prefix(8).map(ShownText.unknownName).joined(separator: ", "))"
+            )
+        default: (nil, "it cannot be read")
+        }
     }
 }
+
+extension ConfigurationFile: Untold {}
+extension ConfigurationFile.Entry: Untold {}

@@ -2,6 +2,7 @@ import KafkaLog
 import LocalFiles
 import Logging
 import PushTransport
+import Redaction
 import TLSSession
 
 /// The files that a configuration names, looked at before anything is started.
@@ -62,7 +63,8 @@ extension WorkerConfiguration {
                 if (try? TLSContext.client(roots: .pem(pem))) == nil {
                     complain(
                         "apns.\(environment.rawValue).ca-file",
-                        "\(path): expected certificates in PEM, found \(PEMContent.found(in: pem))")
+                        "\(ShownText.path(path) ?? "the file"): expected certificates in PEM, found \(PEMContent.found(in: pem))"
+                    )
                 }
             } catch { complain("apns.\(environment.rawValue).ca-file", "\(error)") }
         }
@@ -80,7 +82,8 @@ extension WorkerConfiguration {
                     continue
                 }
                 // The path of a key is not shown anywhere.
-                let shown = KafkaSettings.isSecret(name) ? "the file \(failure.complaint)" : "\(failure)"
+                let isHidden = KafkaSettings.isSecret(name) && ShownText.path(path) != nil
+                let shown = isHidden ? "the file \(failure.complaint)" : "\(failure)"
                 faults.append(ConfigurationFault(setting: "kafka.properties.\(name)", text: shown))
             }
         }

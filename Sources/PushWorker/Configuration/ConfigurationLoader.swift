@@ -1,5 +1,6 @@
 import Configuration
 import KafkaLog
+import Redaction
 
 /// Reads a configuration from a file and the environment, which wins. The tables of settings decide what exists, so
 /// nothing can be given that is not understood, and nothing is understood that is not documented.
@@ -120,8 +121,7 @@ public struct ConfigurationLoader {
     private mutating func fault(_ entry: ConfigurationFile.Entry, _ text: String) {
         self.faults.append(
             ConfigurationFault(
-                setting: entry.path.joined(separator: "."), location: self.file?.location(line: entry.line), text: text)
-        )
+                setting: entry.shownName, location: self.file?.location(line: entry.line), text: text))
     }
 
     // MARK: Apps
@@ -140,10 +140,11 @@ public struct ConfigurationLoader {
             self.faults.append(
                 ConfigurationFault(
                     setting: "apps",
-                    text: "\"\(bundleID.prefix(80))\" is no bundle id: expected letters, digits, '.' and '-'"))
+                    text:
+                        "\(ShownText.unknownName(bundleID)) is no bundle id: expected letters, digits, '.' and '-'"))
         }
         for (index, bundleID) in self.bundleIDs.enumerated() where self.bundleIDs[..<index].contains(bundleID) {
-            self.faults.append(ConfigurationFault(setting: "apps", text: "\"\(bundleID)\" is listed twice"))
+            self.faults.append(ConfigurationFault(setting: "apps", text: "\(ShownText.name(bundleID)) is listed twice"))
         }
     }
 
@@ -156,10 +157,10 @@ public struct ConfigurationLoader {
         let words = name.split(separator: ".").map(String.init)
         if let app {
             if let (text, variable) = self.variable(["apps", app] + words, isList: isList) {
-                return (text, "apps.\(app).\(name)", variable)
+                return (text, "apps.\(ShownText.name(app)).\(name)", variable)
             }
             if let entry = self.given[Self.key(app: app, name: name)] {
-                return (entry.text, entry.path.joined(separator: "."), self.file?.location(line: entry.line) ?? "")
+                return (entry.text, entry.shownName, self.file?.location(line: entry.line) ?? "")
             }
         }
         if let (text, variable) = self.variable(words, isList: isList) { return (text, name, variable) }
@@ -187,7 +188,8 @@ public struct ConfigurationLoader {
         else { return }
         if !row.apply(text, &root) {
             let fault = ConfigurationFault(
-                setting: setting, location: location, text: "is \(text.shown): expected \(description.expected)")
+                setting: setting, location: location,
+                text: "is \(row.kind.refused(text)): expected \(description.expected)")
             // A bad value for all apps is one fault, however many apps there are.
             if !self.faults.contains(fault) { self.faults.append(fault) }
         }
@@ -243,9 +245,11 @@ public struct ConfigurationLoader {
             if let near = NearSpelling.of(name, among: names) {
                 self.faults.append(
                     ConfigurationFault(
-                        setting: name, location: "environment", text: "is not a setting; did you mean \(near)?"))
+                        setting: ShownText.unknownName(name), location: "environment",
+                        text: "is not a setting; did you mean \(near)?"))
             } else {
-                self.notes.append("the environment variable \(name) is not a setting and is ignored")
+                self.notes.append(
+                    "the environment variable \(ShownText.unknownName(name)) is not a setting and is ignored")
             }
         }
     }

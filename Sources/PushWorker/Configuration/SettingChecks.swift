@@ -1,4 +1,5 @@
 import APNSProtocol
+import Redaction
 
 /// What several settings accept.
 enum SettingChecks {
@@ -21,16 +22,26 @@ enum SettingChecks {
             }
     }
 
-    static func isPath(_ text: String) -> Bool { (1...4_096).contains(text.utf8.count) && !text.utf8.contains(0) }
+    /// A key or certificate itself, given in place of its file's path, is none.
+    static func isPath(_ text: String) -> Bool {
+        (1...4_096).contains(text.utf8.count) && !text.utf8.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d })
+            && !SecretShape.isContentOfKey(text)
+    }
 
-    /// `host:port` or `host`, separated by commas; librdkafka also takes a protocol in front.
+    /// What Kafka takes as the name of a group or of its member. A whole key is no name.
+    static func isGroup(_ text: String) -> Bool {
+        (1...249).contains(text.utf8.count) && SecretShape.noun(text) == nil
+    }
+
+    /// `host:port` or `host`, separated by commas; librdkafka also takes a protocol in front. No user: it would be shown wherever brokers are.
     static func areAddresses(_ text: String) -> Bool {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)
         return !parts.isEmpty
             && parts.allSatisfy { part in
+                let isPlain = part.utf8.allSatisfy { Self.isWord($0) || ".-_:[]/".utf8.contains($0) }
                 let address = part.split(separator: ":", omittingEmptySubsequences: false)
-                guard address.count > 1, let port = address.last, let number = Int(port) else {
-                    return !part.isEmpty && !part.contains(" ")
+                guard isPlain, address.count > 1, let port = address.last, let number = Int(port) else {
+                    return isPlain && !part.isEmpty
                 }
                 return (1...65_535).contains(number) && !address[0].isEmpty
             }

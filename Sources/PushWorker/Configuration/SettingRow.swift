@@ -1,3 +1,5 @@
+import Redaction
+
 /// What a person may want to know about one setting; printed by `mailboat run --print-settings`.
 public struct SettingDescription: Sendable, Equatable {
     /// Whether a setting is the worker's or an app's.
@@ -41,10 +43,49 @@ enum SettingText: Equatable, Sendable {
     case one(String)
     case list([String])
 
-    var shown: String {
+    /// The texts, each as `show` has it.
+    fileprivate func shown(_ show: (String) -> String) -> String {
         switch self {
-        case .one(let text): "\"\(text.count > 80 ? "\(text.prefix(80))…" : text)\""
-        case .list(let texts): "[\(texts.map { "\"\($0.prefix(80))\"" }.joined(separator: ", "))]"
+        case .one(let text): show(text)
+        case .list(let texts) where texts.count > 8: "a list of \(texts.count) texts"
+        case .list(let texts): "[\(texts.map(show).joined(separator: ", "))]"
+        }
+    }
+}
+
+extension SettingText: Untold {}
+
+/// What a setting's texts are: decides what of them may be shown, of a wrong one in a fault and of one that holds where it changes.
+enum SettingTextKind: Sendable {
+    /// A number, a duration, a boolean or a word out of a few.
+    case closed
+    /// The name of something that others know: a topic, a host, a group.
+    case name
+    /// Brokers.
+    case addresses
+    /// The path of a file, whose content may have been given in its place.
+    case path
+    /// A URL, shown in its own way.
+    case url
+
+    /// A wrong value, completing "is …".
+    func refused(_ text: SettingText) -> String {
+        switch self {
+        case .closed: text.shown { ShownText.closed($0) }
+        case .name, .addresses, .url: text.shown { ShownText.withheld($0) }
+        case .path:
+            text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not a path to one" }
+        }
+    }
+
+    /// One that holds.
+    func shown(_ text: String) -> String {
+        switch self {
+        case .closed: text
+        case .name: ShownText.isName(text) ? text : "(\(ShownText.withheld(text)))"
+        case .addresses: ShownText.addresses(text)
+        case .path: ShownText.path(text) ?? "(\(ShownText.withheld(text)))"
+        case .url: OTLPEndpoint(text)?.shown ?? "a URL"
         }
     }
 }
@@ -66,6 +107,8 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     let text: @Sendable (_ root: Root) -> String?
     /// The same as it may be shown to anybody: without what may be a secret.
     let shownText: @Sendable (_ root: Root) -> String?
+    /// What of its texts may be shown.
+    let kind: SettingTextKind
     /// Puts the value that stands in one root into another.
     let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
 
@@ -73,8 +116,8 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope, type: String,
         unit: String = "", defaultText: String?,
         isRequired: Bool = false,
-        expected: String, _ documentation: String, keyPath: any WritableKeyPath<Root, Value> & Sendable,
-        show: @escaping @Sendable (Value) -> String?, mask: @escaping @Sendable (String) -> String = { $0 },
+        expected: String, kind: SettingTextKind = .closed, _ documentation: String,
+        keyPath: any WritableKeyPath<Root, Value> & Sendable, show: @escaping @Sendable (Value) -> [String]?,
         parse: @escaping @Sendable (SettingText) -> Value?
     ) {
         self.description = SettingDescription(
@@ -87,8 +130,9 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
             root[keyPath: keyPath] = value
             return true
         }
-        self.text = { root in show(root[keyPath: keyPath]) }
-        self.shownText = { root in show(root[keyPath: keyPath]).map(mask) }
+        self.kind = kind
+        self.text = { root in show(root[keyPath: keyPath])?.joined(separator: ",") }
+        self.shownText = { root in show(root[keyPath: keyPath])?.map(kind.shown).joined(separator: ",") }
         self.copy = { source, root in root[keyPath: keyPath] = source[keyPath: keyPath] }
     }
 }
@@ -104,7 +148,7 @@ extension SettingRow {
             name, effect: effect, scope: scope, type: "duration",
             defaultText: DurationText.format(millis: Root.standard[keyPath: keyPath]),
             expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath,
-            show: { DurationText.format(millis: $0) }
+            show: { [DurationText.format(millis: $0)] }
         ) { text in
             guard case .one(let text) = text, let millis = DurationText.parse(text), range.contains(millis) else {
                 return nil
@@ -122,7 +166,7 @@ extension SettingRow {
             name, effect: effect, scope: scope, type: "number", unit: unit,
             defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath,
-            show: { "\($0)" }
+            show: { ["\($0)"] }
         ) { text in
             guard case .one(let text) = text, let number = Int(text), range.contains(number) else { return nil }
             return number
@@ -138,7 +182,7 @@ extension SettingRow {
             name, effect: effect, scope: scope, type: "fraction", unit: unit,
             defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath,
-            show: { "\($0)" }
+            show: { ["\($0)"] }
         ) { text in
             guard case .one(let text) = text, let number = Double(text), range.contains(number) else { return nil }
             return number
@@ -153,7 +197,7 @@ extension SettingRow {
         return Self(
             name, effect: effect, scope: scope, type: "choice", defaultText: Root.standard[keyPath: keyPath].rawValue,
             expected: Self.oneOf(names),
-            documentation, keyPath: keyPath, show: { $0.rawValue }
+            documentation, keyPath: keyPath, show: { [$0.rawValue] }
         ) { text in
             guard case .one(let text) = text else { return nil }
             return Value(rawValue: text)
@@ -169,7 +213,7 @@ extension SettingRow {
             name, effect: effect, scope: scope, type: "list",
             defaultText: Root.standard[keyPath: keyPath].map(\.rawValue).joined(separator: ","),
             expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath,
-            show: { $0.map(\.rawValue).joined(separator: ",") }
+            show: { $0.map(\.rawValue) }
         ) { text in
             let texts = Self.elements(text)
             let values = texts.compactMap { Value(rawValue: $0) }
@@ -184,7 +228,7 @@ extension SettingRow {
         Self(
             name, effect: effect, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "true or false", documentation,
-            keyPath: keyPath, show: { "\($0)" }
+            keyPath: keyPath, show: { ["\($0)"] }
         ) { text in
             guard case .one(let text) = text else { return nil }
             return Bool(text)
@@ -195,15 +239,15 @@ extension SettingRow {
     static func text(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         isRequired: Bool = false,
-        expected: String, _ keyPath: any WritableKeyPath<Root, String> & Sendable, _ documentation: String,
-        accepts: @escaping @Sendable (String) -> Bool
+        expected: String, kind: SettingTextKind = .name, _ keyPath: any WritableKeyPath<Root, String> & Sendable,
+        _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
             name, effect: effect, scope: scope, type: "text",
             defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
-            isRequired: isRequired, expected: expected,
+            isRequired: isRequired, expected: expected, kind: kind,
             documentation,
-            keyPath: keyPath, show: { $0 }
+            keyPath: keyPath, show: { [$0] }
         ) { text in
             guard case .one(let text) = text, accepts(text) else { return nil }
             return text
@@ -212,13 +256,13 @@ extension SettingRow {
 
     static func optionalText(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,
-        _ keyPath: any WritableKeyPath<Root, String?> & Sendable,
-        _ documentation: String, mask: @escaping @Sendable (String) -> String = { $0 },
+        kind: SettingTextKind = .name, _ keyPath: any WritableKeyPath<Root, String?> & Sendable,
+        _ documentation: String,
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, documentation,
-            keyPath: keyPath, show: { $0 }, mask: mask
+            name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, kind: kind,
+            documentation, keyPath: keyPath, show: { $0.map { [$0] } }
         ) {
             text in
             guard case .one(let text) = text, accepts(text) else { return nil }
@@ -235,9 +279,9 @@ extension SettingRow {
         Self(
             name, effect: effect, scope: scope, type: "list",
             defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
-            expected: expected,
+            expected: expected, kind: .name,
             documentation,
-            keyPath: keyPath, show: { $0.joined(separator: ",") }
+            keyPath: keyPath, show: { $0 }
         ) { text in
             let texts = Self.elements(text)
             return texts.isEmpty || !texts.allSatisfy(accepts) || Set(texts).count != texts.count ? nil : texts

@@ -2,6 +2,7 @@ import APNSPool
 import KafkaLog
 import PushEngine
 import PushTransport
+import Redaction
 
 extension WorkerConfiguration {
     /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single
@@ -31,7 +32,7 @@ extension WorkerConfiguration {
         guard let given, let millis = Int64(given.value), millis <= 0 || millis >= session else { return [] }
         return [
             ConfigurationFault(
-                setting: "kafka.producer.\(given.name)",
+                setting: "kafka.producer.\(given.shownName)",
                 text:
                     "is \(given.value): expected 1 to \(session - 1), less than the consumer's session timeout (\(session) ms)"
             )
@@ -53,10 +54,20 @@ extension WorkerConfiguration {
                 guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { continue }
                 faults.append(
                     ConfigurationFault(
-                        setting: "\(group).\(property.name)", text: "is \"\(property.shownValue)\": \(reason)"))
+                        setting: "\(group).\(property.shownName)",
+                        text: "is \"\(property.shownValue)\": \(reason)\(Self.nearHint(property.name))"))
             }
         }
         return faults
+    }
+
+    /// For a name that librdkafka does not know.
+    private static func nearHint(_ name: String) -> String {
+        let names = KafkaSettings.knownNames
+        guard !names.contains(name), name != "sasl.jaas.config", let near = NearSpelling.of(name, among: names) else {
+            return ""
+        }
+        return "; did you mean \(near)?"
     }
 
     private static func reasonRefused(_ property: KafkaSettings.Property, role: KafkaSettings.Role) -> String? {
@@ -80,7 +91,8 @@ extension WorkerConfiguration {
             if let other = named[..<index].first(where: { $0.1 == name }) {
                 faults.append(
                     ConfigurationFault(
-                        setting: setting, text: "is \"\(name)\", and so is \(other.0): expected different topics"))
+                        setting: setting,
+                        text: "is \(ShownText.name(name)), and so is \(other.0): expected different topics"))
             }
         }
         return faults

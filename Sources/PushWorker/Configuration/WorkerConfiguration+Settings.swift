@@ -27,18 +27,18 @@ extension WorkerConfiguration: SettingsRoot {
     private static let kafkaSettings: [SettingRow<WorkerConfiguration>] = [
         .text(
             "kafka.bootstrap", effect: .restart, isRequired: true,
-            expected: "brokers as host:port, separated by commas",
+            expected: "brokers as host:port, separated by commas", kind: .addresses,
             \.kafka.bootstrap,
             "The brokers first asked. May also be given as `bootstrap.servers` below `kafka.properties`."
         ) { SettingChecks.areAddresses($0) },
         .text(
             "kafka.group", effect: .restart, expected: "1 to 249 characters", \.kafka.groupID,
             "The consumer group. Workers of one group share the partitions."
-        ) { (1...249).contains($0.utf8.count) },
+        ) { SettingChecks.isGroup($0) },
         .optionalText(
             "kafka.group-instance-id", effect: .restart, expected: "1 to 249 characters", \.kafka.groupInstanceID,
             "Unique for each worker, such as the pod's name: a restart within the session timeout then moves no partition."
-        ) { (1...249).contains($0.utf8.count) },
+        ) { SettingChecks.isGroup($0) },
         .list(
             "topics.events", effect: .restart, expected: "\(Self.topicExpected), or a list of such",
             \.topics.events,
@@ -172,20 +172,23 @@ extension WorkerConfiguration: SettingsRoot {
             "admin.port", effect: .restart, in: 0...65_535, unit: "TCP port", \.admin.port,
             "The admin port; 0: any free one, named in the log."),
         .optionalText(
-            "admin.token-file", effect: .restart, expected: "the path of a file that holds a token", \.admin.tokenFile,
+            "admin.token-file", effect: .restart, expected: "the path of a file that holds a token", kind: .path,
+            \.admin.tokenFile,
             "With it, `/status`, `/activities`, `/audiences` and `/drain` on the admin port answer only who sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
         .optionalText(
             "admin.tls.certificate-file", effect: .restart, expected: "the path of a file of PEM certificates",
+            kind: .path,
             \.admin.tlsCertificateFile,
             "The admin port speaks TLS with this certificate, its chain behind it. Looked at again every minute."
         ) { SettingChecks.isPath($0) },
         .optionalText(
-            "admin.tls.key-file", effect: .restart, expected: "the path of a file with a PEM private key",
+            "admin.tls.key-file", effect: .restart, expected: "the path of a file with a PEM private key", kind: .path,
             \.admin.tlsKeyFile, "The certificate's key, not encrypted."
         ) { SettingChecks.isPath($0) },
         .optionalText(
             "admin.channels-token-file", effect: .restart, expected: "the path of a file that holds a token",
+            kind: .path,
             \.admin.channelsTokenFile,
             "With it, `/channels` on the admin port makes, shows and deletes [channels](Channels.md#from-another-service) for whoever sends the file's content as a bearer token: 16 or more visible characters. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
@@ -193,17 +196,18 @@ extension WorkerConfiguration: SettingsRoot {
 
     private static let tracingSettings: [SettingRow<WorkerConfiguration>] = [
         .optionalText(
-            "tracing.otlp-endpoint", effect: .restart, expected: OTLPEndpoint.expected, \.tracing.otlpEndpoint,
-            "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced.",
-            mask: { OTLPEndpoint($0)?.shown ?? "a URL" }
+            "tracing.otlp-endpoint", effect: .restart, expected: OTLPEndpoint.expected, kind: .url,
+            \.tracing.otlpEndpoint,
+            "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced."
         ) { OTLPEndpoint($0) != nil },
         .optionalText(
-            "tracing.headers-file", effect: .restart, expected: "the path of a file of header fields",
+            "tracing.headers-file", effect: .restart, expected: "the path of a file of header fields", kind: .path,
             \.tracing.headersFile,
             "Header fields that the collector wants to see, such as `authorization`: one on each line, `name: value`. Read for each request, so it may be changed at any time."
         ) { SettingChecks.isPath($0) },
         .optionalText(
-            "tracing.ca-file", effect: .restart, expected: "the path of a file of PEM certificates", \.tracing.caFile,
+            "tracing.ca-file", effect: .restart, expected: "the path of a file of PEM certificates", kind: .path,
+            \.tracing.caFile,
             "Certificate authorities believed instead of the system's, for a collector at `https://`."
         ) { SettingChecks.isPath($0) },
         .fraction(

@@ -3,6 +3,7 @@ public import KafkaLog
 public import Logging
 import NIOCore
 public import PushEngine
+public import Redaction
 public import ShardLoop
 
 /// Everything `mailboat run` can be told. A fresh value holds the defaults; brokers and apps are still missing.
@@ -160,3 +161,10 @@ public struct WorkerConfiguration: Sendable {
     /// The shards there will be.
     var resolvedShardCount: Int { self.shardCount > 0 ? self.shardCount : System.coreCount }
 }
+
+// Paths and texts in them may be secrets that were given in the wrong place.
+extension WorkerConfiguration: Untold {}
+extension WorkerConfiguration.Kafka: Untold {}
+extension WorkerConfiguration.Admin: Untold {}
+extension WorkerConfiguration.Admin.TLS: Untold {}
+extension WorkerConfiguration.Tracing: Untold {}

@@ -54,7 +54,8 @@ struct ConfigurationChange {
             for name in names where before[name] != after[name] {
                 self.held.append(
                     SettingChange(
-                        setting: "\(group.name).\(name)", before: Self.shown(before, name),
+                        setting: "\(group.name).\(KafkaSettings.Property(name, "").shownName)",
+                        before: Self.shown(before, name),
                         after: Self.shown(after, name), effect: .restart))
             }
             self.effective[keyPath: group.path] = before

@@ -25,7 +25,9 @@ extension WorkerConfiguration {
             ("properties", self.kafka.common), ("consumer", self.kafka.consumer), ("producer", self.kafka.producer),
         ]
         for (name, settings) in groups {
-            lines += settings.properties.map { "kafka.\(name).\($0.name)=\($0.shownValue)" }.sorted()
+            lines += settings.properties.map {
+                "kafka.\(name).\($0.name)=\(KafkaSettings.isSecret($0.name) ? "***" : $0.value)"
+            }.sorted()
         }
         for app in self.apps.sorted(by: { $0.bundleID < $1.bundleID }) {
             lines += AppSettings.settings.map {

@@ -1,4 +1,5 @@
 public import Logging
+public import Redaction
 public import ServiceLifecycle
 import Synchronization
 
@@ -193,3 +194,8 @@ struct FileWatch {
         return .again
     }
 }
+
+// A group of services names each by describing it, and this one holds the file's bytes.
+extension ReloadService: Untold {}
+extension FileLook: Untold {}
+extension FileWatch: Untold {}

@@ -1,3 +1,5 @@
+import Redaction
+
 /// Where spans go: a collector that takes OTLP over HTTP.
 struct OTLPEndpoint: Equatable, Sendable {
     /// HTTPS.
@@ -62,8 +64,12 @@ struct OTLPEndpoint: Equatable, Sendable {
         return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
     }
 
-    /// As it may be shown: what is behind a question mark may be a secret.
+    /// As it may be shown: what is behind a question mark may be a secret, and so may words of a path that look drawn by chance.
     var shown: String {
-        "\(self.isSecure ? "https" : "http")://\(self.authority)\(self.path.prefix { $0 != "?" })"
+        let path = String(self.path.prefix { $0 != "?" })
+        return
+            "\(self.isSecure ? "https" : "http")://\(ShownText.name(self.authority))\(ShownText.path(path) ?? "/(a path)")"
     }
 }
+
+extension OTLPEndpoint: Untold {}

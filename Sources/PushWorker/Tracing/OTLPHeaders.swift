@@ -1,4 +1,5 @@
 import LocalFiles
+import Redaction
 
 /// Header fields that a collector wants to see, such as `authorization`: from a file, as they are secrets.
 struct OTLPHeaders: Equatable, Sendable {
@@ -55,7 +56,7 @@ struct OTLPHeaders: Equatable, Sendable {
             throw Fault(description: error.description)
         }
         do throws(Fault) { return try OTLPHeaders(content) } catch {
-            throw Fault(description: "\(path) \(error.description)")
+            throw Fault(description: "\(ShownText.path(path) ?? "the file") \(error.description)")
         }
     }
 
@@ -79,3 +80,5 @@ extension StringProtocol {
         return String(self.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }
 }
+
+extension OTLPHeaders: Untold {}

@@ -1,4 +1,5 @@
 import NIOHTTP1
+import Redaction
 
 /// One request to a collector.
 struct OTLPRequest: Sendable {
@@ -35,3 +36,5 @@ struct OTLPRequest: Sendable {
         return HTTPRequestHead(version: .http1_1, method: .POST, uri: self.endpoint.path, headers: fields)
     }
 }
+
+extension OTLPRequest: Untold {}

@@ -1,5 +1,6 @@
 import COpenSSL
 import Glibc
+public import Redaction
 
 /// A certificate with its key, as PEM.
 public struct CertificateAndKey: Sendable {
@@ -128,3 +129,5 @@ private func makeCertificate(
     }
     return pem
 }
+
+extension CertificateAndKey: Untold {}

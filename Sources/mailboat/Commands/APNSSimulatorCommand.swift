@@ -233,10 +233,10 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             throw ValidationError("--threads is \(self.threads), expected 1 to 64")
         }
         guard self.teamID.utf8.count == 10 else {
-            throw ValidationError("--team-id is '\(self.teamID)', expected 10 characters")
+            throw ValidationError("--team-id has \(self.teamID.utf8.count) characters, expected 10")
         }
         if let id = self.keyID, id.utf8.count != 10 {
-            throw ValidationError("--key-id is '\(id)', expected 10 characters")
+            throw ValidationError("--key-id has \(id.utf8.count) characters, expected 10")
         }
         guard (0...Latency.millisMax).contains(self.latency), (0...Latency.millisMax).contains(self.jitter) else {
             throw ValidationError("--latency and --jitter are milliseconds, 0 to \(Latency.millisMax)")

@@ -2,6 +2,7 @@ import APNSSimulator
 import ArgumentParser
 import Foundation
 import LocalFiles
+import Redaction
 import TLSSession
 
 /// Certificates and keys of an `apns-simulator` as its options name them, read or made.
@@ -43,9 +44,10 @@ struct SimulatorSetup {
             do {
                 self.keys.append(try RegisteredKey(keyID: id, teamID: command.teamID, pem: pem))
             } catch {
-                throw ValidationError("--key \(path): \(error)")
+                throw ValidationError("--key \(ShownText.path(path) ?? ""): \(error)")
             }
-            self.lines.append("provider key  \(path)  (key id \(id), team id \(command.teamID))")
+            self.lines.append(
+                "provider key  \(ShownText.path(path) ?? "a file")  (key id \(id), team id \(command.teamID))")
             if let key = try? ES256PrivateKey(pem: pem) {
                 self.mint = ProviderTokenMint(key: key, keyID: id, teamID: command.teamID)
             }
@@ -58,7 +60,8 @@ struct SimulatorSetup {
         let id = name.hasPrefix("AuthKey_") ? String(name.dropFirst("AuthKey_".count)) : ""
         guard id.utf8.count == 10 else {
             throw ValidationError(
-                "--key \(path): the file is not named AuthKey_<key id of 10 characters>.p8, so --key-id is needed")
+                "--key \(ShownText.path(path) ?? ""): the file is not named AuthKey_<key id of 10 characters>.p8, so --key-id is needed"
+            )
         }
         return id
     }

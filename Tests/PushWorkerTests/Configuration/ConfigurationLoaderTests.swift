@@ -116,6 +116,7 @@ struct ConfigurationLoaderTests {
         ("drain-timeout: 1s\nquiet-wait: 2s", "drain-timeout", "", "more than quiet-wait, which is 2s"),
         ("budget: {per-hour: 2, reserve: 2}", "apps.com.example.pizza.budget.reserve", "", "the smaller is 2"),
         ("kafka.consumer.no.such: 1", "kafka.consumer.no.such", "", "No such configuration property"),
+        ("kafka.properties.sasl.pasword: x", "kafka.properties.sasl.pasword", "", "did you mean sasl.password?"),
         ("kafka.consumer.fetch.wait.max.ms: x", "kafka.consumer.fetch.wait.max.ms", "", "is \"x\""),
         ("kafka.consumer.enable.auto.commit: true", "kafka.consumer.enable.auto.commit", "", "cannot be set"),
     ])

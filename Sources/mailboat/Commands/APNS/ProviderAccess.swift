@@ -5,6 +5,7 @@ import LocalFiles
 import Logging
 import PushTransport
 import PushWorker
+import Redaction
 
 /// Which app's key is meant, and for which environment.
 struct ProviderAccess: ParsableArguments {
@@ -70,3 +71,5 @@ extension SignedToken {
         } catch { throw CommandFailure("apns.key-file: \(error)") }
     }
 }
+
+extension SignedToken: Untold {}

@@ -6,6 +6,7 @@ import LocalFiles
 import PushModel
 import PushTransport
 import PushWorker
+import Redaction
 
 /// `mailboat send`.
 struct Send: AsyncParsableCommand {
@@ -74,7 +75,7 @@ struct Send: AsyncParsableCommand {
             ("push-type", self.pushType), ("topic", self.topic ?? "-"), ("apns-id", self.apnsID ?? "-"),
         ] {
             guard !value.isEmpty, value.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-                throw ValidationError("--\(name) is “\(value)”: expected text without spaces")
+                throw ValidationError("--\(name) is \(ShownText.withheld(value)): expected text without spaces")
             }
         }
     }

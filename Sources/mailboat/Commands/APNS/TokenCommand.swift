@@ -4,6 +4,7 @@ import CommandSupport
 import Foundation
 import PushTransport
 import PushWorker
+import Redaction
 import TLSSession
 
 /// `mailboat token`.
@@ -46,7 +47,7 @@ struct TokenCommand: ParsableCommand {
     ) -> [String] {
         let until = token.issuedAtSeconds + ProviderTokenClaims.ageSecondsMax
         var curl = ["curl -v --http2"]
-        if case .file(let path) = route.trustRoots { curl.append("--cacert \(path)") }
+        if case .file(let path) = route.trustRoots, ShownText.path(path) != nil { curl.append("--cacert \(path)") }
         curl += [
             "-H \"authorization: bearer $TOKEN\"",
             "-H 'apns-topic: \(String(decoding: DeviceRequest.topicValue(bundleID: bundleID), as: UTF8.self))'",

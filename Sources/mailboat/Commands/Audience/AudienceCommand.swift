@@ -4,6 +4,7 @@ import KafkaLog
 import PushEngine
 import PushModel
 import PushWorker
+import Redaction
 
 /// `mailboat audience`.
 struct AudienceCommand: ParsableCommand {
@@ -90,12 +91,12 @@ struct AudienceCommand: ParsableCommand {
                 )
             }
             guard !self.app.isEmpty, !self.app.contains("/"), self.app.utf8.count <= 255 else {
-                throw ValidationError("--app is “\(self.app)”: expected a bundle id")
+                throw ValidationError("--app is \(ShownText.withheld(self.app)): expected a bundle id")
             }
             guard let id else { return }
             let bytes = Array(id.utf8)
             do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
-                throw ValidationError("the id “\(TokenText.shortened(id))” \(error.reason)")
+                throw ValidationError("the id, \(ShownText.name(id)), \(error.reason)")
             }
         }
 
@@ -108,7 +109,7 @@ struct AudienceCommand: ParsableCommand {
             let apps = configuration.apps.map(\.bundleID)
             guard self.kafka.cluster.hasConfiguration, !apps.contains(self.app) else { return }
             throw CommandFailure(
-                "--app is “\(TokenText.shortened(self.app))”: expected an app of --config: \(apps.sorted().joined(separator: ", ")); nothing was written"
+                "--app is “\(ShownText.name(self.app))”: expected an app of --config: \(apps.sorted().joined(separator: ", ")); nothing was written"
             )
         }
         /// Blocks.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import PushWorker
+import Redaction
 
 /// Which dead letters are meant.
 struct DeadLetterFilter: ParsableArguments {
@@ -39,7 +40,10 @@ struct DeadLetterFilter: ParsableArguments {
         for letter in self.letters {
             let parts = letter.split(separator: ":", omittingEmptySubsequences: false)
             guard parts.count == 2, Int32(parts[0]).map({ $0 >= 0 }) == true, Int64(parts[1]).map({ $0 >= 0 }) == true
-            else { throw ValidationError("--letter is '\(letter)': expected partition:offset, such as 3:17") }
+            else {
+                throw ValidationError(
+                    "--letter is \(ShownText.closed(letter)): expected partition:offset, such as 3:17")
+            }
         }
     }
 
@@ -48,7 +52,8 @@ struct DeadLetterFilter: ParsableArguments {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
         guard (1...2).contains(parts.count), let first = parts[0], let last = parts[parts.count - 1], first <= last
         else {
-            throw ValidationError("--source-offsets is '\(text)': expected an offset or first-last, such as 100-250")
+            throw ValidationError(
+                "--source-offsets is \(ShownText.closed(text)): expected an offset or first-last, such as 100-250")
         }
         return first...last
     }

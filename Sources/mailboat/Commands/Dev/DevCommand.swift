@@ -8,6 +8,7 @@ import LocalFiles
 import Logging
 import PushInspection
 import PushModel
+import Redaction
 import ServiceLifecycle
 import UnixSignals
 
@@ -93,14 +94,14 @@ struct DevCommand: AsyncParsableCommand {
             !app.isEmpty && app.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
         }
         if let app = self.apps.first(where: { !isBundleID($0) }) {
-            throw ValidationError("--app is “\(app)”: expected a bundle id such as com.example.pizza")
+            throw ValidationError("--app is \(ShownText.withheld(app)): expected a bundle id such as com.example.pizza")
         }
         guard (1...10_000).contains(self.phoneBudget ?? 1) else {
             throw ValidationError("--phone-budget is \(self.phoneBudget ?? 0): expected 1 to 10000")
         }
         guard self.expose || DevPageService.isLoopback(self.host) else {
             throw ValidationError(
-                "--host is \(self.host): the page has no authentication, so it listens on loopback unless --expose is given"
+                "--host is \(ShownText.name(self.host)): the page has no authentication, so it listens on loopback unless --expose is given"
             )
         }
     }
@@ -175,14 +176,14 @@ struct DevCommand: AsyncParsableCommand {
     private static func schema(_ path: String) throws -> GivenSchema {
         let tree = try Self.document(path, of: "--content-schema")
         do { return try GivenSchema(tree, origin: URL(fileURLWithPath: path).lastPathComponent) } catch {
-            throw CommandFailure("--content-schema \(path): \(error.description)")
+            throw CommandFailure("--content-schema \(ShownText.path(path) ?? ""): \(error.description)")
         }
     }
 
     private static func templates(_ path: String) throws -> [CardTemplate] {
         let tree = try Self.document(path, of: "--template")
         do { return try CardTemplate.read(tree) } catch {
-            throw CommandFailure("--template \(path): \(error.description)")
+            throw CommandFailure("--template \(ShownText.path(path) ?? ""): \(error.description)")
         }
     }
 
@@ -190,7 +191,8 @@ struct DevCommand: AsyncParsableCommand {
         let bytes: [UInt8]
         do { bytes = try InputFile.read(path) } catch { throw CommandFailure("\(option): \(error)") }
         do { return try JSONTree.parse(bytes) } catch {
-            throw CommandFailure("\(option) \(path): no JSON: at byte \(error.index), \(error.expectation)")
+            throw CommandFailure(
+                "\(option) \(ShownText.path(path) ?? ""): no JSON: at byte \(error.index), \(error.expectation)")
         }
     }
 }

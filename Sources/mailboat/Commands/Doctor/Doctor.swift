@@ -4,6 +4,7 @@ import Foundation
 import KafkaLog
 import LocalFiles
 import PushWorker
+import Redaction
 
 /// `mailboat doctor`.
 struct Doctor: AsyncParsableCommand {
@@ -104,11 +105,13 @@ struct Doctor: AsyncParsableCommand {
     /// - Returns: `nil` when there is nothing to go on with.
     private func configuration(_ tell: (DoctorFinding) throws -> Void) throws -> WorkerConfiguration? {
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String? = nil) -> DoctorFinding {
-            DoctorFinding(level: level, check: .configuration, subject: self.config, found: found, remedy: remedy)
+            DoctorFinding(
+                level: level, check: .configuration, subject: ShownText.path(self.config) ?? "--config", found: found,
+                remedy: remedy)
         }
         let bytes: [UInt8]
         do { bytes = try InputFile.read(self.config) } catch {
-            try tell(finding(.fail, error.complaint))
+            try tell(finding(.fail, ShownText.path(self.config) == nil ? "\(error)" : error.complaint))
             return nil
         }
         let loaded: ConfigurationLoader.Loaded

@@ -3,6 +3,7 @@ import Foundation
 import KafkaLog
 import PushTransport
 import PushWorker
+import Redaction
 import TLSSession
 
 /// What is made of what was seen. Asks nobody: the same sight gives the same finding.
@@ -24,9 +25,10 @@ enum DoctorJudge {
     }
 
     static func key(_ sight: KeySight) -> DoctorFinding {
+        let subject = ShownText.path(sight.path) ?? "apns.key-file"
         if let fault = sight.fault {
             return DoctorFinding(
-                level: .fail, check: .key, subject: sight.path, found: fault,
+                level: .fail, check: .key, subject: subject, found: fault,
                 remedy:
                     "apns.key-file names a .p8 file from Apple's developer portal (Keys), or a directory of such, that the worker may read"
             )
@@ -34,17 +36,17 @@ enum DoctorJudge {
         let found = "key \(sight.keyID) of team \(sight.teamID), a P-256 key"
         if let complaint = sight.complaints.first {
             return DoctorFinding(
-                level: .warn, check: .key, subject: sight.path, found: "\(found); \(complaint)",
+                level: .warn, check: .key, subject: subject, found: "\(found); \(complaint)",
                 remedy: "put it right: otherwise another key is used than was meant")
         }
         for (path, mode) in sight.modes.sorted(by: { $0.key < $1.key }) where mode & 0o007 != 0 {
             return DoctorFinding(
-                level: .warn, check: .key, subject: sight.path,
+                level: .warn, check: .key, subject: subject,
                 found:
-                    "\(found); \(path) may be read by every user of this machine (mode \(String(mode & 0o777, radix: 8)))",
+                    "\(found); \(ShownText.path(path) ?? "a file") may be read by every user of this machine (mode \(String(mode & 0o777, radix: 8)))",
                 remedy: "chmod 640 or less; in Kubernetes defaultMode: 0440 of the volume, with fsGroup")
         }
-        return DoctorFinding(level: .ok, check: .key, subject: sight.path, found: found)
+        return DoctorFinding(level: .ok, check: .key, subject: subject, found: found)
     }
 
     // MARK: Connections

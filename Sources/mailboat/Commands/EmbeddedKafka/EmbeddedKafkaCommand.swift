@@ -5,6 +5,7 @@ import KafkaForwarding
 import KafkaLog
 import Listening
 import Logging
+import Redaction
 import ServiceLifecycle
 import UnixSignals
 
@@ -133,19 +134,22 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         var topics: [EmbeddedKafka.Topic] = []
         for text in self.topicTexts {
             guard let colon = text.lastIndex(of: ":"), let count = Int(text[text.index(after: colon)...]) else {
-                throw ValidationError("--topic is '\(text)': expected name:partitions, such as liveactivity.events:16")
+                throw ValidationError(
+                    "--topic is \(ShownText.withheld(text)): expected name:partitions, such as liveactivity.events:16")
             }
             let name = String(text[..<colon])
             guard TopicName.isValid(name) else {
                 throw ValidationError(
-                    "--topic is '\(text)': expected a name of 1 to 249 letters, digits, '.', '_' and '-'")
+                    "--topic is \(ShownText.withheld(text)): expected a name of 1 to 249 letters, digits, '.', '_' and '-'"
+                )
             }
             guard (1...EmbeddedKafka.partitionCountMax).contains(count) else {
                 throw ValidationError(
-                    "--topic is '\(text)': expected 1 to \(EmbeddedKafka.partitionCountMax) partitions")
+                    "--topic \(ShownText.name(name)) has \(count) partitions: expected 1 to \(EmbeddedKafka.partitionCountMax) partitions"
+                )
             }
             guard !topics.contains(where: { $0.name == name }) else {
-                throw ValidationError("--topic \(name) is given twice")
+                throw ValidationError("--topic \(ShownText.name(name)) is given twice")
             }
             topics.append(.init(name, partitionCount: count))
         }

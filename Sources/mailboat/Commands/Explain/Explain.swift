@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import KafkaLog
 import PushModel
+import Redaction
 
 /// `mailboat explain`.
 struct Explain: AsyncParsableCommand {
@@ -52,7 +53,7 @@ struct Explain: AsyncParsableCommand {
     func validate() throws {
         let bytes = Array(self.key.utf8)
         do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
-            throw ValidationError("the key “\(TokenText.shortened(self.key))” \(error.reason)")
+            throw ValidationError("the key, \(ShownText.name(self.key)), \(error.reason)")
         }
         guard (1...1_000).contains(self.outcomes) else {
             throw ValidationError("--outcomes is \(self.outcomes): expected 1 to 1000")

@@ -3,6 +3,7 @@ import CommandSupport
 import Foundation
 import KafkaLog
 import PushWorker
+import Redaction
 
 /// `mailboat offsets`.
 struct OffsetsCommand: ParsableCommand {
@@ -71,7 +72,8 @@ struct OffsetsCommand: ParsableCommand {
 
         func validate() throws {
             if case .offset = try self.target(), self.topics.count != 1 || self.partitions.count != 1 {
-                throw ValidationError("--to \(self.to): an offset needs exactly one --topic and one --partition")
+                throw ValidationError(
+                    "--to \(ShownText.closed(self.to)): an offset needs exactly one --topic and one --partition")
             }
         }
 
@@ -87,7 +89,8 @@ struct OffsetsCommand: ParsableCommand {
             case "latest": return .latest
             default:
                 guard let offset = Int64(self.to), offset >= 0 else {
-                    throw ValidationError("--to is '\(self.to)': expected earliest, latest or an offset such as 1200")
+                    throw ValidationError(
+                        "--to is \(ShownText.closed(self.to)): expected earliest, latest or an offset such as 1200")
                 }
                 return .offset(offset)
             }

@@ -1,5 +1,6 @@
 import CommandSupport
 import Glibc
+import Redaction
 
 /// The file, or standard input, that a command reads records from.
 final class RecordInput {
@@ -8,11 +9,13 @@ final class RecordInput {
 
     /// How the input is called in messages.
     let name: String
+    private let path: String
     private let descriptor: Int32
 
     /// - Parameter path: `-` for standard input.
     init(path: String) throws {
-        self.name = path == "-" ? "standard input" : path
+        self.name = path == "-" ? "standard input" : ShownText.path(path) ?? "the file"
+        self.path = path
         self.descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
         guard self.descriptor >= 0, fstat(self.descriptor, &status) == 0 else { throw self.failure(code: errno) }
@@ -58,6 +61,9 @@ final class RecordInput {
     }
 
     private func failure(code: Int32) -> CommandFailure {
-        CommandFailure("\(self.name) cannot be read: \(String(cString: strerror(code)))")
+        guard self.path == "-" || ShownText.path(self.path) != nil else {
+            return CommandFailure(ShownText.notPath(self.path))
+        }
+        return CommandFailure("\(self.name) cannot be read: \(String(cString: strerror(code)))")
     }
 }

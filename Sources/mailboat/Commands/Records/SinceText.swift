@@ -1,4 +1,5 @@
 import ArgumentParser
+import Redaction
 
 /// The option `--since`.
 enum SinceText {
@@ -12,7 +13,8 @@ enum SinceText {
             (0...1_000_000).contains(count)
         else {
             throw ValidationError(
-                "--since is '\(text)': expected seconds since 1970, or a time ago such as 30m, 2h or 7d")
+                "--since is \(ShownText.closed(text)): expected seconds since 1970, or a time ago such as 30m, 2h or 7d"
+            )
         }
         return nowMillis - count * unit * 1_000
     }

@@ -4,6 +4,7 @@ import Foundation
 import KafkaLog
 import PushModel
 import PushWorker
+import Redaction
 
 /// `mailboat replay`.
 struct Replay: AsyncParsableCommand {
@@ -79,7 +80,7 @@ struct Replay: AsyncParsableCommand {
         if let key {
             let bytes = Array(key.utf8)
             do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
-                throw ValidationError("the key “\(TokenText.shortened(key))” \(error.reason)")
+                throw ValidationError("the key, \(ShownText.name(key)), \(error.reason)")
             }
         }
         if self.from == nil, self.count != nil {
@@ -103,7 +104,7 @@ struct Replay: AsyncParsableCommand {
     func place() throws -> TopicPartitionOffset? {
         guard let from = self.from else { return nil }
         let fault = ValidationError(
-            "--from is '\(from)': expected topic[partition]@offset, such as liveactivity.events[3]@1200")
+            "--from is \(ShownText.name(from)): expected topic[partition]@offset, such as liveactivity.events[3]@1200")
         guard let at = from.lastIndex(of: "@"), let offset = Int64(from[from.index(after: at)...]), offset >= 0,
             let open = from[..<at].lastIndex(of: "["), from[..<at].last == "]",
             let partition = Int32(from[from.index(after: open)..<from.index(before: at)]), partition >= 0,

@@ -4,6 +4,7 @@ import Foundation
 import KafkaLog
 import PushModel
 import PushWorker
+import Redaction
 import Synchronization
 import UnixSignals
 
@@ -69,7 +70,8 @@ struct Tail: AsyncParsableCommand {
         if let since { _ = try SinceText.millis(since, nowMillis: 0) }
         let names = Outcome.allCases.map { "\($0.name)" } + Self.otherRecords
         for outcome in self.outcomes where !names.contains(outcome) {
-            throw ValidationError("--outcome is “\(outcome)”: expected one of \(names.joined(separator: ", "))")
+            throw ValidationError(
+                "--outcome is \(ShownText.closed(outcome)): expected one of \(names.joined(separator: ", "))")
         }
     }
 

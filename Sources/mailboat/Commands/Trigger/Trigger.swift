@@ -4,6 +4,7 @@ import Foundation
 import KafkaLog
 import PushModel
 import PushWorker
+import Redaction
 
 /// `mailboat trigger`.
 struct Trigger: AsyncParsableCommand {
@@ -72,7 +73,7 @@ struct Trigger: AsyncParsableCommand {
         if let key {
             let bytes = Array(key.utf8)
             do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
-                throw ValidationError("--key is “\(TokenText.shortened(key))”: it \(error.reason)")
+                throw ValidationError("--key is \(ShownText.name(key)): it \(error.reason)")
             }
         }
         if let token {
@@ -85,7 +86,8 @@ struct Trigger: AsyncParsableCommand {
             }
         }
         guard ["production", "development"].contains(self.environment) else {
-            throw ValidationError("--environment is \(self.environment): expected production or development")
+            throw ValidationError(
+                "--environment is \(ShownText.closed(self.environment)): expected production or development")
         }
         guard (0...60).contains(self.pause) else {
             throw ValidationError("--pause is \(self.pause): expected 0 to 60 seconds")

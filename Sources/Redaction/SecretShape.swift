@@ -1,0 +1,47 @@
+/// What a text that somebody gave looks like, where it looks like a secret: for saying what was meant without repeating it. Pure.
+package enum SecretShape {
+    /// Base64 of fewer bytes is no key.
+    private static let keyByteCountMin = 64
+    /// Labels of PEM that are told apart (RFC 7468). The first that is there counts: a key beside its certificate is a key.
+    private static let labels = [
+        (label: "PRIVATE KEY-----", noun: "a private key"), (label: "PUBLIC KEY-----", noun: "a public key"),
+        (label: "CERTIFICATE REQUEST-----", noun: "a certificate request"),
+        (label: "CERTIFICATE-----", noun: "a certificate"), (label: "-----BEGIN", noun: "PEM"),
+    ]
+
+    /// A noun, such as `a private key`; `nil`: it looks like nothing that is known.
+    package static func noun(_ text: String) -> String? {
+        if let found = Self.labels.first(where: { text.contains($0.label) }) { return found.noun }
+        if Self.isContentOfKey(text) { return "the content of a key" }
+        if text.contains("LoginModule") || text.contains("password=") || text.contains("\" password") {
+            return "a line of JAAS"
+        }
+        if let scheme = text.firstRange(of: "://"), text[scheme.upperBound...].contains("@") {
+            return "a URL with a user"
+        }
+        if Self.isHeaderField(text) { return "a header field" }
+        return nil
+    }
+
+    /// Whether it is a whole key or certificate, or most of one, which is never the name of something.
+    package static func isContentOfKey(_ text: String) -> Bool {
+        if text.contains("-----BEGIN") { return true }
+        // DER begins with a SEQUENCE of a known length, which base64 writes so.
+        guard text.hasPrefix("MI"), text.utf8.count >= Self.keyByteCountMin else { return false }
+        return text.utf8.allSatisfy {
+            TextBytes.isLetter($0) || TextBytes.isDigit($0) || [0x2b, 0x2f, 0x3d, 0x0a, 0x0d, 0x20].contains($0)
+        }
+    }
+
+    private static func isHeaderField(_ text: String) -> Bool {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return false }
+        return text[..<colon].utf8.allSatisfy { TextBytes.isLetter($0) || $0 == UInt8(ascii: "-") }
+            && text[text.index(after: colon)...].hasPrefix(" ")
+    }
+}
+
+/// Kinds of ASCII characters.
+enum TextBytes {
+    static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+    static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}

@@ -1,0 +1,110 @@
+import Glibc
+
+/// Decides what may be shown of a text that somebody gave as a setting, property, variable or option. Nothing else shows one.
+///
+/// Each function answers for one kind of text. What it does not let through is described: its length, or what it looks like.
+package enum ShownText {
+    /// A wrong number or word is not longer.
+    static let closedByteCountMax = 24
+    /// Words of names are not longer.
+    private static let wordByteCountMax = 24
+    /// A word with letters and digits that is as long may have been drawn by chance.
+    private static let drawnByteCountMin = 16
+    private static let nameByteCountMax = 249
+
+    /// Describes a text without repeating any of it, as a noun: `a private key`, `a text of 23 characters`.
+    package static func withheld(_ text: String) -> String {
+        SecretShape.noun(text)
+            ?? (text.isEmpty ? "empty" : "a text of \(text.count) character\(text.count == 1 ? "" : "s")")
+    }
+
+    /// A value where a number, a duration, a boolean or one of a few words is expected, in quotes.
+    package static func closed(_ text: String) -> String {
+        Self.isClosed(text) ? "\"\(text)\"" : Self.withheld(text)
+    }
+
+    static func isClosed(_ text: String) -> Bool {
+        text.utf8.count <= Self.closedByteCountMax && !text.contains("BEGIN")
+            && !Self.words(text).contains(where: Self.isDrawn)
+            && !text.unicodeScalars.contains { $0 == "=" || $0.properties.isWhitespace || $0.value < 0x20 }
+    }
+
+    /// A name that something known has, such as a topic, a host or an app: letters, digits and `._:-`, none of its words as if drawn by chance.
+    package static func isName(_ text: String) -> Bool {
+        (1...Self.nameByteCountMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy { TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-".utf8.contains($0) }
+            && Self.words(text).allSatisfy { !Self.isDrawn($0) }
+    }
+
+    /// A name, or what it is without it.
+    package static func name(_ text: String) -> String { Self.isName(text) ? text : Self.withheld(text) }
+
+    /// A name that nobody knows and that stands where a name is expected, such as one that is misspelt. Words with digits only at their ends pass.
+    package static func unknownName(_ text: String) -> String {
+        Self.isPlain(text) ? text : "(a name of \(text.count) character\(text.count == 1 ? "" : "s"))"
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        guard (1...Self.nameByteCountMax).contains(text.utf8.count),
+            text.utf8.allSatisfy({ TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._-".utf8.contains($0) })
+        else { return false }
+        return Self.words(text).allSatisfy { word in
+            let digits = word.drop { TextBytes.isLetter($0) }
+            return word.count <= Self.wordByteCountMax && digits.count <= 4 && digits.allSatisfy(TextBytes.isDigit)
+        }
+    }
+
+    /// Brokers or hosts with ports, or what they are without them: a user may stand before a host.
+    package static func addresses(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy {
+            TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-,[]/".utf8.contains($0)
+        }
+        return isPlain
+            && text.split(separator: ",").allSatisfy({ !Self.words(String($0)).contains(where: Self.isDrawn) })
+            ? text : Self.withheld(text)
+    }
+
+    /// The path, where it looks like one or something lies there; `nil`: it may be what should lie in the file.
+    package static func path(_ text: String) -> String? {
+        guard !text.isEmpty, text.utf8.count <= 1_024, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
+            return nil
+        }
+        guard SecretShape.noun(text) == nil else { return nil }
+        return Self.looksLikePath(text) || access(text, F_OK) == 0 ? text : nil
+    }
+
+    /// A sentence's beginning that says of a path that is not shown what it is instead.
+    package static func notPath(_ text: String) -> String {
+        SecretShape.noun(text).map { "this is \($0), not a path to one" }
+            ?? "this is \(Self.withheld(text)) that does not look like a path, and nothing is there of that name"
+    }
+
+    private static let extensions: Set<String> = [
+        "p8", "pem", "key", "crt", "cer", "cert", "p12", "jks", "yaml", "yml", "json", "jsonl", "ndjson", "properties",
+        "conf", "config", "ini", "txt", "token", "csv", "log", "journal", "sock", "keytab", "md",
+    ]
+
+    private static func looksLikePath(_ text: String) -> Bool {
+        guard !text.utf8.contains(where: { "=:+\"'".utf8.contains($0) }) else { return false }
+        let parts = text.split(separator: "/")
+        guard !parts.contains(where: { Self.words(String($0)).contains(where: Self.isDrawn) }) else { return false }
+        if ["/", "./", "../", "~/"].contains(where: { text.hasPrefix($0) }) { return true }
+        guard !text.contains(" "), let last = parts.last else { return false }
+        let dot = last.lastIndex(of: ".")
+        if let dot, dot != last.startIndex, Self.extensions.contains(last[last.index(after: dot)...].lowercased()) {
+            return true
+        }
+        return parts.count > 1 && parts.allSatisfy { Self.isPlain(String($0)) }
+    }
+
+    /// As keys and tokens are: long, with letters and digits, or longer than any word.
+    private static func isDrawn(_ word: Substring.UTF8View) -> Bool {
+        let hasDigit = word.contains(where: TextBytes.isDigit)
+        let hasLetter = word.contains(where: TextBytes.isLetter)
+        return word.count >= Self.drawnByteCountMin && hasDigit && hasLetter || word.count > 2 * Self.wordByteCountMax
+    }
+
+    private static func words(_ text: String) -> [Substring.UTF8View] {
+        text.split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.map(\.utf8)
+    }
+}

@@ -1,0 +1,131 @@
+import ArgumentParser
+import ChildProcesses
+import CommandSupport
+import Foundation
+import SecretHunting
+import Testing
+
+@testable import mailboat
+
+/// Secrets in the place of every option of every command. The parser's own description of the commands says what there is.
+@Suite(.timeLimit(.minutes(10)))
+struct SecretOptionsTests {
+    /// The part of `--experimental-dump-help` that is needed.
+    private struct Dump: Decodable { var command: Command }
+    private struct Command: Decodable {
+        var commandName: String
+        var subcommands: [Command]?
+        var arguments: [Argument]?
+    }
+    private struct Argument: Decodable {
+        struct Name: Decodable {
+            var kind: String
+            var name: String
+        }
+        var kind: String
+        var isOptional: Bool
+        var names: [Name]?
+        var valueName: String?
+
+        /// As it is written.
+        var word: String? {
+            let long = self.names?.first { $0.kind == "long" } ?? self.names?.first
+            return long.map { ($0.kind == "long" ? "--" : "-") + $0.name }
+        }
+    }
+
+    private static func leaves(_ command: Command, _ path: [String]) -> [(path: [String], arguments: [Argument])] {
+        let inner = (command.subcommands ?? []).filter { $0.commandName != "help" }
+        guard inner.isEmpty else { return inner.flatMap { Self.leaves($0, path + [$0.commandName]) } }
+        return [
+            (path, (command.arguments ?? []).filter { $0.word.map { $0 != "--help" && $0 != "--version" } ?? true })
+        ]
+    }
+
+    private static func commands() throws -> [(path: [String], arguments: [Argument])] {
+        Self.leaves(try JSONDecoder().decode(Dump.self, from: Data(Mailboat._dumpHelp().utf8)).command, [])
+    }
+
+    /// What another argument that has to be there is given.
+    private static func filler(_ argument: Argument) -> [String] {
+        guard !argument.isOptional else { return [] }
+        let value = ["hex": "0a1b", "host:port,...": "127.0.0.1:1"][argument.valueName ?? ""] ?? "/nowhere/x.yaml"
+        return argument.kind == "positional" ? ["key-1"] : argument.word.map { [$0, value] } ?? []
+    }
+
+    /// What a command says when it is called so and ends at its command line.
+    private static func said(_ words: [String]) -> String? {
+        do {
+            _ = try Mailboat.parseAsRoot(words)
+            return nil
+        } catch {
+            return CommandLineText(words).shown(Mailboat.fullMessage(for: error))
+        }
+    }
+
+    @Test func noOptionTellsOfASecret() throws {
+        let commands = try Self.commands()
+        #expect(commands.count > 20)
+        var faultCount = 0
+        for (path, arguments) in commands {
+            for (index, argument) in arguments.enumerated() {
+                let others = arguments.enumerated().filter { $0.offset != index }.flatMap { Self.filler($0.element) }
+                for secret in PlantedSecret.all {
+                    var attempts: [[String]] = []
+                    if let word = argument.word {
+                        attempts = [[word, secret.text], ["\(word)=\(secret.text)"], [word + secret.text]]
+                        if word == "--property" {
+                            attempts += [
+                                ["-X", secret.text], ["-Xsasl.pasword=\(secret.text)"], ["-X", "x=\(secret.text)"],
+                            ]
+                        }
+                    } else {
+                        attempts = [[secret.text]]
+                    }
+                    for attempt in attempts {
+                        guard let said = Self.said(path + attempt + others) else { continue }
+                        faultCount += 1
+                        #expect(
+                            secret.found(in: said) == nil, "\(path) \(argument.word ?? "argument"), \(secret): \(said)")
+                    }
+                }
+            }
+            // Options that no command has, and too many words.
+            for secret in PlantedSecret.all {
+                for attempt in [
+                    ["--key", secret.text], [secret.text, secret.text], ["--password=\(secret.text)"],
+                    ["--\(secret.text)"],
+                ] {
+                    guard let said = Self.said(path + attempt) else { continue }
+                    #expect(secret.found(in: said) == nil, "\(path) \(attempt.count) words, \(secret): \(said)")
+                }
+            }
+        }
+        #expect(faultCount > 500)
+    }
+
+    /// What is read after the command line was found to be good. Two secrets that look least like each other take turns.
+    @Test func noFileThatIsNamedWronglyTellsOfASecret() async throws {
+        let secrets = [PlantedSecret.all[0], PlantedSecret.all[2], PlantedSecret.all[4]]
+        let mailboat = BuiltExecutable.besideThisOne("mailboat")
+        var turn = 0
+        for (path, arguments) in try Self.commands() {
+            for (index, argument) in arguments.enumerated()
+            where argument.word != nil && ["file", "dir", "directory"].contains(argument.valueName ?? "") {
+                let others = arguments.enumerated().filter { $0.offset != index }.flatMap { Self.filler($0.element) }
+                let secret = secrets[turn % secrets.count]
+                turn += 1
+                let needsBrokers =
+                    argument.word == "--properties"
+                    ? [] : arguments.contains { $0.word == "--bootstrap" } ? ["--bootstrap", "127.0.0.1:1"] : []
+                // What does not end by itself has taken it and not told.
+                let ended = try? await EndedProcess.run(
+                    mailboat, path + [argument.word ?? "", secret.text] + others + needsBrokers, within: .seconds(10))
+                guard let ended else { continue }
+                let found = PlantedSecret.found(in: ended.output + ended.errors)
+                #expect(found.isEmpty, "\(path) \(argument.word ?? ""): \(found) \(ended.errors)")
+            }
+        }
+        #expect(turn > 20)
+    }
+}
