@@ -50,11 +50,11 @@ class Port:
     def __init__(self, base, document, context=None):
         self.base, self.document, self.context = base, document, context
 
-    def ask(self, path, method="GET", body=None, token=None, host=None, origin=None):
+    def ask(self, path, method="GET", body=None, token=None, host=None, origin=None, site=None):
         request = urllib.request.Request(self.base + path, method=method, data=json.dumps(body).encode() if body is not None else None)
         if token:
             request.add_header("authorization", f"Bearer {token}")
-        for name, value in (("host", host), ("origin", origin)):
+        for name, value in (("host", host), ("origin", origin), ("sec-fetch-site", site)):
             if value:
                 request.add_header(name, value)
         try:
@@ -221,6 +221,9 @@ def check_local(house, port):
         fail("a token is shown")
     # A page in a browser on this machine.
     port.check("/status", 403, host="evil.example")
+    port.check("/status", 403, site="cross-site")
+    port.check("/status", 403, site="same-site")
+    port.check("/status", 200, site="same-origin")
 
 
 def check_channels(port):
@@ -277,6 +280,7 @@ def check_others(house, document):
 def check_drain(house, port):
     """The first worker takes its leave."""
     port.check("/drain", 403, method="POST", host="evil.example")
+    port.check("/drain", 403, method="POST", site="cross-site")
     status, _, _ = port.ask("/drain", method="POST", origin="http://localhost:8080")
     if status != 403:
         fail(f"a page in a browser stops the worker: {status}")

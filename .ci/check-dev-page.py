@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 
+import foreign_pages
+
 LIMIT_SECONDS = 40
 
 # Contrast of every text, by the colours below it. A gradient counts with each of its colours.
@@ -558,6 +560,7 @@ def main():
         dev, address, kafka, snippets = start_dev(os.path.abspath(options.mailboat), scratch)
         browser = Browser(options.chromium, os.path.join(scratch, "profile"))
         try:
+            faults.extend(foreign_pages.check(address.rstrip("/"), ["/api/state", "/api/about"], [("POST", "/events"), ("DELETE", "/api/faults")]))
             use(browser, address, snippets)
             use_audiences(browser, address)
             use_channels(browser)

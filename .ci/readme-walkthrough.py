@@ -5,7 +5,8 @@ A fenced block takes part when a comment stands above it:
   <!-- walkthrough: run -->              runs in the shell of the walkthrough; must succeed
   <!-- walkthrough: background PORT -->  is left running; the next block waits until PORT takes connections
   <!-- walkthrough: until TEXT -->       is repeated until its output has TEXT ("A|B": either)
-Everything happens in a scratch directory; commands that need the sources are run in the project's.
+Everything happens in a scratch directory; commands that need the sources are run in the project's. At the end the control ports that the walkthrough has
+opened are asked as a page of another site would: they have to refuse.
 """
 
 import os
@@ -17,10 +18,18 @@ import sys
 import tempfile
 import time
 
+import foreign_pages
+
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WAIT_SECONDS = 60
 # One walkthrough, in this order.
 PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md", "deploy/Channels.md", "deploy/Audiences.md"]
+# What the walkthrough opens that takes no password: the address, what is read there, and what is ordered.
+CONTROL_PORTS = [
+    ("http://localhost:9093", ["/status"], [("POST", "/broker/up"), ("POST", "/latency?ms=0")]),
+    ("http://localhost:2198", ["/devices", "/faults", "/keys"], [("POST", "/faults"), ("DELETE", "/faults")]),
+    ("http://localhost:9464", ["/status"], [("POST", "/drain")]),
+]
 
 
 def blocks(page):
@@ -75,6 +84,9 @@ def main():
                 print(result.stdout, end="", flush=True)
                 if not done:
                     sys.exit(f"walkthrough: failed (status {result.returncode}, expected {argument or 'success'})")
+            faults = [fault for port in CONTROL_PORTS for fault in foreign_pages.check(*port)]
+            if faults:
+                sys.exit("walkthrough: " + "; ".join(faults))
         finally:
             # The worker, started last, stops first: it wants to take its leave of Kafka.
             for process in reversed(running):

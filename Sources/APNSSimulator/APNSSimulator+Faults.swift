@@ -24,6 +24,10 @@ extension APNSSimulator {
         public var refusesConnections: Bool
         /// New connections are taken and not served.
         public var isMute: Bool
+        /// How old lists of channels are.
+        public var listLagMillis: Int64 = 0
+        /// SETTINGS_MAX_CONCURRENT_STREAMS, where it is another than configured; `nil`: it is not.
+        public var streamsMax: UInt32?
     }
 
     /// Does what the JSON asks for, which is that of `POST /faults` of the control API. Returns once it is done.
@@ -49,8 +53,12 @@ extension APNSSimulator {
 
     /// What is wrong besides the list of faults.
     public var trouble: Trouble {
-        self.shared.withState {
-            Trouble(latency: $0.latency, refusesConnections: $0.refusesConnections, isMute: $0.isMute)
+        let configured = self.configuredStreamsMax
+        return self.shared.withState {
+            Trouble(
+                latency: $0.latency, refusesConnections: $0.refusesConnections, isMute: $0.isMute,
+                listLagMillis: $0.listLagMillis,
+                streamsMax: $0.concurrentStreamsMax == configured ? nil : $0.concurrentStreamsMax)
         }
     }
 }

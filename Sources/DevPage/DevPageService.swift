@@ -1,5 +1,6 @@
 public import APNSSimulator
 import Hummingbird
+import Listening
 import HummingbirdCore
 public import Logging
 import NIOCore

@@ -83,6 +83,24 @@ import Testing
         }
     }
 
+    /// Any page in a browser here can send requests to this port, and a name of its own can lead to it.
+    @Test(arguments: [
+        ("localhost", ["origin: http://evil.example"]), ("localhost", ["origin: null"]), ("evil.example", []),
+        ("localhost", ["sec-fetch-site: cross-site"]), ("localhost", ["sec-fetch-site: same-site"]),
+    ])
+    func pagesOfOtherSitesAreRefused(host: String, fields: [String]) async throws {
+        try await Self.run { bench, port in
+            for (method, path) in [("GET", "/devices"), ("GET", "/faults"), ("POST", "/faults"), ("DELETE", "/faults")]
+            {
+                let answer = try await TextExchange.request(
+                    port: port, method, path, body: method == "POST" ? #"{"kind":"refuse"}"# : "", host: host,
+                    fields: fields)
+                #expect(answer.status == 403 && answer.body.contains("\"error\""), "\(method) \(path)")
+            }
+            #expect(!bench.simulator.trouble.refusesConnections)
+        }
+    }
+
     @Test func faultsAreSetShownAndTakenAway() async throws {
         try await Self.run { bench, port in
             let client = try await bench.connect()
@@ -103,7 +121,14 @@ import Testing
                     try await TextExchange.request(port: port, "POST", "/faults", body: body).body == "{\"ok\":true}\n")
             }
             await #expect(throws: (any Error).self) { try await bench.connect() }
+            let inForce = try await TextExchange.request(port: port, "GET", "/faults").body.filter { !$0.isWhitespace }
+            #expect(
+                inForce.hasSuffix(
+                    #""server":{"latency":{"jitterMillis":0,"millis":5},"refuse":true,"streams":{"max":1}}}"#))
             #expect(try await TextExchange.request(port: port, "DELETE", "/faults").status == 200)
+            #expect(
+                try await TextExchange.request(port: port, "GET", "/faults").body.filter { !$0.isWhitespace }
+                    == #"{"faults":[],"server":{}}"#)
             let again = try await bench.connect()
             await again.close()
         }

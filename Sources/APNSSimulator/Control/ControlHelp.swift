@@ -29,7 +29,7 @@ extension ControlServer {
         POST   /keys                         {"keyId", "teamId", "pem", "environment"?, "app"?}
         DELETE /keys/ID                      revoke
         GET    /provider-token               a fresh token, signed with the simulator's own key
-        GET    /faults                       faults in force
+        GET    /faults                       faults in force: those of requests in "faults", those of the whole server in "server"
         POST   /faults                       one of those below
         DELETE /faults, /faults/ID           take all, or one, away
 

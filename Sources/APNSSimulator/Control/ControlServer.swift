@@ -1,13 +1,15 @@
 public import Logging
+public import Redaction
 public import ServiceLifecycle
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import Listening
 import NIOCore
 
 /// The HTTP control API of a simulator: shows devices and numbers, sets faults, tokens and keys. For curl and for tests in other languages.
 ///
-/// It has no authentication: whoever reaches it rules the simulator. Bound to loopback unless told otherwise.
+/// It has no authentication: whoever reaches it rules the simulator, but for pages in a browser. Bound to loopback unless told otherwise.
 public struct ControlServer: Service {
     let simulator: APNSSimulator
     private let host: String
@@ -41,6 +43,7 @@ public struct ControlServer: Service {
     /// Serves until cancelled or shut down gracefully.
     public func run() async throws {
         let router = Router()
+        router.add(middleware: SiteGate(host: self.host))
         router.get("/") { _, _ in Self.plain(Self.help) }
         router.get("/healthz") { _, _ in Self.plain("ok\n") }
         self.addDevices(to: router)
@@ -117,7 +120,7 @@ public struct ControlServer: Service {
                     id: entry.id.rawValue, fired: entry.fired, effect: "\(entry.fault.effect)", rate: entry.fault.rate,
                     left: entry.fault.count.map { $0 - entry.fired }, token: entry.fault.tokenPrefix)
             }
-            return try Self.json(encoding: ["faults": faults])
+            return try Self.json(encoding: FaultsView(faults: faults, server: ServerFaultsView(simulator.trouble)))
         }
         router.post("/faults") { request, _ in
             try await Self.answering(request) { body async throws(FlatDocument.Refusal) in
@@ -176,6 +179,37 @@ public struct ControlServer: Service {
         var token: String
     }
 
+    /// What is in force.
+    private struct FaultsView: Encodable {
+        var faults: [FaultView]
+        var server: ServerFaultsView
+    }
+
+    /// Faults of the whole server, under the names by which they are asked for. What is not in force is left out.
+    private struct ServerFaultsView: Encodable {
+        struct Latency: Encodable { var millis, jitterMillis: Int64 }
+        struct ListLag: Encodable { var millis: Int64 }
+        struct Streams: Encodable { var max: UInt32 }
+        enum CodingKeys: String, CodingKey { case latency, listLag = "list-lag", refuse, mute, streams }
+
+        var latency: Latency?
+        var listLag: ListLag?
+        var refuse: Bool?
+        var mute: Bool?
+        var streams: Streams?
+
+        init(_ trouble: APNSSimulator.Trouble) {
+            if trouble.latency != .init() {
+                self.latency = Latency(
+                    millis: trouble.latency.fixedMillis, jitterMillis: trouble.latency.jitterMillis)
+            }
+            if trouble.listLagMillis > 0 { self.listLag = ListLag(millis: trouble.listLagMillis) }
+            if trouble.refusesConnections { self.refuse = true }
+            if trouble.isMute { self.mute = true }
+            self.streams = trouble.streamsMax.map { Streams(max: $0) }
+        }
+    }
+
     // Answers
 
     static func answering(
@@ -219,3 +253,5 @@ public struct ControlServer: Service {
         return response
     }
 }
+
+extension ControlServer: Untold {}

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Hummingbird
+import Listening
 import NIOCore
 import PageStyle
 import PushInspection
@@ -213,11 +214,7 @@ private struct DevGate: RouterMiddleware {
         next: @concurrent (Request, BasicRequestContext) async throws -> Response
     ) async throws -> Response {
         let isRead = [.get, .head].contains(request.method)
-        let refusal = self.guarding.refusal(
-            authority: request.head.authority, origin: request.headers[.origin],
-            fetchSite: HTTPField.Name("sec-fetch-site").flatMap { request.headers[$0] },
-            isRead: isRead)
-        if let refusal { return DevAnswer.refusal(.forbidden, refusal) }
+        if let refusal = self.guarding.refusal(of: request) { return DevAnswer.refusal(.forbidden, refusal) }
         if !isRead, let reason = self.refusalOfChanges?() { return DevAnswer.refusal(.conflict, reason) }
         do {
             return try await next(request, context)

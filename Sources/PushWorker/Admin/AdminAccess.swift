@@ -1,3 +1,6 @@
+import Listening
+import Redaction
+
 /// Who may ask the admin port what the worker knows. Probes and metrics are open to everybody, as Kubernetes and Prometheus need them. Pure.
 enum AdminAccess: Equatable, Sendable {
     /// Only this machine can reach the port, and no token is set: whoever calls it by a name of this machine.
@@ -9,16 +12,17 @@ enum AdminAccess: Equatable, Sendable {
 
     /// By what is configured.
     init(_ admin: WorkerConfiguration.Admin) {
-        guard !Self.isLoopback(admin.host) else {
+        guard !RequestGuard.isLoopback(admin.host) else {
             self = admin.tokenFile == nil ? .local : .token
             return
         }
         switch (admin.tokenFile, admin.tls) {
         case (nil, _):
-            self = .nobody("admin.host is \(admin.host), which others can reach, and admin.token-file is not set")
+            self = .nobody(
+                "admin.host is \(ShownText.name(admin.host)), which others can reach, and admin.token-file is not set")
         case (_, nil):
             self = .nobody(
-                "admin.host is \(admin.host), and without admin.tls.certificate-file and admin.tls.key-file the token could be read on its way"
+                "admin.host is \(ShownText.name(admin.host)), and without admin.tls.certificate-file and admin.tls.key-file the token could be read on its way"
             )
         case (.some, .some): self = .token
         }
@@ -33,21 +37,8 @@ enum AdminAccess: Equatable, Sendable {
         }
     }
 
-    /// Only this machine reaches that address.
-    static func isLoopback(_ host: String) -> Bool {
-        if ["localhost", "::1", "[::1]"].contains(host.lowercased()) { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-    }
-
     /// Whether a request's `Host` names this machine: a page in a browser here that another name was made to lead to names that one.
-    static func isLocal(authority: String?) -> Bool {
-        guard let authority else { return false }
-        let host =
-            authority.hasPrefix("[")
-            ? String(authority.prefix { $0 != "]" }) + "]" : String(authority.prefix { $0 != ":" })
-        return Self.isLoopback(host)
-    }
+    static func isLocal(authority: String?) -> Bool { RequestGuard.isLoopback(authority: authority) }
 }
 
 extension WorkerConfiguration {

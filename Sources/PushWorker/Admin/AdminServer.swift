@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import Listening
 import Logging
 import NIOCore
 import PageStyle
@@ -156,9 +157,11 @@ final class AdminServer: Sendable {
     }
 
     private static func asked(_ request: Request) -> StatePages.Request {
-        StatePages.Request(
+        let sender = RequestGuard.Sender(request)
+        return StatePages.Request(
             path: request.uri.path, query: request.uri.query ?? "", authorization: request.headers[.authorization],
-            authority: request.head.authority, origin: request.headers[.origin])
+            authority: sender.authority, origin: sender.origin, fetchSite: sender.fetchSite,
+            isNavigation: sender.isNavigation)
     }
 
     private static func response(_ answer: StatePages.Answer) -> Response {

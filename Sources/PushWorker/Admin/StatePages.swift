@@ -1,4 +1,5 @@
 import Foundation
+import Listening
 import Logging
 import NIOPosix
 import PushEngine
@@ -18,6 +19,10 @@ final class StatePages: Sendable {
         var authority: String?
         /// The value of the `origin` field, which browsers send with what a page has them do.
         var origin: String?
+        /// That of `sec-fetch-site`, by which browsers say whose page asks.
+        var fetchSite: String?
+        /// Somebody follows a link in a browser.
+        var isNavigation = false
     }
 
     struct Answer: Sendable, Equatable {
@@ -241,7 +246,13 @@ final class StatePages: Sendable {
             return Self.answer(
                 Fault(403, "forbidden", "host: expected localhost or its address, as admin.token-file is not set"))
         }
-        return nil
+        // Of an order the origin is looked at by `refusalOfOrder`, which takes none.
+        let sender = RequestGuard.Sender(
+            authority: request.authority, origin: nil, fetchSite: request.fetchSite,
+            isNavigation: request.isNavigation)
+        return RequestGuard(host: "localhost").refusal(sender, isRead: true).map {
+            Self.answer(Fault(403, "forbidden", $0))
+        }
     }
 
     /// The same for who wants something done.

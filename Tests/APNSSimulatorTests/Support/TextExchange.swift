@@ -4,11 +4,15 @@ import NIOPosix
 /// One HTTP/1.1 exchange over a plain socket, as text.
 enum TextExchange {
     /// Status and body of the answer.
-    static func request(port: Int, _ method: String, _ path: String, body: String = "") async throws -> (
+    static func request(
+        port: Int, _ method: String, _ path: String, body: String = "", host: String = "localhost",
+        fields: [String] = []
+    ) async throws -> (
         status: Int, body: String
     ) {
         let text =
-            "\(method) \(path) HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: \(body.utf8.count)\r\n\r\n\(body)"
+            "\(method) \(path) HTTP/1.1\r\nhost: \(host)\r\nconnection: close\r\ncontent-length: \(body.utf8.count)\r\n"
+            + fields.map { $0 + "\r\n" }.joined() + "\r\n\(body)"
         let (channel, received) = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -2,11 +2,13 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import KafkaLog
+import Listening
 import Logging
 import NIOCore
+import Redaction
 import ServiceLifecycle
 
-/// The HTTP control API of an embedded cluster: what it holds, and faults. It has no authentication.
+/// The HTTP control API of an embedded cluster: what it holds, and faults. It has no authentication; pages in a browser are kept out.
 struct EmbeddedKafkaControl: Service {
     let kafka: EmbeddedKafka
     let host: String
@@ -36,6 +38,7 @@ struct EmbeddedKafkaControl: Service {
 
     func run() async throws {
         let router = Router()
+        router.add(middleware: SiteGate(host: self.host))
         router.get("/") { _, _ in Self.plain(Self.help) }
         router.get("/healthz") { _, _ in Self.plain("ok\n") }
         router.get("/status") { [kafka] _, _ in
@@ -148,3 +151,5 @@ enum KafkaAPI {
         "Heartbeat": 12, "LeaveGroup": 13, "SyncGroup": 14, "ApiVersions": 18, "InitProducerId": 22,
     ]
 }
+
+extension EmbeddedKafkaControl: Untold {}

@@ -1,7 +1,5 @@
-import PageStyle
+import Listening
 import Testing
-
-@testable import DevPage
 
 struct RequestGuardTests {
     struct Row {
@@ -9,6 +7,7 @@ struct RequestGuardTests {
         var origin: String?
         var fetchSite: String?
         var isRead = true
+        var isNavigation = false
         var host = "127.0.0.1"
         var isLetIn: Bool
     }
@@ -29,73 +28,31 @@ struct RequestGuardTests {
         Row(authority: "localhost:8484", fetchSite: "cross-site", isRead: false, isLetIn: false),
         Row(authority: "localhost:8484", fetchSite: "same-site", isRead: false, isLetIn: false),
         Row(authority: "localhost:8484", fetchSite: "same-origin", isRead: false, isLetIn: true),
+        // A page of somebody else's that reads, by a script or as a picture.
+        Row(authority: "localhost:8484", fetchSite: "cross-site", isLetIn: false),
+        Row(authority: "localhost:8484", fetchSite: "same-site", isLetIn: false),
+        Row(authority: "localhost:8484", origin: "http://evil.example", isLetIn: false),
+        Row(authority: "localhost:8484", fetchSite: "none", isLetIn: true),
         // A link on another page that leads here.
-        Row(authority: "localhost:8484", fetchSite: "cross-site", isLetIn: true),
+        Row(authority: "localhost:8484", fetchSite: "cross-site", isNavigation: true, isLetIn: true),
+        Row(authority: "localhost:8484", fetchSite: "cross-site", isRead: false, isNavigation: true, isLetIn: false),
         // curl.
         Row(authority: "localhost:8484", isRead: false, isLetIn: true),
     ])
     func onlyTheDeveloperIsLetIn(row: Row) {
         let refusal = RequestGuard(host: row.host).refusal(
-            authority: row.authority, origin: row.origin, fetchSite: row.fetchSite, isRead: row.isRead)
+            .init(
+                authority: row.authority, origin: row.origin, fetchSite: row.fetchSite, isNavigation: row.isNavigation),
+            isRead: row.isRead)
         #expect((refusal == nil) == row.isLetIn, "\(refusal ?? "let in")")
     }
 
     @Test(arguments: [
         ("127.0.0.1", true), ("localhost", true), ("::1", true), ("127.1.2.3", true), ("0.0.0.0", false),
         ("127.0.0.1.evil.example", false),
-        ("127.0.0", false), ("192.168.1.5", false), ("", false),
+        ("127.0.0", false), ("127.0.0.999", false), ("192.168.1.5", false), ("", false),
     ])
     func loopbackIsToldFromTheWorld(host: String, isLoopback: Bool) {
         #expect(RequestGuard.isLoopback(host) == isLoopback)
-    }
-}
-
-struct FollowersTests {
-    @Test func thereIsRoomForSoManyAndNoMore() async throws {
-        let followers = Followers(countMax: 2)
-        let first = followers.enter()
-        let second = followers.enter()
-        #expect(first != nil && second != nil)
-        #expect(followers.enter() == nil)
-        first?.leave()
-        let third = followers.enter()
-        #expect(third != nil)
-        followers.end()
-        #expect(followers.enter() == nil)
-        var wakeCount = 0
-        // The one at the beginning; then the page has ended.
-        for await _ in try #require(third).wakes { wakeCount += 1 }
-        #expect(wakeCount == 1)
-    }
-
-    @Test func aSlowFollowerIsWokenOnce() async throws {
-        let followers = Followers(countMax: 1)
-        let follower = followers.enter()
-        for _ in 0..<1_000 { followers.wakeAll() }
-        followers.end()
-        var wakeCount = 0
-        for await _ in try #require(follower).wakes { wakeCount += 1 }
-        #expect(wakeCount == 1)
-    }
-}
-
-struct PageFileTests {
-    @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(DevPageFiles.all.count == 16)
-        for file in DevPageFiles.all {
-            #expect(file.text.utf8.count > 500, "\(file.path)")
-            #expect(
-                !file.text.contains("innerHTML") && !file.text.contains("eval("), "\(file.path): text becomes markup")
-            let foreign = file.text.ranges(of: "http").filter {
-                !file.text[$0.lowerBound...].hasPrefix("http://www.w3.org/2000/svg")
-            }
-            #expect(foreign.isEmpty, "\(file.path) names an address")
-        }
-        let served = Set(DevPageFiles.all.map(\.path))
-        for file in DevPageFiles.all {
-            for match in file.text.matches(of: /(?:from |src=|href=)"(\/[a-z]+\.(?:js|css))"/) {
-                #expect(served.contains(String(match.output.1)), "\(file.path) loads \(match.output.1)")
-            }
-        }
     }
 }

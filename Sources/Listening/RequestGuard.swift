@@ -1,0 +1,67 @@
+/// Keeps other sites out of a port that asks for no password: any page in a browser of this machine can send requests to loopback, and a name of its
+/// own can lead there. The guard of every such port. Pure.
+package struct RequestGuard: Sendable {
+    /// The address the port listens on.
+    package let host: String
+
+    package init(host: String) { self.host = host }
+
+    private static let loopbackNames = ["localhost", "127.0.0.1", "[::1]"]
+
+    /// What a request says of who sends it.
+    package struct Sender: Sendable {
+        /// `Host`, with the port; `nil`: none was given.
+        package var authority: String?
+        /// `Origin`; `nil`: it comes from no page, or from a link.
+        package var origin: String?
+        /// `Sec-Fetch-Site`; `nil`: it comes from no browser, or from an old one.
+        package var fetchSite: String?
+        /// `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say that somebody follows a link, or has typed the address: no page sees the answer.
+        package var isNavigation: Bool
+
+        package init(authority: String?, origin: String?, fetchSite: String?, isNavigation: Bool = false) {
+            self.authority = authority
+            self.origin = origin
+            self.fetchSite = fetchSite
+            self.isNavigation = isNavigation
+        }
+    }
+
+    /// Why a request is not answered; `nil`: it is.
+    /// - Parameter isRead: it changes nothing.
+    package func refusal(_ sender: Sender, isRead: Bool) -> String? {
+        guard let authority = sender.authority else { return "the request has no Host" }
+        let name = Self.name(of: authority)
+        guard Self.isLoopback(name) || name == self.host.lowercased() || !Self.isLoopback(self.host) else {
+            return "the port is not known as “\(name.prefix(80))”: use \(self.host)"
+        }
+        if let origin = sender.origin, !["http://\(authority)", "https://\(authority)"].contains(origin) {
+            return "a page of another site asks: \(origin.prefix(80))"
+        }
+        if let fetchSite = sender.fetchSite, !["same-origin", "none"].contains(fetchSite),
+            !(isRead && sender.isNavigation)
+        {
+            return "a page of another site asks"
+        }
+        return nil
+    }
+
+    /// Whether only this machine can reach an address.
+    package static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return Self.loopbackNames.contains(host.lowercased()) || host == "::1"
+            || (parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil })
+    }
+
+    /// Whether a request's `Host` names this machine.
+    package static func isLoopback(authority: String?) -> Bool {
+        authority.map { Self.isLoopback(Self.name(of: $0)) } ?? false
+    }
+
+    private static func name(of authority: String) -> String {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return authority[...end].lowercased()
+        }
+        return (authority.split(separator: ":").first.map(String.init) ?? "").lowercased()
+    }
+}

@@ -1,0 +1,39 @@
+import HTTPTypes
+package import Hummingbird
+import NIOCore
+
+/// Lets in whom `RequestGuard` lets in; the others get a JSON object that says why, with status 403.
+package struct SiteGate: RouterMiddleware {
+    private let guarding: RequestGuard
+
+    /// - Parameter host: the address the port listens on.
+    package init(host: String) { self.guarding = RequestGuard(host: host) }
+
+    @concurrent package func handle(
+        _ request: Request, context: BasicRequestContext,
+        next: @concurrent (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        guard let refusal = self.guarding.refusal(of: request) else { return try await next(request, context) }
+        let reason = refusal.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return Response(
+            status: .forbidden, headers: [.contentType: "application/json"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: "{\"error\":\"\(reason)\"}\n")))
+    }
+}
+
+extension RequestGuard {
+    /// Why a request is not answered; `nil`: it is.
+    package func refusal(of request: Request) -> String? {
+        self.refusal(Sender(request), isRead: [.get, .head].contains(request.method))
+    }
+}
+
+extension RequestGuard.Sender {
+    /// As the header fields of a request say.
+    package init(_ request: Request) {
+        func field(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
+        self.init(
+            authority: request.head.authority, origin: request.headers[.origin], fetchSite: field("sec-fetch-site"),
+            isNavigation: field("sec-fetch-mode") == "navigate" && field("sec-fetch-dest") == "document")
+    }
+}
