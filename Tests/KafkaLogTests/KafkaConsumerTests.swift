@@ -140,7 +140,7 @@ struct KafkaConsumerTests {
         // (routed[3]) are errors.
         let second = try TestMember(kafka.group("g", driver: "events", riding: ["routed"]), progress: progress) {
             partition in
-            partition.topic == kafka["events"] ? nil : partition.partition == 3 ? .offset(50) : .beginning
+            partition.topic == kafka["events"] ? .committed : partition.partition == 3 ? .offset(50) : .beginning
         }
         try second.join()
         let expected: [PartitionFailure] = [

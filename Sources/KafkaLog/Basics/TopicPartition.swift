@@ -43,6 +43,8 @@ public enum LogStart: Sendable, Hashable {
     /// This offset. When it is outside the log, the reader reports `PartitionFailure.offsetOutOfRange`; nothing is
     /// skipped silently.
     case offset(Int64)
+    /// Where the consumer's group committed. Without a commit the reader reports `PartitionFailure.noCommittedOffset`.
+    case committed
 
     /// The number librdkafka takes: its logical offsets are negative.
     var rawOffset: Int64 {
@@ -50,6 +52,7 @@ public enum LogStart: Sendable, Hashable {
         case .beginning: -2
         case .end: -1
         case .offset(let offset): offset
+        case .committed: -1_000
         }
     }
 }

@@ -14,6 +14,10 @@ final class ConsumerControl {
 
     /// Readers of the partitions that are assigned, or offered and not completed.
     private var readers: [Int32: [PartitionReader]] = [:]
+    /// What librdkafka has been told to fetch: it takes nothing back that it was never given.
+    private var begun: Set<TopicPartition> = []
+    /// Partitions that begin after their rebalance; they wait while another is open, which they would complete.
+    private var toBegin: [(reader: PartitionReader, start: LogStart)] = []
     private var steps = RebalanceSteps()
     private let waker: FetchWaker
     private var groupLookDue = ContinuousClock.now
@@ -59,6 +63,7 @@ final class ConsumerControl {
         while true {
             for command in self.inbox.takeCommands() { self.perform(command) }
             self.completeOverdueSteps()
+            self.beginLate()
             if self.isCloseOver() { return }
             self.haveGroupLookedAt()
             let wait = self.pollWait
@@ -156,21 +161,25 @@ final class ConsumerControl {
         }
         self.handler(
             .assigned(
-                PartitionAssignment(partitions: partitions, topics: topics, readers: offered) {
-                    [inbox, id = step.id] starts in
+                PartitionAssignment(
+                    partitions: partitions, topics: topics, readers: offered,
+                    later: { [inbox] readers, starts in inbox.send(.begin(readers: readers, starts: starts)) }
+                ) { [inbox, id = step.id] starts in
                     inbox.completeStep(id, .assign(id: id, starts: starts))
                 }))
     }
 
+    /// - Parameter starts: by topic and partition; `nil`: it begins later.
     private func assign(_ step: RebalanceSteps.Step, starts: [LogStart?]) {
         let topics = self.configuration.topics
         let list = PartitionList(capacity: step.partitions.count * topics.count)
         var index = 0
         for topic in topics {
             for partition in step.partitions {
-                let start = index < starts.count ? starts[index] : nil
-                list.add(topic, partition, offset: start?.rawOffset ?? Int64(RD_KAFKA_OFFSET_STORED))
-                index += 1
+                defer { index += 1 }
+                guard index < starts.count, let start = starts[index] else { continue }
+                list.add(topic, partition, offset: start.rawOffset)
+                self.begun.insert(TopicPartition(topic: topic, partition: partition))
             }
         }
         if self.isCooperative {
@@ -178,6 +187,23 @@ final class ConsumerControl {
         } else {
             self.report(rd_kafka_assign(self.client.pointer, list.pointer))
         }
+        self.wakeFetching()
+    }
+
+    /// Adds partitions to the assignment outside of a rebalance. Those that have left since are not among the readers.
+    private func beginLate() {
+        guard !self.toBegin.isEmpty, self.steps.open.isEmpty, self.closing == nil else { return }
+        let list = PartitionList(capacity: self.toBegin.count)
+        for (reader, start) in self.toBegin {
+            let partition = reader.topicPartition
+            guard self.readers[partition.partition]?.contains(where: { $0 === reader }) == true,
+                self.begun.insert(partition).inserted
+            else { continue }
+            list.add(partition.topic, partition.partition, offset: start.rawOffset)
+        }
+        self.toBegin = []
+        guard list.count > 0 else { return }
+        self.report(rd_kafka_incremental_assign(self.client.pointer, list.pointer))
         self.wakeFetching()
     }
 
@@ -199,13 +225,15 @@ final class ConsumerControl {
         // Before the queues change hands: a reader must not see what belongs to a later assignment.
         for partition in step.partitions { self.closeReaders(of: partition) }
         guard self.isCooperative else {
+            self.begun = []
             self.report(rd_kafka_assign(self.client.pointer, nil))
             return
         }
-        let list = PartitionList(
-            self.configuration.topics.flatMap { topic in
-                step.partitions.map { TopicPartition(topic: topic, partition: $0) }
-            })
+        let leaving = self.configuration.topics.flatMap { topic in
+            step.partitions.map { TopicPartition(topic: topic, partition: $0) }
+        }
+        // One that it does not have makes librdkafka keep all the others.
+        let list = PartitionList(leaving.filter { self.begun.remove($0) != nil })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
         self.wakeFetching()
     }
@@ -213,7 +241,7 @@ final class ConsumerControl {
     /// The pause of the partitions that stay is over, which nobody has told the threads that fetch them.
     private func wakeFetching() {
         guard self.closing == nil else { return }
-        self.waker.wake(self.readers.values.joined().map(\.topicPartition))
+        self.waker.wake(self.readers.values.joined().map(\.topicPartition).filter(self.begun.contains))
     }
 
     private func closeReaders(of partition: Int32) {
@@ -237,7 +265,11 @@ final class ConsumerControl {
         for step in self.steps.overdue(at: .now) where self.inbox.claimStep(step.id) {
             _ = self.steps.take(step.id)
             switch step.kind {
-            case .assignment: self.assign(step, starts: [])
+            case .assignment:
+                self.assign(
+                    step,
+                    starts: Array(
+                        repeating: .committed, count: step.partitions.count * self.configuration.topics.count))
             case .revocation: self.unassign(step)
             }
             self.handler(.rebalanceOverdue(partitions: step.partitions, isAssignment: step.kind == .assignment))
@@ -264,6 +296,7 @@ final class ConsumerControl {
         switch command {
         case .assign(let id, let starts):
             if let step = self.steps.take(id) { self.assign(step, starts: starts) }
+        case .begin(let readers, let starts): self.toBegin += zip(readers, starts).map { (reader: $0, start: $1) }
         case .unassign(let id):
             if let step = self.steps.take(id) { self.unassign(step) }
         case .close(let deadline, let completion):

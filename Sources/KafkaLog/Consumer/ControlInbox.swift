@@ -5,6 +5,7 @@ import Synchronization
 final class ControlInbox: Sendable {
     enum Command: Sendable {
         case assign(id: UInt64, starts: [LogStart?])
+        case begin(readers: [PartitionReader], starts: [LogStart])
         case unassign(id: UInt64)
         case close(deadline: ContinuousClock.Instant, completion: @Sendable (Bool) -> Void)
     }

@@ -13,11 +13,14 @@ public final class PartitionAssignment: Sendable {
     /// One reader for each topic and partition: all partitions of the driver first, then those of each riding topic.
     public let readers: [PartitionReader]
     private let completion: Mutex<(@Sendable ([LogStart?]) -> Bool)?>
+    private let later: @Sendable ([PartitionReader], [LogStart]) -> Void
 
     init(
         partitions: [Int32], topics: [String], readers: [PartitionReader],
+        later: @escaping @Sendable ([PartitionReader], [LogStart]) -> Void,
         completion: @escaping @Sendable ([LogStart?]) -> Bool
     ) {
+        self.later = later
         self.partitions = partitions
         self.topics = topics
         self.readers = readers
@@ -32,15 +35,23 @@ public final class PartitionAssignment: Sendable {
         self.readers.first { $0.topicIndex == topicIndex && $0.topicPartition.partition == partition }
     }
 
-    /// Begins fetching. From any thread, once; returns at once.
+    /// Ends the rebalance and begins fetching. From any thread, once; returns at once.
     ///
-    /// - Parameter start: where each partition begins; `nil`: where the group committed (without a commit, the reader
-    ///   reports `PartitionFailure.noCommittedOffset`).
+    /// - Parameter start: where each partition begins; `nil`: it does not begin yet, see `begin`.
     /// - Returns: `false` when it came too late: the partitions were taken away, or started by the consumer itself
     ///   meanwhile.
     @discardableResult
     public func complete(_ start: (TopicPartition) -> LogStart?) -> Bool {
         guard let completion = self.completion.withLock({ $0.take() }) else { return false }
         return completion(self.readers.map { start($0.topicPartition) })
+    }
+
+    /// Begins fetching partitions that `complete` left out. From any thread; returns at once. It does nothing about those that were taken away
+    /// meanwhile or have begun already.
+    ///
+    /// - Parameter start: where each partition begins; `nil`: left as it is.
+    public func begin(_ start: (TopicPartition) -> LogStart?) {
+        let begun = self.readers.compactMap { reader in start(reader.topicPartition).map { (reader, $0) } }
+        if !begun.isEmpty { self.later(begun.map(\.0), begun.map(\.1)) }
     }
 }

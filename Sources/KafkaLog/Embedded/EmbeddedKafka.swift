@@ -110,6 +110,11 @@ public final class EmbeddedKafka: Sendable {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_up($0, $1) }
     }
 
+    /// Lets a broker lead a partition; `nil`: nobody does, so that nothing can be asked about it, read from it or written to it.
+    public func setLeader(of partition: TopicPartition, broker: Int32?) {
+        self.cluster.setLeader(of: partition, broker: broker)
+    }
+
     /// Delays every answer by this many milliseconds (0: no more). `nil`: every broker.
     public func setRoundTrip(millis: Int, broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_rtt($0, $1, Int32(clamping: max(0, millis))) }

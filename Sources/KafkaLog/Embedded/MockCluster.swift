@@ -63,6 +63,13 @@ final class MockCluster: Sendable {
         }
     }
 
+    func setLeader(of partition: TopicPartition, broker: Int32?) {
+        self.state.withLock { state in
+            guard let mock = state.mock else { return }
+            _ = rd_kafka_mock_partition_set_leader(mock, partition.topic, partition.partition, broker ?? -1)
+        }
+    }
+
     func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int) {
         guard count > 0 else { return }
         let errors = [rd_kafka_resp_err_t](repeating: rd_kafka_resp_err_t(rawValue: code.rawValue), count: count)

@@ -175,6 +175,7 @@ extension WorkerSnapshot {
         let text: String? =
             switch self.partitions.first(where: { $0.number == partition })?.phase {
             case nil: "a worker that has partition \(partition): this one does not"
+            case .waiting: "Kafka, which cannot be asked about partition \(partition)"
             case .claiming, .restoring: "the worker, which reads what it has to know of partition \(partition)"
             case .releasing: "the next worker: this one gives partition \(partition) away"
             case .halted: "a person: partition \(partition) is halted"

@@ -357,7 +357,7 @@ final class StatePages: Sendable {
             Fault(
                 404, "elsewhere", "this worker does not have partition \(partition): ask the one that does",
                 partition: partition)
-        case .claiming, .restoring:
+        case .waiting, .claiming, .restoring:
             Fault(503, "restoring", "partition \(partition) is being restored: ask again", partition: partition)
         case .running, .releasing, .halted:
             Fault(

@@ -17,13 +17,15 @@ final class GroupCoordinator: Sendable {
     private let logger: Logger
     private let kafkaLines: KafkaLines
     private let fail: @Sendable (String) -> Void
-    private let events: AsyncStream<ConsumerEvent>
-    private let incoming: AsyncStream<ConsumerEvent>.Continuation
+    private let events: AsyncStream<Incoming>
+    private let incoming: AsyncStream<Incoming>.Continuation
+    /// Partitions that have not begun, and the assignments that brought them.
+    private let waiting = Mutex(Waiting())
     /// The worker stops: answers from APNs may be awaited longer, and assignments are not worth a try.
     private let isStopping = Mutex(false)
 
-    /// How long positions are asked for before the worker gives up and ends, to be started again.
-    private static let positionsDurationMax: Duration = .seconds(100)
+    /// How long a rebalance waits for positions; what is not known by then begins later.
+    private static let positionsDurationMax: Duration = .seconds(5)
     private static let commitDurationMax: Duration = .seconds(3)
 
     init(
@@ -42,22 +44,47 @@ final class GroupCoordinator: Sendable {
         (self.events, self.incoming) = AsyncStream.makeStream()
     }
 
+    /// What is handled one after the other.
+    private enum Incoming: Sendable {
+        case event(ConsumerEvent)
+        /// It is time to ask about partitions that wait.
+        case askAgain
+        case answered(PositionsResult, asked: [(number: Int32, assignment: Int)])
+    }
+    private typealias PositionsResult = Result<PositionAnswers, KafkaError>
+
+    private struct Waiting {
+        var partitions = WaitingPartitions()
+        var assignments: [Int: PartitionAssignment] = [:]
+        var assignmentCount = 0
+        /// Somebody asks, or will.
+        var isAsking = false
+    }
+
     /// Joins the group. Events wait until `run` handles them.
     func start() throws(KafkaError) {
-        try self.consumer.start { [incoming] event in incoming.yield(event) }
+        try self.consumer.start { [incoming] event in incoming.yield(.event(event)) }
     }
 
     /// Handles events until `finish`.
     func run() async {
-        for await event in self.events {
-            switch event {
-            case .assigned(let assignment): await self.assigned(assignment)
-            case .revoked(let revocation): await self.revoked(revocation)
-            case .rebalanceOverdue(let partitions, let isAssignment):
-                await self.overdue(partitions, isAssignment: isAssignment)
-            case .failed(let error): self.failed(error)
-            case .statistics: break
+        for await item in self.events {
+            switch item {
+            case .event(let event): await self.handle(event)
+            case .askAgain: self.askAboutWaiting()
+            case .answered(let result, let asked): self.answered(result, asked: asked)
             }
+        }
+    }
+
+    private func handle(_ event: ConsumerEvent) async {
+        switch event {
+        case .assigned(let assignment): await self.assigned(assignment)
+        case .revoked(let revocation): await self.revoked(revocation)
+        case .rebalanceOverdue(let partitions, let isAssignment):
+            await self.overdue(partitions, isAssignment: isAssignment)
+        case .failed(let error): self.failed(error)
+        case .statistics: break
         }
     }
 
@@ -82,23 +109,73 @@ final class GroupCoordinator: Sendable {
             assignment.complete { _ in nil }
             return
         }
-        guard let positions = await self.positions(of: assignment) else { return }
+        let number = self.waiting.withLock { waiting in
+            waiting.assignmentCount += 1
+            waiting.assignments[waiting.assignmentCount] = assignment
+            return waiting.assignmentCount
+        }
+        let result = await Self.positions(
+            assignment.partitions.flatMap(self.needed), consumer: self.consumer, within: Self.positionsDurationMax)
+        self.begin(assignment.partitions, of: number, assignment, result, endsRebalance: true)
+    }
+
+    /// What has to be known of a partition before it begins.
+    private func needed(_ number: Int32) -> [TopicPartition] {
+        self.consumer.configuration.topics.map { TopicPartition(topic: $0, partition: number) }
+    }
+
+    private static func positions(
+        _ wanted: [TopicPartition], consumer: KafkaConsumer, within limit: Duration
+    ) async -> PositionsResult {
+        await NamedThread.run("kafka-positions") {
+            do throws(KafkaError) {
+                return .success(try consumer.positionsOfEach(wanted, within: limit))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// Begins those that can begin; the others wait.
+    private func begin(
+        _ numbers: [Int32], of assignmentNumber: Int, _ assignment: PartitionAssignment, _ result: PositionsResult,
+        endsRebalance: Bool
+    ) {
+        var answers = PositionAnswers()
+        switch result {
+        case .success(let found):
+            answers = found
+            self.hub.updateGroup { $0.errors["positions"] = nil }
+        case .failure(let error):
+            guard !error.isFatal else { return self.fail("where the group stands cannot be read: \(error)") }
+            self.logger.warning("positions cannot be read; asking again", metadata: ["cause": "\(error)"])
+            self.hub.updateGroup { $0.errors["positions"] = "where the group stands cannot be read: \(error)" }
+        }
+        let asked = AskedPartitions(numbers, answers: answers, needed: self.needed)
         let topicCount = assignment.topics.count
         var readers: [Int32: [PartitionReader]] = [:]
-        for number in assignment.partitions {
+        for number in asked.ready {
             readers[number] = assignment.topics.indices.compactMap {
                 assignment.reader(topicIndex: $0, partition: number)
             }
         }
         let plan = AssignmentPlan(
-            partitions: assignment.partitions, topics: assignment.topics, positions: positions,
+            partitions: asked.ready, topics: assignment.topics, positions: answers.known,
             startFrom: self.configuration.startFrom, shardCount: self.shards.count,
             hasQueues: { readers[$0]?.count == topicCount })
-        self.committer.own(assignment.partitions, starts: plan.toRead)
-        guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else {
-            // Taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
-            return
+        self.committer.own(asked.ready, starts: plan.toRead)
+        if endsRebalance {
+            // Otherwise taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
+            guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else { return }
+        } else {
+            assignment.begin { plan.starts[$0].map { .offset($0) } }
+            if !asked.ready.isEmpty {
+                self.logger.notice(
+                    "partitions begin after a wait", metadata: ["partitions": "\(Self.list(asked.ready))"])
+            }
         }
+        self.wait(asked, of: assignmentNumber, isTold: (try? result.get()) != nil)
+        guard !asked.ready.isEmpty else { return }
         self.committer.add(plan.toCommit)
         // The shards begin when the group has confirmed that this worker is a member.
         self.committer.ask()
@@ -107,34 +184,66 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    /// Where the group is and where the logs end, asked until Kafka answers; `nil`: not worth it any more.
-    private func positions(of assignment: PartitionAssignment) async -> [TopicPartition: PartitionPositions]? {
-        let deadline = ContinuousClock.now + Self.positionsDurationMax
-        let (consumer, wanted) = (self.consumer, assignment.topicPartitions)
-        while true {
-            let answer = await NamedThread.run("kafka-positions") { () -> Result<[PartitionPositions], KafkaError> in
-                do throws(KafkaError) {
-                    return .success(try consumer.positions(of: wanted, within: .seconds(5)))
-                } catch {
-                    return .failure(error)
-                }
+    // MARK: Waiting
+
+    /// - Parameter isTold: Kafka has answered; otherwise the reason is everybody's, and has been told.
+    private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isTold: Bool) {
+        let told = self.waiting.withLock { waiting in
+            waiting.partitions.remove(asked.ready)
+            return asked.unknown.filter {
+                waiting.partitions.wait($0.key, assignment: assignmentNumber, reason: $0.value)
             }
-            switch answer {
-            case .success(let positions):
-                self.hub.updateGroup { $0.errors["positions"] = nil }
-                return Dictionary(positions.map { ($0.topicPartition, $0) }) { first, _ in first }
-            case .failure(let error):
-                guard !self.isStopping.withLock({ $0 }) else { return nil }
-                self.logger.warning("positions cannot be read; asking again", metadata: ["cause": "\(error)"])
-                self.hub.updateGroup { $0.errors["positions"] = "where the group stands cannot be read: \(error)" }
-                guard ContinuousClock.now < deadline, !error.isFatal else {
-                    self.fail("where the group stands cannot be read: \(error)")
-                    return nil
-                }
-            }
-            // The broker that has just failed to answer gets a moment.
-            try? await Task.sleep(for: .milliseconds(200))
         }
+        for (number, reason) in told.sorted(by: { $0.key < $1.key }) where isTold {
+            self.logger.warning(
+                "a partition cannot be asked about; it begins when it can be",
+                metadata: ["partition": "\(number)", "cause": "\(reason)"])
+        }
+        self.waitingChanged()
+    }
+
+    /// Tells who waits, and has them asked about when it is time.
+    private func waitingChanged() {
+        let (places, delayMillis) = self.waiting.withLock { waiting -> ([Int32: WaitingPartitions.Place], Int64?) in
+            let used = Set(waiting.partitions.places.values.map(\.assignment))
+            waiting.assignments = waiting.assignments.filter { used.contains($0.key) }
+            guard !waiting.isAsking, !waiting.partitions.toAsk.isEmpty else { return (waiting.partitions.places, nil) }
+            waiting.isAsking = true
+            return (waiting.partitions.places, waiting.partitions.nextDelayMillis())
+        }
+        self.hub.updateGroup { $0.waiting = places.mapValues(\.reason) }
+        guard let delayMillis else { return }
+        Task { [incoming] in
+            try? await Task.sleep(for: .milliseconds(delayMillis))
+            incoming.yield(.askAgain)
+        }
+    }
+
+    /// Asks beside whatever else happens: a rebalance does not wait for it.
+    private func askAboutWaiting() {
+        let asked = self.waiting.withLock { $0.partitions.toAsk }
+        guard !asked.isEmpty, !self.isStopping.withLock({ $0 }) else {
+            return self.waiting.withLock { $0.isAsking = false }
+        }
+        let (consumer, incoming, wanted) = (self.consumer, self.incoming, asked.map(\.number).flatMap(self.needed))
+        Task {
+            let result = await Self.positions(wanted, consumer: consumer, within: Self.positionsDurationMax)
+            incoming.yield(.answered(result, asked: asked))
+        }
+    }
+
+    private func answered(_ result: PositionsResult, asked: [(number: Int32, assignment: Int)]) {
+        let current = self.waiting.withLock { waiting in
+            waiting.isAsking = false
+            return asked.filter { waiting.partitions.places[$0.number]?.assignment == $0.assignment }
+                .compactMap { asked in waiting.assignments[asked.assignment].map { (asked, $0) } }
+        }
+        for number in Set(current.map(\.0.assignment)).sorted() {
+            let mine = current.filter { $0.0.assignment == number }
+            guard let assignment = mine.first?.1 else { continue }
+            self.begin(mine.map(\.0.number), of: number, assignment, result, endsRebalance: false)
+        }
+        self.waitingChanged()
     }
 
     // MARK: Leaving
@@ -197,6 +306,8 @@ final class GroupCoordinator: Sendable {
 
     private func forget(_ partitions: [Int32]) async {
         defer { self.hub.updateGroup { $0.given.subtract(partitions) } }
+        self.waiting.withLock { $0.partitions.remove(partitions) }
+        self.waitingChanged()
         for (number, shard) in self.shards.enumerated() {
             let mine = partitions.filter { self.shard(of: $0) == number }
             guard !mine.isEmpty else { continue }

@@ -35,13 +35,16 @@ struct LagWatch {
                 TopicPartition(topic: self.inputTopics[0], partition: 0)
             ]
         let consumer = self.consumer
-        let ends = await NamedThread.run("kafka-lag") { () -> [PartitionPositions]? in
-            try? consumer.positions(of: wanted, within: .seconds(3))
+        let ends = await NamedThread.run("kafka-lag") { () -> PositionAnswers? in
+            try? consumer.positionsOfEach(wanted, within: .seconds(3))
         }
         let counts = self.committer.counts
+        // One that nobody leads has no end that is known; the others have.
         let logEnds = ends.map { ends in
-            zip(watermarks, ends.prefix(watermarks.count)).map { watermark, position in
-                CommitPosition(topic: watermark.topic, partition: watermark.partition, nextOffset: position.endOffset)
+            zip(watermarks, wanted).compactMap { watermark, partition in
+                ends.known[partition].map {
+                    CommitPosition(topic: watermark.topic, partition: watermark.partition, nextOffset: $0.endOffset)
+                }
             }
         }
         let stalls = self.look(logEnds, &progress)

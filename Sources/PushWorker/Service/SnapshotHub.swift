@@ -139,6 +139,11 @@ final class SnapshotHub: Sendable {
             snapshot.tracing.add(shard.tracing)
             snapshot.errors += shard.errors
         }
+        snapshot.partitions += state.group.waiting.map { number, reason in
+            WorkerSnapshot.Partition(
+                number: number, shard: AssignmentPlan.shard(of: number, shardCount: state.shards.count),
+                phase: .waiting, restoredRecords: 0, restoreRecordsMax: 0, reason: reason)
+        }
         snapshot.partitions.sort { $0.number < $1.number }
         snapshot.hasJoinedGroup = state.group.hasJoined
         snapshot.awaitedPartitionCount = state.group.given.subtracting(snapshot.partitions.map(\.number)).count
@@ -151,6 +156,10 @@ final class SnapshotHub: Sendable {
             } else {
                 snapshot.degraded.append(complaint.text)
             }
+        }
+        // Nobody else can ask about it either.
+        for partition in snapshot.partitions where partition.phase == .waiting {
+            snapshot.degraded.append("partition \(partition.number) waits: \(partition.reason)")
         }
         snapshot.errors = Self.eachOnce(snapshot.errors)
         snapshot.degraded = Self.eachOnce(snapshot.degraded + state.group.keyComplaints)
@@ -192,6 +201,8 @@ struct GroupReport: Sendable {
     var hasJoined = false
     /// Partitions the group has given this worker.
     var given: Set<Int32> = []
+    /// Of these the ones that have not begun, each with the reason.
+    var waiting: [Int32: String] = [:]
     var isDraining = false
     var rebalances: UInt64 = 0
     var commits: UInt64 = 0

@@ -6,6 +6,8 @@ public import PushTransport
 public struct WorkerSnapshot: Sendable {
     /// Where an owned partition stands.
     public enum PartitionPhase: String, Sendable, CaseIterable {
+        /// It has not begun; `reason` says why. It begins when Kafka can be asked about it.
+        case waiting
         /// The ownership marker is on its way, or positions are being asked for.
         case claiming
         /// `state` is being read.
@@ -30,7 +32,7 @@ public struct WorkerSnapshot: Sendable {
         public var restoredRecords: Int64
         /// Records of `state` that there are to read at most.
         public var restoreRecordsMax: Int64
-        /// Why it is halted; empty otherwise.
+        /// Why it is halted or waits; empty otherwise.
         public var reason: String
     }
 
@@ -84,10 +86,10 @@ public struct WorkerSnapshot: Sendable {
     /// A worker that has done nothing yet.
     public init() {}
 
-    /// Takes part in the group, every partition it owns is restored, and nothing is wrong.
+    /// Takes part in the group, every partition it owns is restored unless nobody can begin it, and nothing is wrong.
     public var isReady: Bool {
         self.hasJoinedGroup && !self.isDraining && self.errors.isEmpty && self.awaitedPartitionCount == 0
-            && self.partitions.allSatisfy { $0.phase == .running }
+            && self.partitions.allSatisfy { $0.phase == .running || $0.phase == .waiting }
     }
 
     /// Everything consumed has its outcome and everything written is acknowledged.

@@ -20,6 +20,8 @@ public struct CommitQueue: Sendable {
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
+    /// Of those that wait, what the group has refused last.
+    private var refusedLast: Set<Key> = []
     /// Partition numbers that may be committed.
     private var owned: Set<Int32> = []
     /// The newest position of each that may be committed, or where reading began.
@@ -40,10 +42,12 @@ public struct CommitQueue: Sendable {
     }
 
     /// The group is to be asked whether this worker is a member, by committing a position again. Nothing when a commit is on its way, and
-    /// nothing when one waits: what was refused and waits asks as well.
+    /// nothing when one waits: that asks as well. A partition that the group keeps refusing asks nothing: another one is committed beside it, as
+    /// otherwise one topic without a right would end the lease of all.
     public mutating func ask() {
-        guard self.underWay.isEmpty, self.waiting.isEmpty else { return }
-        guard let some = self.newest.first(where: { self.owned.contains($0.key.partition) }) else { return }
+        guard self.underWay.isEmpty, self.waiting.keys.allSatisfy(self.refusedLast.contains) else { return }
+        let owned = self.newest.filter { self.owned.contains($0.key.partition) }
+        guard let some = owned.first(where: { !self.refusedLast.contains($0.key) }) ?? owned.first else { return }
         self.waiting[some.key] = some.value
     }
 
@@ -59,6 +63,7 @@ public struct CommitQueue: Sendable {
     public mutating func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.owned.subtract(partitions)
         self.newest = self.newest.filter { !partitions.contains($0.key.partition) }
+        self.refusedLast = self.refusedLast.filter { !partitions.contains($0.partition) }
         let taken = self.waiting.filter { partitions.contains($0.key.partition) }
         for key in taken.keys { self.waiting[key] = nil }
         return Self.positions(taken)
@@ -82,6 +87,8 @@ public struct CommitQueue: Sendable {
         self.underWay = []
         // The group judges the member first, then each partition: one that was committed shows the membership.
         if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }
+        for position in committed { self.refusedLast.remove(Key(position)) }
+        for refusal in refused where self.owned.contains(refusal.partition) { self.refusedLast.insert(Key(refusal)) }
         // Whatever the reason: during a rebalance the group refuses the generation it has just left, and the partition stays here.
         // A position that is older than where this ownership stands is of an earlier one, or a newer one waits.
         for refusal in refused where self.owned.contains(refusal.partition) {

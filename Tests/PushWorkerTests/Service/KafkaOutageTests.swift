@@ -51,6 +51,37 @@ struct KafkaOutageTests {
         }
     }
 
+    /// Nobody leads one partition of an input topic when the worker comes: the others begin at once, and it does when somebody leads it.
+    @Test func aPartitionWithoutALeaderHoldsNoOther() async throws {
+        try await WorkerHouse.with { house in
+            let lost = TopicPartition(topic: WorkerConfiguration().topics.events[0], partition: 1)
+            house.kafka.setLeader(of: lost, broker: nil)
+            let worker = try house.worker()
+            try await worker.start()
+            try await WorkerHouse.wait(for: worker) { $0.isReady && $0.runningPartitionCount == 3 }
+            let port = try #require(worker.adminPort)
+            #expect(try await AdminPort.get("/readyz", port: port).status == 200)
+            #expect(worker.snapshot().partitions.first { $0.number == 1 }?.phase == .waiting)
+            #expect(
+                worker.snapshot().degraded.contains { $0.hasPrefix("partition 1 waits: ") && $0.contains("\(lost)") })
+            #expect(worker.metricsText?.contains("mailboat_partitions{phase=\"waiting\"} 1") == true)
+
+            house.kafka.setLeader(of: lost, broker: 1)
+            for number in 0..<8 {
+                try house.register("activity-\(number)", token: Self.token(number))
+                try house.update("activity-\(number)", 1)
+            }
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) {
+                $0.isReady && $0.runningPartitionCount == 4 && $0.engine.consumed == 16 && $0.isSettled
+            }
+            #expect(worker.snapshot().degraded.isEmpty)
+            for number in 0..<8 { #expect(Self.step(house, number) == "{\"step\":1}") }
+            #expect(await worker.stop().isClean)
+            #expect(try await house.committed().reduce(0, +) == 16)
+        }
+    }
+
     /// What brokers answer while the leader of a partition, or the group's coordinator, moves.
     @Test func leadersThatMoveLoseNothing() async throws {
         try await WorkerHouse.with { house in

@@ -92,7 +92,7 @@ struct SnapshotHubTests {
 
     @Test(arguments: [
         (WorkerSnapshot.PartitionPhase?.none, true), (.claiming, false), (.restoring, false), (.running, true),
-        (.releasing, false), (.halted, false),
+        (.releasing, false), (.halted, false), (.waiting, true),
     ])
     func readyIsRestoredAndRunning(phase: WorkerSnapshot.PartitionPhase?, isReady: Bool) {
         let hub = SnapshotHub(shardCount: 1)

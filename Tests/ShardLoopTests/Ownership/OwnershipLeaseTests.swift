@@ -29,4 +29,29 @@ import Testing
         queue.took(committed: batch, refused: [])
         #expect(queue.lease.endsMillis == 11_000)
     }
+
+    /// The group keeps refusing one topic: it is asked by another one beside it, and so the lease goes on.
+    @Test func aRefusedPositionDoesNotEndTheLease() {
+        var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
+        let (good, bad) = (
+            CommitPosition(topic: 0, partition: 3, nextOffset: 40),
+            CommitPosition(topic: 1, partition: 3, nextOffset: 7)
+        )
+        queue.own([3], starts: [good, bad])
+        queue.add([bad])
+        for second in 0..<60 {
+            let now = Int64(second) * 1_000
+            queue.ask()
+            let batch = queue.takeBatch(nowMillis: now, isJoining: false)
+            #expect(batch.contains(bad), "it is tried again")
+            queue.took(committed: batch.filter { $0 == good }, refused: batch.filter { $0 == bad })
+            if second > 0 { #expect(queue.lease.endsMillis == now + 9_000) }
+        }
+        // Once it is taken, one is enough again.
+        queue.ask()
+        queue.took(committed: queue.takeBatch(nowMillis: 60_000, isJoining: false), refused: [])
+        queue.ask()
+        let last = queue.takeBatch(nowMillis: 61_000, isJoining: false)
+        #expect(last.count == 1)
+    }
 }

@@ -1,0 +1,58 @@
+import CRDKafka
+
+/// What the cluster says of some topics: how many partitions each has, and who leads them.
+struct ClusterMetadata {
+    private struct Topic {
+        var error: rd_kafka_resp_err_t
+        /// By partition; `-1`: nobody.
+        var leaders: [Int32: Int32] = [:]
+    }
+
+    private var topics: [String: Topic] = [:]
+
+    /// Asks. Blocks, at most until `deadline`.
+    init(
+        client: ClientHandle, topics names: Set<String>, until deadline: ContinuousClock.Instant
+    ) throws(KafkaError) {
+        // librdkafka asks for the topics that it knows, and it knows those of which there is a handle.
+        var handles: [KafkaTopic] = []
+        for name in names { handles.append(try KafkaTopic(name, client: client)) }
+        var found: UnsafePointer<rd_kafka_metadata>?
+        let failure = rd_kafka_metadata(client.pointer, 0, nil, &found, max(1, (deadline - .now).wholeMillis))
+        withExtendedLifetime(handles) {}
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
+        defer { rd_kafka_metadata_destroy(metadata) }
+        for index in 0..<Int(metadata.pointee.topic_cnt) {
+            let raw = metadata.pointee.topics[index]
+            guard let name = raw.topic.map({ String(cString: $0) }), names.contains(name) else { continue }
+            var topic = Topic(error: raw.err)
+            for number in 0..<Int(raw.partition_cnt) {
+                topic.leaders[raw.partitions[number].id] = raw.partitions[number].leader
+            }
+            self.topics[name] = topic
+        }
+    }
+
+    /// How many partitions a topic has; `nil`: it is not shown.
+    func partitionCount(of name: String) -> Int? {
+        guard let topic = self.topics[name], topic.error == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return topic.leaders.count
+    }
+
+    /// The broker that leads a partition, or why none can be asked about it.
+    func leader(of partition: TopicPartition) -> Result<Int32, KafkaError> {
+        guard let topic = self.topics[partition.topic] else {
+            return .failure(KafkaError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, subject: .partition(partition)))
+        }
+        guard topic.error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return .failure(KafkaError(topic.error, subject: .partition(partition)).needing(.read))
+        }
+        guard let leader = topic.leaders[partition.partition] else {
+            return .failure(KafkaError(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, subject: .partition(partition)))
+        }
+        guard leader >= 0 else {
+            return .failure(KafkaError(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, subject: .partition(partition)))
+        }
+        return .success(leader)
+    }
+}
