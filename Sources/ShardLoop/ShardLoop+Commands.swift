@@ -24,6 +24,7 @@ extension ShardLoop {
     public mutating func carryOut(_ command: ShardCommand, now: EngineTime) {
         switch command {
         case .assign(let grants): for grant in grants { self.assign(grant, now: now) }
+        case .letIn(let positions): self.letIn(positions)
         case .release(let number, let partitions, let times):
             self.beginRelease(
                 number, of: partitions, quietUntilMillis: now.steadyMillis + times.quietMillis,
@@ -57,12 +58,26 @@ extension ShardLoop {
         guard !self.partitions.contains(where: { $0.number == grant.number }) else { return }
         if let reason = grant.haltReason {
             self.news.append(.halted(partition: grant.number, reason: reason))
+        } else if grant.isInlet {
+            self.engine.inletAssigned(grant.number, starts: grant.starts, now: now)
+            self.log.beginReading(partition: grant.number)
         } else {
             self.engine.partitionAssigned(
                 grant.number, releasedWallMillis: grant.releasedWallMillis, now: now)
         }
         self.partitions.append(
             OwnedPartition(grant, topicCount: self.configuration.engine.inputTopics.count))
+    }
+
+    private mutating func letIn(_ positions: [CommitPosition]) {
+        for position in positions {
+            guard let index = self.partitions.firstIndex(where: { $0.number == position.partition }),
+                Int(position.topic) < self.partitions[index].letInUpTo.count
+            else { continue }
+            self.partitions[index].letInUpTo[Int(position.topic)] = position.nextOffset
+            self.hasReadable = true
+            self.hasMore = true
+        }
     }
 
     // MARK: Leaving

@@ -19,7 +19,7 @@ extension ShardLoop {
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
         reading: for step in self.partitions.indices {
             let index = (self.firstPartition + step) % self.partitions.count
-            guard self.partitions[index].life == .running else { continue }
+            guard self.partitions[index].life.takesRecords else { continue }
             // What workers tell each other comes first: it lies in the last topic.
             for topic in self.partitions[index].isReadable.indices.reversed()
             where self.partitions[index].isReadable[topic] {
@@ -28,10 +28,21 @@ extension ShardLoop {
                     self.hasMore = true
                     break reading
                 }
-                room -= self.readQueue(index, topic, max: min(room, Self.recordsPerQueueMax), now)
+                var max = min(room, Self.recordsPerQueueMax)
+                if self.partitions[index].life == .inlet { max = min(max, self.letInCount(index, topic)) }
+                // One that is not let in stays readable, and is looked at when it is.
+                if max > 0 { room -= self.readQueue(index, topic, max: max, now) }
             }
         }
         self.engine.consume(&self.inputBatch, now: now)
+    }
+
+    /// How many records of an inlet may be taken at once. Half of the offsets that are left: where marks of transactions lie among them, as many
+    /// records as offsets would reach beyond the gate. The last mark may let one record through.
+    private func letInCount(_ index: Int, _ topic: Int) -> Int {
+        let number = self.partitions[index].number
+        guard let next = self.engine.nextOffset(topic: UInt16(topic), partition: number) else { return 0 }
+        return Int(clamping: max(0, (self.partitions[index].letInUpTo[topic] - next + 1) / 2))
     }
 
     /// What is read last may stay in the batch: many queues with little each are taken together.

@@ -13,7 +13,7 @@ extension ShardLoop {
     /// Next offsets to be committed, of the partitions that run: lag is measured from them.
     public var watermarks: [CommitPosition] {
         var positions: [CommitPosition] = []
-        for partition in self.partitions where partition.life == .running {
+        for partition in self.partitions where partition.life.takesRecords {
             for topic in self.configuration.engine.inputTopics.indices {
                 guard let next = self.engine.watermark(topic: UInt16(topic), partition: partition.number) else {
                     continue

@@ -40,9 +40,28 @@ struct TopicPlanTests {
             ],
             configurations: nil)
         let counts = findings.filter { $0.setting == "partitions" }
-        #expect(counts.map(\.verdict) == [.right, .wrong])
-        #expect(counts[1].value == "7" && counts[1].expected == "8")
+        #expect(counts.map(\.verdict) == [.poor, .right])
+        #expect(counts[0].value == "8" && counts[0].expected == "7")
         #expect(findings.filter { $0.setting == "exists" }.map(\.topic) == ["routed", "outcomes", "dead"])
+    }
+
+    /// What was added later does not count; what is missing is an error.
+    @Test(arguments: [
+        (3, 2, 2, [TopicFinding.Verdict.poor, .right, .right]), (2, 3, 2, [.right, .poor, .right]),
+        (2, 2, 3, [.right, .right, .poor]), (3, 3, 3, [.right, .right, .right]), (1, 2, 2, [.wrong, .right, .right]),
+    ])
+    func partitionsThatWereAddedAreWarnedOf(events: Int, routed: Int, state: Int, verdicts: [TopicFinding.Verdict]) {
+        let findings = Self.plan.check(
+            existing: [
+                .init(name: "events", partitionCount: events, replicationFactor: 3),
+                .init(name: "routed", partitionCount: routed, replicationFactor: 3),
+                .init(name: "state", partitionCount: state, replicationFactor: 3),
+            ], configurations: nil
+        ).filter { $0.setting == "partitions" }
+        #expect(findings.map(\.verdict) == verdicts)
+        for finding in findings where finding.verdict == .poor {
+            #expect(finding.reason.contains(finding.topic == "events" ? "forwarded" : "not used"))
+        }
     }
 
     @Test(arguments: [

@@ -77,6 +77,17 @@ public final class KafkaLogReader: Sendable {
             PartitionPositions(topicPartition: partitions[$0], committed: nil, lowOffset: low[$0], endOffset: end[$0])
         }
     }
+
+    /// As `positions(of:within:)`, without those that cannot be asked. Blocks, at most about `limit`.
+    /// - Throws: nothing can be asked.
+    public func logsOfEach(
+        _ partitions: [TopicPartition], within limit: Duration
+    ) throws(KafkaError) -> [TopicPartition: (low: Int64, end: Int64)] {
+        let answers = try LogEnds.queryEach(client: self.client, partitions, until: .now + limit)
+        var logs: [TopicPartition: (low: Int64, end: Int64)] = [:]
+        for (partition, answer) in zip(partitions, answers) { logs[partition] = try? answer.get() }
+        return logs
+    }
 }
 
 /// Which partitions a log reader has open. librdkafka knows one position per partition and client.

@@ -31,12 +31,12 @@ public struct TopicPlan: Sendable {
         self.inSyncReplicasMin = inSyncReplicasMin ?? max(1, replicationFactor - 1)
     }
 
-    /// The count that co-partitioned topics have: the first input topic's, or another one's when there is no input
-    /// topic yet.
+    /// The count that counts: that of `state` and `routed`, of which one may have been given more, or the first input topic's when there is none
+    /// of these yet. Input topics that have more were given them later. The worker goes by what is written in `state`, which nobody reads here.
     public func coPartitionCount(existing: [TopicDescription]) -> Int? {
         let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
-        return self.topics.filter(\.role.isCoPartitioned).sorted { $0.role == .events && $1.role != .events }.compactMap
-        { counts[$0.name] }.first
+        let kept = self.topics.filter { $0.role == .state || $0.role == .routed }.compactMap { counts[$0.name] }
+        return kept.min() ?? self.topics.filter { $0.role == .events }.compactMap { counts[$0.name] }.first
     }
 
     /// What is missing, with every setting it needs. All get the count of the co-partitioned topics that exist, though
@@ -80,11 +80,19 @@ public struct TopicPlan: Sendable {
 
     private func partitions(_ topic: Topic, _ found: TopicDescription, _ coPartitionCount: Int?) -> TopicFinding {
         let wanted = topic.role.isCoPartitioned ? coPartitionCount : nil
+        let more = found.partitionCount - (wanted ?? found.partitionCount)
+        let reason =
+            wanted == nil
+            ? ""
+            : more <= 0
+                ? "events, routed and state have the same count"
+                : topic.role == .events
+                    ? "records of the others are forwarded, or wait with placement: trust, until publishers stop, workers drain, and all begin on new topics"
+                    : "the others are not used"
         return TopicFinding(
             topic: topic.name, setting: "partitions", value: String(found.partitionCount),
-            expected: wanted.map { String($0) } ?? "any",
-            reason: wanted == nil ? "" : "events, routed and state have the same count",
-            verdict: wanted ?? found.partitionCount == found.partitionCount ? .right : .wrong)
+            expected: wanted.map { String($0) } ?? "any", reason: reason,
+            verdict: more == 0 ? .right : more > 0 ? .poor : .wrong)
     }
 
     private func replication(_ topic: Topic, _ found: TopicDescription, isKnown: Bool) -> TopicFinding {

@@ -94,7 +94,10 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        self.intake.noteMisplaced(properPartition: partition)
+        // Beyond those that count it is not the producer's client that is wrong.
+        if self.intake.record.partition < self.memory.configuration.partitionCount {
+            self.intake.noteMisplaced(properPartition: partition)
+        }
         self.journal.forward(self.intake, to: partition, key: key, value: value, in: &self.memory)
     }
 

@@ -178,6 +178,7 @@ extension WorkerSnapshot {
             case .waiting: "Kafka, which cannot be asked about partition \(partition)"
             case .claiming, .restoring: "the worker, which reads what it has to know of partition \(partition)"
             case .releasing: "the next worker: this one gives partition \(partition) away"
+            case .inlet: "another worker: partition \(partition) has no activities"
             case .halted: "a person: partition \(partition) is halted"
             case .running: nil
             }

@@ -149,7 +149,7 @@ extension OpenAPIDocument {
                       "properties": {
                         "number": {"type": "integer", "minimum": 0},
                         "shard": {"type": "integer", "minimum": 0},
-                        "phase": {"type": "string", "enum": ["waiting", "claiming", "restoring", "running", "releasing", "halted"]},
+                        "phase": {"type": "string", "enum": ["waiting", "claiming", "restoring", "running", "inlet", "releasing", "halted"]},
                         "restored-records": {"type": "integer", "minimum": 0},
                         "restore-records-max": {"type": "integer", "minimum": 0, "description": "At most; compaction may have left fewer."},
                         "lag-records": {

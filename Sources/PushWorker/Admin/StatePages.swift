@@ -359,7 +359,7 @@ final class StatePages: Sendable {
                 partition: partition)
         case .waiting, .claiming, .restoring:
             Fault(503, "restoring", "partition \(partition) is being restored: ask again", partition: partition)
-        case .running, .releasing, .halted:
+        case .running, .inlet, .releasing, .halted:
             Fault(
                 404, "\(what)-unknown", "partition \(partition) of this worker knows no such \(what)",
                 partition: partition)

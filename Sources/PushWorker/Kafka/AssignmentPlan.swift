@@ -20,12 +20,22 @@ struct AssignmentPlan {
     ///   - partitions: that came, all topics of each.
     ///   - topics: the input topics; the routed one is the last.
     ///   - positions: where the group stands and where the logs end.
+    ///   - inlets: those that lie beyond the partitions that `state` was written for.
     ///   - hasQueues: whether every topic of a partition can be read.
     init(
         partitions: [Int32], topics: [String], positions: [TopicPartition: PartitionPositions],
-        startFrom: WorkerConfiguration.StartFrom, shardCount: Int, hasQueues: (Int32) -> Bool
+        startFrom: WorkerConfiguration.StartFrom, shardCount: Int, inlets: Set<Int32> = [],
+        hasQueues: (Int32) -> Bool
     ) {
         for number in partitions {
+            if inlets.contains(number) {
+                self.addInlet(
+                    InletStart(
+                        partition: number, topics: topics.dropLast(), positions: positions,
+                        canBeRead: hasQueues(number)
+                    ).grant, topics: topics, shardCount: shardCount)
+                continue
+            }
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
             let start = StartPositions(partition: number, positions: mine, startFrom: startFrom)
             for position in start.starts {
@@ -39,5 +49,13 @@ struct AssignmentPlan {
                 haltReason: hasQueues(number) ? start.haltReason : "a queue of the partition is missing")
             self.grants[Self.shard(of: number, shardCount: shardCount), default: []].append(grant)
         }
+    }
+
+    private mutating func addInlet(_ grant: PartitionGrant, topics: [String], shardCount: Int) {
+        for start in grant.starts {
+            self.starts[TopicPartition(topic: topics[Int(start.topic)], partition: grant.number)] = start.nextOffset
+        }
+        self.toRead += grant.starts
+        self.grants[Self.shard(of: grant.number, shardCount: shardCount), default: []].append(grant)
     }
 }

@@ -10,6 +10,8 @@ import Synchronization
 /// Events are handled one after the other, in the order Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     private let configuration: WorkerConfiguration
+    /// Partitions that count; those beyond are inlets, or wait.
+    private let partitionCount: Int32
     private let consumer: KafkaConsumer
     private let shards: [ShardHandle]
     private let committer: Committer
@@ -29,11 +31,12 @@ final class GroupCoordinator: Sendable {
     private static let commitDurationMax: Duration = .seconds(3)
 
     init(
-        configuration: WorkerConfiguration, consumer: KafkaConsumer, shards: [ShardHandle], committer: Committer,
-        hub: SnapshotHub,
+        configuration: WorkerConfiguration, partitionCount: Int32, consumer: KafkaConsumer, shards: [ShardHandle],
+        committer: Committer, hub: SnapshotHub,
         logger: Logger, kafkaLines: KafkaLines, fail: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
+        self.partitionCount = partitionCount
         self.consumer = consumer
         self.shards = shards
         self.committer = committer
@@ -57,6 +60,8 @@ final class GroupCoordinator: Sendable {
         var partitions = WaitingPartitions()
         var assignments: [Int: PartitionAssignment] = [:]
         var assignmentCount = 0
+        /// Those that have begun.
+        var inlets: Set<Int32> = []
         /// Somebody asks, or will.
         var isAsking = false
     }
@@ -114,14 +119,43 @@ final class GroupCoordinator: Sendable {
             waiting.assignments[waiting.assignmentCount] = assignment
             return waiting.assignmentCount
         }
+        let (wanted, left) = self.split(assignment.partitions)
+        if !left.isEmpty { self.leaveOut(left, of: number) }
         let result = await Self.positions(
-            assignment.partitions.flatMap(self.needed), consumer: self.consumer, within: Self.positionsDurationMax)
-        self.begin(assignment.partitions, of: number, assignment, result, endsRebalance: true)
+            wanted.flatMap(self.topicPartitions), consumer: self.consumer, within: Self.positionsDurationMax)
+        self.begin(wanted, of: number, assignment, result, endsRebalance: true)
     }
 
-    /// What has to be known of a partition before it begins.
+    private func isInlet(_ number: Int32) -> Bool { number >= self.partitionCount }
+
+    /// Partitions to begin, and those that nobody can read: whose records their keys do not place.
+    private func split(_ numbers: [Int32]) -> (wanted: [Int32], left: [Int32]) {
+        guard self.configuration.engine.placement == .trust else { return (numbers, []) }
+        return (numbers.filter { !self.isInlet($0) }, numbers.filter(self.isInlet))
+    }
+
+    private func leaveOut(_ numbers: [Int32], of assignmentNumber: Int) {
+        let reason =
+            "it lies beyond the \(self.partitionCount) partitions that \(self.configuration.topics.state) was written for, and with placement: trust nobody knows where its records belong; \(CoPartitionCount.remedy)"
+        self.waiting.withLock { waiting in
+            for number in numbers {
+                _ = waiting.partitions.wait(number, assignment: assignmentNumber, reason: reason, isForGood: true)
+            }
+        }
+        self.logger.error(
+            "partitions are not read", metadata: ["partitions": "\(Self.list(numbers))", "cause": "\(reason)"])
+        self.waitingChanged()
+    }
+
+    /// What a partition consists of.
+    private func topicPartitions(_ number: Int32) -> [TopicPartition] {
+        let topics = self.isInlet(number) ? self.configuration.topics.events : self.consumer.configuration.topics
+        return topics.map { TopicPartition(topic: $0, partition: number) }
+    }
+
+    /// What has to be known of a partition before it begins. Of several input topics some may not have grown.
     private func needed(_ number: Int32) -> [TopicPartition] {
-        self.consumer.configuration.topics.map { TopicPartition(topic: $0, partition: number) }
+        self.isInlet(number) ? [self.topicPartitions(number)[0]] : self.topicPartitions(number)
     }
 
     private static func positions(
@@ -162,6 +196,7 @@ final class GroupCoordinator: Sendable {
         let plan = AssignmentPlan(
             partitions: asked.ready, topics: assignment.topics, positions: answers.known,
             startFrom: self.configuration.startFrom, shardCount: self.shards.count,
+            inlets: Set(asked.ready.filter(self.isInlet)),
             hasQueues: { readers[$0]?.count == topicCount })
         self.committer.own(asked.ready, starts: plan.toRead)
         if endsRebalance {
@@ -181,6 +216,28 @@ final class GroupCoordinator: Sendable {
         self.committer.ask()
         for (shard, grants) in plan.grants {
             self.shards[shard].assign(grants.map { (grant: $0, readers: readers[$0.number] ?? []) })
+        }
+        let inlets = asked.ready.filter(self.isInlet)
+        guard !inlets.isEmpty else { return }
+        self.waiting.withLock { $0.inlets.formUnion(inlets) }
+        self.logger.warning(
+            "an input topic has got more partitions than count; their records are forwarded behind what the others hold",
+            metadata: [
+                "partitions": "\(Self.list(inlets))", "count": "\(self.partitionCount)",
+                "remedy": "\(CoPartitionCount.remedy)",
+            ])
+    }
+
+    // MARK: Inlets
+
+    /// Partitions whose records are forwarded here.
+    var inlets: Set<Int32> { self.waiting.withLock { $0.inlets } }
+
+    /// See `ShardCommand.letIn`.
+    func letIn(_ positions: [CommitPosition]) {
+        for (number, shard) in self.shards.enumerated() {
+            let mine = positions.filter { self.shard(of: $0.partition) == number }
+            if !mine.isEmpty { shard.letIn(mine) }
         }
     }
 
@@ -225,7 +282,9 @@ final class GroupCoordinator: Sendable {
         guard !asked.isEmpty, !self.isStopping.withLock({ $0 }) else {
             return self.waiting.withLock { $0.isAsking = false }
         }
-        let (consumer, incoming, wanted) = (self.consumer, self.incoming, asked.map(\.number).flatMap(self.needed))
+        let (consumer, incoming, wanted) = (
+            self.consumer, self.incoming, asked.map(\.number).flatMap(self.topicPartitions)
+        )
         Task {
             let result = await Self.positions(wanted, consumer: consumer, within: Self.positionsDurationMax)
             incoming.yield(.answered(result, asked: asked))
@@ -306,7 +365,10 @@ final class GroupCoordinator: Sendable {
 
     private func forget(_ partitions: [Int32]) async {
         defer { self.hub.updateGroup { $0.given.subtract(partitions) } }
-        self.waiting.withLock { $0.partitions.remove(partitions) }
+        self.waiting.withLock {
+            $0.partitions.remove(partitions)
+            $0.inlets.subtract(partitions)
+        }
         self.waitingChanged()
         for (number, shard) in self.shards.enumerated() {
             let mine = partitions.filter { self.shard(of: $0) == number }

@@ -1,36 +1,64 @@
 public import KafkaLog
+import PushEngine
 
 /// Whether the topics are there, and agree (contract §1). The decision is pure; asking is not.
 enum TopicCheck {
     enum Verdict: Equatable {
-        /// Every partition number of the co-partitioned topics exists in each.
-        case agreed(partitionCount: Int32)
+        /// Every partition number of the co-partitioned topics exists in each. `remarks`: one line for each topic that has more.
+        case agreed(partitionCount: Int32, remarks: [String] = [])
         /// One line per fault, for an operator.
         case faults([String])
     }
 
-    /// - Parameter hidden: topics that this client may not see, though they may exist.
+    /// - Parameters:
+    ///   - hidden: topics that this client may not see, though they may exist.
+    ///   - named: how many partitions the markers in `state` name; `nil`: there are none.
+    ///   - forwards: records of partitions beyond those are forwarded.
     static func judge(
-        _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics
+        _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics, named: Int32? = nil,
+        forwards: Bool = true
     ) -> Verdict {
-        var faults = topics.all.filter { name in !found.contains { $0.name == name } }.map { name in
+        let faults = topics.all.filter { name in !found.contains { $0.name == name } }.map { name in
             hidden.contains(name)
                 ? "this client's user may not see the topic \(name): grant it \(topics.rights(on: name).map(\.rawValue).joined(separator: " and ")) on it"
                 : "the topic \(name) does not exist; 'mailboat topics create' creates what is missing"
         }
-        let counts = topics.coPartitioned.compactMap { name in
-            found.first { $0.name == name }.map { (name, $0.partitionCount) }
+        guard faults.isEmpty else { return .faults(faults) }
+        func count(_ name: String) -> CoPartitionCount.TopicCount {
+            .init(name: name, count: found.first { $0.name == name }?.partitionCount ?? 0)
         }
-        if Set(counts.map(\.1)).count > 1 {
-            let list = counts.map { "\($0.0) has \($0.1)" }.joined(separator: ", ")
-            faults.append(
-                "partition counts differ: \(list); input, routed and state topics must have the same, and it cannot be changed once there are records"
-            )
+        switch CoPartitionCount.judge(
+            events: topics.events.map(count), routed: count(topics.routed), state: count(topics.state), named: named,
+            forwards: forwards)
+        {
+        case .agreed(let number, let remarks): return .agreed(partitionCount: number, remarks: remarks)
+        case .fault(let text): return .faults([text])
         }
-        guard faults.isEmpty, let count = counts.first?.1, let number = Int32(exactly: count), number > 0 else {
-            return .faults(faults.isEmpty ? ["the input topic has no partitions"] : faults)
+    }
+
+    /// Asked again while Kafka does not answer; `nil`: no marker names a count.
+    private static func namedCount(
+        _ configuration: WorkerConfiguration, _ found: [TopicDescription], log: KafkaLogHandler?,
+        whenUnreachable: (KafkaError) -> Void
+    ) async throws -> Int32? {
+        let name = configuration.topics.state
+        guard let count = found.first(where: { $0.name == name })?.partitionCount, count > 0 else { return nil }
+        let search = MarkerSearch(
+            reader: try KafkaLogReader(configuration.kafka.consumerSettings, log: log), stateTopic: name,
+            partitionCount: Int32(clamping: count), limit: .seconds(10))
+        while true {
+            try Task.checkCancellation()
+            let answer = await NamedThread.run("kafka-topics") { () -> Result<Int32?, KafkaError> in
+                do throws(KafkaError) { return .success(try search.run()) } catch { return .failure(error) }
+            }
+            switch answer {
+            case .success(let count): return count
+            case .failure(let error):
+                guard !error.isFatal else { throw error }
+                whenUnreachable(error)
+                try await Task.sleep(for: .seconds(1))
+            }
         }
-        return .agreed(partitionCount: number)
     }
 
     /// Those of the missing topics that the cluster does not show to this client.
@@ -92,8 +120,13 @@ enum TopicCheck {
                     try await Task.sleep(for: .milliseconds(afterMillis))
                     continue
                 }
+                let isComplete = Set(names).isSubset(of: found.map(\.name))
                 let verdict = Self.judge(
-                    found, hidden: await Self.hidden(names, found, admin: admin), topics: configuration.topics)
+                    found, hidden: await Self.hidden(names, found, admin: admin), topics: configuration.topics,
+                    named: isComplete
+                        ? try await Self.namedCount(configuration, found, log: log, whenUnreachable: whenUnreachable)
+                        : nil,
+                    forwards: configuration.engine.placement == .check)
                 guard case .agreed = verdict else { return verdict }
                 let settings = await NamedThread.run("kafka-topics") {
                     () -> Result<[String: [String: String]], KafkaError> in

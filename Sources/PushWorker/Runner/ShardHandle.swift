@@ -30,6 +30,12 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
+    /// See `ShardCommand.letIn`.
+    func letIn(_ positions: [CommitPosition]) {
+        let runner = self.runner
+        self.eventLoop.execute { runner.value.carryOut(.letIn(positions)) }
+    }
+
     func forget(_ partitions: [Int32]) async throws {
         let runner = self.runner
         try await self.eventLoop.submit { runner.value.carryOut(.forget(partitions)) }.get()

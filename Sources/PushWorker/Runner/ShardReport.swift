@@ -65,6 +65,7 @@ extension WorkerSnapshot.PartitionPhase {
             case .claiming: .claiming
             case .restoring: .restoring
             case .running: .running
+            case .inlet: .inlet
             case .halted, .haltedUnrestored: .halted
             case .quieting, .writing, .left: .releasing
             }

@@ -161,6 +161,12 @@ final class SnapshotHub: Sendable {
         for partition in snapshot.partitions where partition.phase == .waiting {
             snapshot.degraded.append("partition \(partition.number) waits: \(partition.reason)")
         }
+        let inlets = snapshot.partitions.filter { $0.phase == .inlet }.map { "\($0.number)" }
+        if !inlets.isEmpty {
+            snapshot.degraded.append(
+                "an input topic has got more partitions than state was written for: records of partition \(inlets.joined(separator: ", ")) are forwarded, behind what the others hold; \(CoPartitionCount.remedy)"
+            )
+        }
         snapshot.errors = Self.eachOnce(snapshot.errors)
         snapshot.degraded = Self.eachOnce(snapshot.degraded + state.group.keyComplaints)
         snapshot.kafka.rebalances = state.group.rebalances

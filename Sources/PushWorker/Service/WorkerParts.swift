@@ -254,8 +254,10 @@ final class WorkerParts: Sendable {
             tokens.watchComplaints { complaints in hub.updateGroup { $0.keyComplaints = complaints } }
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
-                configuration: configuration, consumer: consumer, shards: shards, committer: committer, hub: hub,
-                logger: logger, kafkaLines: kafkaLines, fail: fail)
+                configuration: configuration, partitionCount: partitionCount, consumer: consumer, shards: shards,
+                committer: committer, hub: hub, logger: logger, kafkaLines: kafkaLines, fail: fail)
+            let inlets = InletWatch(
+                consumer: consumer, coordinator: coordinator, inputTopics: configuration.topics.events, logger: logger)
             try coordinator.start()
             let lagWatch = LagWatch(
                 consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
@@ -271,6 +273,7 @@ final class WorkerParts: Sendable {
                 pulses: pulses,
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
+                    Task.detached { await inlets.run() },
                     Task.detached {
                         var told: KafkaError?
                         while !Task.isCancelled {
@@ -322,7 +325,11 @@ final class WorkerParts: Sendable {
         }
         hub.updateGroup { $0.errors["topics"] = nil }
         switch verdict {
-        case .agreed(let partitionCount): return partitionCount
+        case .agreed(let partitionCount, let remarks):
+            for remark in remarks {
+                logger.warning("a topic has more partitions than count", metadata: ["topic": "\(remark)"])
+            }
+            return partitionCount
         case .faults(let faults): throw WorkerError("Kafka's topics: " + faults.joined(separator: "; "))
         }
     }

@@ -14,6 +14,8 @@ public struct WorkerSnapshot: Sendable {
         case restoring
         /// Its records are taken and pushed.
         case running
+        /// It lies beyond the partitions that `state` was written for: its records are forwarded to those.
+        case inlet
         /// It leaves: answers are awaited, the rest is written down.
         case releasing
         /// It cannot go on without a person; `reason` says why.
@@ -89,7 +91,7 @@ public struct WorkerSnapshot: Sendable {
     /// Takes part in the group, every partition it owns is restored unless nobody can begin it, and nothing is wrong.
     public var isReady: Bool {
         self.hasJoinedGroup && !self.isDraining && self.errors.isEmpty && self.awaitedPartitionCount == 0
-            && self.partitions.allSatisfy { $0.phase == .running || $0.phase == .waiting }
+            && self.partitions.allSatisfy { $0.phase == .running || $0.phase == .waiting || $0.phase == .inlet }
     }
 
     /// Everything consumed has its outcome and everything written is acknowledged.

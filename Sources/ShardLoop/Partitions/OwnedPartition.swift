@@ -10,13 +10,16 @@ public struct PartitionGrant: Sendable {
     public var logEnds: [CommitPosition]
     /// When the former owner had stopped sending, by its wall clock; `nil`: not known.
     public var releasedWallMillis: Int64?
+    /// It lies beyond the partitions that `state` was written for: its records are forwarded (`InletGate`).
+    public var isInlet: Bool
     /// Why it cannot be consumed; `nil`: it can.
     public var haltReason: String?
 
     public init(
         number: Int32, starts: [CommitPosition], logEnds: [CommitPosition], releasedWallMillis: Int64? = nil,
-        haltReason: String? = nil
+        isInlet: Bool = false, haltReason: String? = nil
     ) {
+        self.isInlet = isInlet
         self.number = number
         self.starts = starts
         self.logEnds = logEnds
@@ -31,6 +34,8 @@ struct OwnedPartition {
     private(set) var life: PartitionLife
     /// By topic index: the queue has something, as far as known.
     var isReadable: [Bool]
+    /// By topic index: of an inlet, what lies below may be forwarded.
+    var letInUpTo: [Int64]
     /// The part of `state` being read; while it is restored.
     var section: (any StateSection)?
     /// The last read of the section stopped at its limit.
@@ -42,7 +47,8 @@ struct OwnedPartition {
 
     init(_ grant: PartitionGrant, topicCount: Int) {
         self.grant = grant
-        self.life = grant.haltReason == nil ? .claiming : .haltedUnrestored
+        self.life = grant.haltReason != nil ? .haltedUnrestored : grant.isInlet ? .inlet : .claiming
+        self.letInUpTo = Array(repeating: 0, count: topicCount)
         self.haltReason = grant.haltReason ?? ""
         self.isReadable = Array(repeating: true, count: topicCount)
     }

@@ -15,6 +15,8 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     case restoring
     /// Records are taken and pushed.
     case running
+    /// It has no state: its records are forwarded, as far as it is let in. Assigned, it is one at once.
+    case inlet
     /// It had run and cannot go on without a person.
     case halted
     /// It never ran, and cannot go on without a person.
@@ -31,7 +33,7 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
         switch self {
         case .claiming: [.restoring, .haltedUnrestored, .quieting]
         case .restoring: [.running, .haltedUnrestored, .quieting]
-        case .running: [.halted, .quieting]
+        case .running, .inlet: [.halted, .quieting]
         case .halted, .haltedUnrestored: [.quieting]
         case .quieting: [.writing]
         case .writing: [.left]
@@ -40,7 +42,10 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     }
 
     /// The engine has something of it to write down when it leaves.
-    var hasRun: Bool { self == .running || self == .halted }
+    var hasRun: Bool { self.takesRecords || self == .halted }
+
+    /// Records of its input topics are taken.
+    var takesRecords: Bool { self == .running || self == .inlet }
 
     /// It cannot go on without a person.
     public var isHalted: Bool { self == .halted || self == .haltedUnrestored }

@@ -14,7 +14,7 @@ struct LoopHarness: ~Copyable {
 
     init(
         recordHoldMillis: Int64 = 0, publication: OutcomePublication = .pushes, unacknowledgedMax: Int = 50_000,
-        lowPriorityWindowMillis: Int64 = 0
+        lowPriorityWindowMillis: Int64 = 0, placement: EngineSettings.Placement = .trust
     ) {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
@@ -24,7 +24,7 @@ struct LoopHarness: ~Copyable {
             partitionCount: 4)
         engine.settings.outcomePublication = publication
         engine.settings.unacknowledgedMax = unacknowledgedMax
-        engine.settings.placement = .trust
+        engine.settings.placement = placement
         var settings = ShardLoopSettings()
         settings.recordHoldMillis = recordHoldMillis
         self.loop = ShardLoop(

@@ -1,0 +1,34 @@
+public import PushModel
+
+/// Partitions of input topics beyond those that `state` was written for. An inlet has no marker, no activities and no routed topic: each of its
+/// records belongs to another partition and is forwarded there.
+extension ShardEngine {
+    /// Records may be consumed from `starts` on. It leaves as every partition does.
+    /// - Parameters:
+    ///   - number: not below `EngineConfiguration.partitionCount`, so that no key belongs to it.
+    ///   - starts: by input topic, the offset of the first record that will be consumed.
+    ///   - now: when it comes.
+    public mutating func inletAssigned(_ number: Int32, starts: [CommitPosition], now: EngineTime) {
+        let partition = self.memory.partitions.add(number: number)
+        self.memory.slots.addPartition(partition)
+        self.audiences.crowds.addPartition(partition)
+        self.memory.partitions[partition].assignedWallMillis = now.wallMillis
+        let topics = self.memory.configuration.inputTopics.indices.filter {
+            $0 != Int(self.memory.configuration.routedTopicIndex)
+        }
+        self.memory.partitions[partition].logs = topics.map { topic in
+            let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
+            return self.journal.ledger.openLog(topic: UInt16(topic), partition: number, startOffset: start)
+        }
+        self.memory.partitions[partition].replayEnds = topics.map { _ in 0 }
+        self.memory.partitions[partition].phase = .running
+    }
+
+    /// The offset after the last record taken of a log that this engine follows.
+    public func nextOffset(topic: UInt16, partition: Int32) -> Int64? {
+        guard let partition = self.memory.partitions.index(of: partition),
+            Int(topic) < self.memory.partitions[partition].logs.count
+        else { return nil }
+        return self.journal.ledger.nextOffset(log: self.memory.partitions[partition].logs[Int(topic)])
+    }
+}

@@ -1,0 +1,82 @@
+import KafkaLog
+
+/// How many partitions count, whatever the topics have by now: as many as `state` was written for. Pure.
+///
+/// Where a key's activity lies follows from the count, so it never changes once there is state. The markers in `state` name it. None has to be
+/// read as long as somebody has written to the topic's last partition: it is one of those that count. Only when that one is empty, because it
+/// was added or because a first start did not come so far, a marker of another one is read.
+enum CoPartitionCount {
+    /// What the log ends of `state` say.
+    enum Sight: Equatable {
+        /// All of its partitions count.
+        case all
+        /// Nobody has written to any: nothing names a count.
+        case nothing
+        /// A marker says it: those of these partitions are looked for, the shortest log first.
+        case read([Int32])
+    }
+
+    /// - Parameter logs: of each partition of `state`; those that cannot be asked are missing.
+    static func look(_ logs: [Int32: (low: Int64, end: Int64)], partitionCount: Int32) -> Sight {
+        if let last = logs[partitionCount - 1], last.end > 0 { return .all }
+        let written = logs.filter { $0.value.end > 0 }
+        guard !written.isEmpty else { return .nothing }
+        return .read(
+            written.sorted { ($0.value.end - $0.value.low, $0.key) < ($1.value.end - $1.value.low, $1.key) }.map(\.key))
+    }
+
+    /// A co-partitioned topic and how many partitions it has.
+    struct TopicCount: Equatable {
+        var name: String
+        var count: Int
+    }
+
+    enum Verdict: Equatable {
+        /// - `remarks`: one line for each topic that has more.
+        case agreed(Int32, remarks: [String])
+        case fault(String)
+    }
+
+    /// - Parameters:
+    ///   - events: the input topics; the first is the one that the group divides.
+    ///   - named: by the markers; `nil`: by none.
+    static func judge(
+        events: [TopicCount], routed: TopicCount, state: TopicCount, named: Int32?, forwards: Bool
+    ) -> Verdict {
+        let all = events + [routed, state]
+        let list = all.map { "\($0.name) has \($0.count)" }.joined(separator: ", ")
+        let differ =
+            "partition counts differ: \(list); input, routed and state topics must have the same, and it cannot be changed once there are records"
+        let count = named.map(Int.init) ?? state.count
+        guard named != nil || routed.count == state.count else { return .fault(differ) }
+        guard count > 0, let number = Int32(exactly: count) else {
+            return .fault("the topic \(state.name) has no partitions")
+        }
+        // What lies in partitions that are gone cannot be told.
+        guard all.allSatisfy({ $0.count >= count }) else {
+            return .fault(named == nil ? differ : "\(state.name) was written for \(count) partitions, and \(list)")
+        }
+        var remarks: [String] = []
+        let driver = events.first?.count ?? count
+        for topic in events where topic.count > count {
+            let unread = topic.count > driver ? max(driver, count) : topic.count
+            var text = "\(topic.name) has \(topic.count) partitions, and \(state.name) was written for \(count): "
+            text += forwards ? "records of the others are forwarded" : "records of the others wait"
+            if unread < topic.count {
+                text +=
+                    ", and those of partition \(unread) and beyond are read by nobody, as \(events[0].name) has no such partitions"
+            }
+            remarks.append(text + "; \(Self.remedy)")
+        }
+        for topic in [routed, state] where topic.count > count {
+            remarks.append(
+                "\(topic.name) has \(topic.count) partitions, and \(state.name) was written for \(count): the others are not used"
+            )
+        }
+        return .agreed(number, remarks: remarks)
+    }
+
+    /// What to do about an input topic that has grown.
+    static let remedy =
+        "stop the publishers, let the workers drain, and begin on new topics (Operations, \"A topic has got more partitions\")"
+}

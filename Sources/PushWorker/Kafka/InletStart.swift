@@ -1,0 +1,33 @@
+import KafkaLog
+import PushEngine
+import ShardLoop
+
+/// Where a partition begins that lies beyond those that `state` was written for: it has input topics and nothing else. Pure.
+struct InletStart {
+    var grant: PartitionGrant
+
+    /// - Parameters:
+    ///   - topics: the input topics without the routed one. Those of which nothing is known do not have the partition.
+    ///   - canBeRead: every topic of the partition that is there can be.
+    init(
+        partition: Int32, topics: [String], positions: [TopicPartition: PartitionPositions], canBeRead: Bool
+    ) {
+        var (starts, ends, reasons): ([CommitPosition], [CommitPosition], [String]) = ([], [], [])
+        for (index, topic) in topics.enumerated() {
+            guard let position = positions[TopicPartition(topic: topic, partition: partition)] else { continue }
+            // Whatever `start-from` says: it was added while workers ran, and nothing in it was there before.
+            let start = position.committed ?? position.lowOffset
+            if !position.isCommittedInLog {
+                reasons.append(
+                    "the group's committed offset \(start) of \(position.topicPartition) is outside the log (\(position.lowOffset) to \(position.endOffset)); \(PositionRemedy.text)"
+                )
+            }
+            starts.append(CommitPosition(topic: UInt16(index), partition: partition, nextOffset: start))
+            ends.append(CommitPosition(topic: UInt16(index), partition: partition, nextOffset: position.endOffset))
+        }
+        if !canBeRead { reasons.append("a queue of the partition is missing") }
+        self.grant = PartitionGrant(
+            number: partition, starts: starts, logEnds: ends, isInlet: true,
+            haltReason: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
+    }
+}

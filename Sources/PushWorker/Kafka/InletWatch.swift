@@ -1,0 +1,66 @@
+import KafkaLog
+import Logging
+import PushEngine
+import ShardLoop
+
+/// Asks how far the group is in the partitions that an inlet's records must not overtake, and lets them in as `InletGate` decides. Any worker
+/// can ask: the group's commits are known to its coordinator, whoever has the partitions.
+struct InletWatch {
+    let consumer: KafkaConsumer
+    let coordinator: GroupCoordinator
+    /// Without the routed one.
+    let inputTopics: [String]
+    let logger: Logger
+
+    static let interval: Duration = .milliseconds(500)
+    /// How long an inlet is held up before somebody is told, and how often.
+    private static let tellEvery: Duration = .seconds(60)
+
+    /// Until cancelled.
+    func run() async {
+        var gate = InletGate()
+        var known: Set<Int32> = []
+        var tellAt: ContinuousClock.Instant?
+        while !Task.isCancelled {
+            let inlets = self.coordinator.inlets
+            gate.forget(Array(known.subtracting(inlets)))
+            known = inlets
+            let sights = inlets.isEmpty ? [] : await self.look(inlets)
+            let opened = gate.saw(sights, inlets: inlets)
+            if !opened.isEmpty { self.coordinator.letIn(opened) }
+            self.tell(gate.holdingUp(sights), at: &tellAt)
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    private func look(_ inlets: Set<Int32>) async -> [InletGate.Sight] {
+        let last = inlets.max() ?? 0
+        let (consumer, topics) = (self.consumer, self.inputTopics)
+        let wanted = topics.flatMap { topic in (0...last).map { TopicPartition(topic: topic, partition: $0) } }
+        let answers = await NamedThread.run("kafka-inlets") { () -> PositionAnswers? in
+            try? consumer.positionsOfEach(wanted, within: .seconds(3))
+        }
+        return (answers?.known ?? [:]).compactMap { partition, position in
+            topics.firstIndex(of: partition.topic).map { topic in
+                InletGate.Sight(
+                    topic: UInt16(topic), partition: partition.partition,
+                    committedOffset: position.committed ?? position.lowOffset, endOffset: position.endOffset)
+            }
+        }
+    }
+
+    private func tell(_ holdingUp: [Int32], at tellAt: inout ContinuousClock.Instant?) {
+        guard !holdingUp.isEmpty else {
+            tellAt = nil
+            return
+        }
+        let due = tellAt ?? .now + Self.tellEvery
+        tellAt = due
+        guard due <= .now else { return }
+        tellAt = .now + Self.tellEvery
+        let list = holdingUp.map { "\($0)" }.joined(separator: ",")
+        self.logger.warning(
+            "records of an inlet wait until the group has taken what lies before them",
+            metadata: ["waits-for-partitions": "\(list)"])
+    }
+}

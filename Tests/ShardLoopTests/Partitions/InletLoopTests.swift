@@ -1,0 +1,74 @@
+import PushEngine
+import PushModel
+import Testing
+
+@testable import ShardLoop
+
+/// A partition of an input topic that `state` was not written for: it has records and nothing else.
+@Suite struct InletLoopTests {
+    private static let number: Int32 = 5
+
+    private static func position(_ offset: Int64) -> CommitPosition {
+        CommitPosition(topic: 0, partition: Self.number, nextOffset: offset)
+    }
+
+    /// With so many records in an inlet, of four partitions that count.
+    private static func harness(records: Int) -> LoopHarness {
+        var harness = LoopHarness(placement: .check)
+        let grant = PartitionGrant(
+            number: Self.number, starts: [Self.position(0)], logEnds: [Self.position(0)], isInlet: true)
+        harness.carryOut(.assign([grant]))
+        for record in 0..<records {
+            harness.write("order-\(record)", #"{"event":"update","content-state":{"n":1}}"#, partition: Self.number)
+        }
+        return harness
+    }
+
+    private static func forwarded(_ log: ScriptedLog) -> [KeptRecord] {
+        (0..<4).flatMap { log.logs[ScriptedLog.Place(topic: .routed, partition: $0)] ?? [] }
+    }
+
+    @Test func nothingIsTakenBeforeItIsLetIn() {
+        var harness = Self.harness(records: 20)
+        #expect(harness.lives == [Self.number: .inlet])
+        #expect(harness.log.sections.isEmpty && harness.log.state(Self.number).isEmpty, "it has no state")
+        harness.wait(millis: 60_000)
+        #expect(Self.forwarded(harness.log).isEmpty)
+        #expect(harness.loop.watermarks == [Self.position(0)])
+
+        harness.carryOut(.letIn([Self.position(7)]))
+        let forwarded = Self.forwarded(harness.log)
+        #expect(forwarded.count == 7)
+        for record in forwarded {
+            let key = record.key ?? []
+            #expect(record.partition == Murmur2.partition(key: key.span, count: 4), "by the count that counts")
+            #expect(record.headers.contains { String(decoding: $0.value, as: UTF8.self) == "\(Self.number)" })
+        }
+        harness.carryOut(.letIn([Self.position(20)]))
+        #expect(Self.forwarded(harness.log).count == 20)
+        #expect(harness.takeNews().isEmpty, "its publisher's client is not to blame")
+    }
+
+    @Test func whatIsForwardedIsCommittedOnceKafkaHasIt() {
+        var harness = Self.harness(records: 6)
+        harness.carryOut(.letIn([Self.position(6)]))
+        harness.wait(millis: 5_000)
+        #expect(harness.log.commits.isEmpty)
+        harness.settle()
+        harness.wait(millis: 5_000)
+        #expect(harness.log.commits.last == Self.position(6))
+    }
+
+    /// It leaves as every partition does, and comes back as one.
+    @Test func itLeavesWhenEverythingIsAcknowledged() {
+        var harness = Self.harness(records: 4)
+        harness.carryOut(.letIn([Self.position(4)]))
+        harness.carryOut(.release(number: 1, [Self.number], times: ReleaseTimes(quietMillis: 100, limitMillis: 9_000)))
+        #expect(harness.lives == [Self.number: .writing])
+        harness.settle()
+        guard case .released(1, let commits, [])? = harness.takeNews().last else { return #expect(Bool(false)) }
+        #expect(commits == [Self.position(4)])
+        harness.carryOut(.forget([Self.number]))
+        #expect(harness.lives.isEmpty && harness.loop.engine.counters.isConserved)
+    }
+}
