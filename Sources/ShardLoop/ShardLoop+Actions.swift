@@ -33,6 +33,7 @@ extension ShardLoop {
         case .tellVoid(let partition, let clusterID):
             self.news.append(.voided(partition: partition, clusterID: clusterID))
         case .tellMisplaced(let misplacement): self.news.append(.misplaced(misplacement))
+        case .tellUntimed(let record): self.news.append(.untimed(record))
         case .tellKeeper(let notice): self.news.append(.keeper(notice))
         }
     }

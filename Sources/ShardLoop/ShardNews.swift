@@ -20,6 +20,8 @@ public enum ShardNews: Sendable {
     case readingFails(LogFailure)
     /// The first record of an input topic that lies on the wrong partition.
     case misplaced(Misplacement)
+    /// The first record of an input topic whose own time cannot be one.
+    case untimed(UntimedRecord)
     /// An operator should know this of an app's channels.
     case keeper(KeeperNotice)
     /// The worker cannot go on.

@@ -112,6 +112,24 @@ import Testing
         Case(
             Self.update(#""timestamp":-1"#), "timestamp", "is -1: expected whole seconds since 1970; this is negative"),
         Case(
+            Self.update(#""timestamp":821692800"#), "timestamp",
+            "is 821692800: expected whole seconds since 1970; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
+        ),
+        Case(
+            Self.update(#""timestamp":1483228799"#), "timestamp",
+            "is 1483228799: expected whole seconds since 1970; this lies before 2017, or is a date counted from 2001"),
+        Case(
+            Self.update(#""timestamp":1"#), "timestamp",
+            "is 1: expected whole seconds since 1970; this looks like a duration, or a date counted from 2001"),
+        Case(
+            Self.update(#""stale-date":821692800"#), "stale-date",
+            "is 821692800: expected whole seconds since 1970; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
+        ),
+        Case(
+            Self.update(#""expires":821692800"#), "expires",
+            "is 821692800: expected whole seconds since 1970; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
+        ),
+        Case(
             Self.update(#""timestamp":-99999999999999999999999999"#), "timestamp",
             "is -99999999999999999999999999: expected whole seconds since 1970; this is negative"),
         Case(

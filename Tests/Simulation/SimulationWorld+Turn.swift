@@ -46,7 +46,7 @@ extension SimulationWorld {
             case .failed(let text): self.fail("worker \(worker.number) ends: \(text)")
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
             case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
-            case .restoring, .gapRepaired, .misplaced: break
+            case .restoring, .gapRepaired, .misplaced, .untimed: break
             }
         }
         self.checkInvariants(worker)

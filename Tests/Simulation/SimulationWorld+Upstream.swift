@@ -100,7 +100,9 @@ extension SimulationWorld {
         case 2: drawn = now + Int64.random(in: 0...60, using: &self.random)
         default: drawn = now
         }
-        let timestamp = min(drawn, now + 100)
+        let last = self.phones[activity].lastEventSeconds
+        let timestamp = max(
+            min(drawn, now + 100), self.recordTimes.untimed.contains(activity) ? last : .min)
         self.phones[activity].lastEventSeconds = max(self.phones[activity].lastEventSeconds, timestamp)
         return timestamp
     }
@@ -121,7 +123,9 @@ extension SimulationWorld {
 
     func writeContent(_ activity: Int) {
         self.phones[activity].hasEvents = true
-        let timestamp = self.drawTimestamp(activity)
+        let recordMillis = self.recordTimes.draw(activity, nowMillis: self.wallMillis)
+        let timestamp =
+            recordMillis == nil ? self.drawTimestamp(activity) : self.phones[activity].lastEventSeconds
         let isEnd = Int.random(in: 0..<25, using: &self.random) == 0
         let isLarge = self.chance(self.plan.largePercent)
         let hasAlert = Int.random(in: 0..<100, using: &self.random) < self.plan.alertPercent
@@ -151,16 +155,18 @@ extension SimulationWorld {
         if self.chance(self.plan.expiresPercent) {
             expires = self.wallSeconds + Int64.random(in: 1...900, using: &self.random)
             isLastWord = hasContent && !isEnd && self.strikeAtExpiring(activity, expires: &expires)
+            if self.recordTimes.untimed.contains(activity) { isLastWord = false }
             parts.append("\"expires\":\(expires!)")
         }
         let value = """
-            {"event":"\(isEnd ? "end" : "update")","timestamp":\(timestamp),"priority":\(priority)\(withdrawsAlert ? ",\"alert\":null" : "")\(parts.map { "," + $0 }.joined())}
+            {"event":"\(isEnd ? "end" : "update")"\(recordMillis == nil ? ",\"timestamp\":\(timestamp)" : ""),"priority":\(priority)\(withdrawsAlert ? ",\"alert\":null" : "")\(parts.map { "," + $0 }.joined())}
             """
         let count = self.chance(self.plan.duplicatePercent) ? 2 : 1
         for _ in 0..<count {
             self.write(
                 activity, kind: isEnd ? .end : .update, timestamp: timestamp, body: body, isHigh: priority == 10,
-                value: value, expires: expires, hasCopy: count > 1, withdrawsAlert: withdrawsAlert)
+                value: value, expires: expires, hasCopy: count > 1, withdrawsAlert: withdrawsAlert,
+                recordMillis: recordMillis)
         }
         if isLastWord { self.writeLastWord(activity, before: timestamp) }
     }
@@ -202,12 +208,14 @@ extension SimulationWorld {
 
     private func write(
         _ activity: Int, kind: WrittenEvent.Kind, timestamp: Int64, body: String, isHigh: Bool, value: String,
-        expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil, withdrawsAlert: Bool = false
+        expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil, withdrawsAlert: Bool = false,
+        recordMillis: Int64? = nil
     ) {
         let key = Array(self.phones[activity].key.utf8)
         let partition = self.writtenPartition(of: activity)
         let value = kind == .malformed ? value : self.named(self.addressed(value, to: activity), app: activity)
-        let record = LoggedRecord(key: key, value: Array(value.utf8), timestampMillis: self.wallMillis)
+        let record = LoggedRecord(
+            key: key, value: Array(value.utf8), timestampMillis: recordMillis ?? self.wallMillis)
         let offset = self.kafka.append(
             self.perhapsSampled(record, in: partition),
             to: SimulatedKafka.Place(topic: .events, partition: partition),

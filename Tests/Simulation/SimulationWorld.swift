@@ -133,6 +133,7 @@ package final class SimulationWorld {
     /// Tokens that APNs has called dead, and meant it.
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
+    var recordTimes: RecordTimes
 
     struct CommitUnderWay {
         var worker: Int
@@ -188,6 +189,7 @@ package final class SimulationWorld {
     ) {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
+        self.recordTimes = RecordTimes(seed: seed)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         var plan = SimulationPlan(random: &self.random)

@@ -56,7 +56,7 @@ extension ShardEngine {
         let reference = self.reference(app: app)
         try self.checkRoom(reference: reference, partition: partition)
         let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
-        let joinedSeconds = UInt32(clamping: max(0, self.intake.record.timestampMillis / 1_000))
+        let joinedSeconds = UInt32(clamping: self.intake.writtenMillis / 1_000)
         var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
         if crowd.isNone || self.audiences.crowds[crowd].id.isEmpty {
             let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
@@ -160,7 +160,7 @@ extension ShardEngine {
             self.memory.counters.membersHeld += 1
             self.noteListener(
                 RecentListeners.Join(
-                    member: member, recordMillis: self.intake.record.timestampMillis, nowMillis: now.wallMillis),
+                    member: member, recordMillis: self.intake.writtenMillis, nowMillis: now.wallMillis),
                 crowd: crowd, pass: pass)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
@@ -195,7 +195,7 @@ extension ShardEngine {
         members.table.setJoinedSeconds(joinedSeconds, of: found)
         self.noteListener(
             RecentListeners.Join(
-                member: found, recordMillis: self.intake.record.timestampMillis, nowMillis: now.wallMillis),
+                member: found, recordMillis: self.intake.writtenMillis, nowMillis: now.wallMillis),
             crowd: crowd, pass: pass)
         guard !isServed else {
             if notBefore > now.steadyMillis {

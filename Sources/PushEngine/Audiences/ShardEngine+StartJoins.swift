@@ -6,7 +6,7 @@ extension ShardEngine {
     mutating func joinStart(app: UInt16, partition: PartitionIndex, now: EngineTime) throws(EventRejection) {
         let reference = self.reference(app: app)
         let members = self.audiences.crowds.members(of: partition)
-        let joinedSeconds = UInt32(clamping: max(0, min(self.intake.record.timestampMillis, now.wallMillis) / 1_000))
+        let joinedSeconds = UInt32(clamping: min(self.intake.writtenMillis, now.wallMillis) / 1_000)
         var crowd = self.audiences.crowds.find(reference: reference, partition: partition) ?? .none
         let found = crowd.isNone ? .none : self.startMember(self.audiences.scratchToken.span, of: crowd)
         if found.isNone {

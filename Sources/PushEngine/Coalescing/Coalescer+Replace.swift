@@ -15,7 +15,7 @@ extension Coalescer {
             // What is in flight may have an alert, too.
             !intake.event.withdrawsAlert,
             intake.record.origin == nil, intake.record.topic != memory.configuration.routedTopicIndex,
-            !intake.liesBelowReplayEnd(in: memory)
+            !intake.liesBelowReplayEnd(in: memory), intake.isTimed
         else { return false }
         let pending = memory.slots[slot].pending
         guard pending.isSome, memory.slots[slot].behind.isNone, !memory.slots[slot].isLeaving,
@@ -39,7 +39,7 @@ extension Coalescer {
         memory.updates[pending].top.replace(
             with: intake.event, value: value, traceparent: intake.traceparent.span, isTraced: intake.record.isTraced,
             source: intake.source,
-            arrival: memory.counters.consumed, timestampSeconds: timestamp, recordMillis: intake.record.timestampMillis,
+            arrival: memory.counters.consumed, timestampSeconds: timestamp, recordMillis: intake.writtenMillis,
             takenMillis: now.steadyMillis, expiresSeconds: expires)
         return true
     }

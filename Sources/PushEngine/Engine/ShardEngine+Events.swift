@@ -35,12 +35,13 @@ extension ShardEngine {
                 record, key: key, value: value, traceparent: traceparent, partition: partition)
         }
         let log = self.memory.partitions[partition].logs[Int(record.topic)]
-        self.intake.begin(record, partition: partition, log: log, traceparent: traceparent)
+        self.intake.begin(record, partition: partition, log: log, traceparent: traceparent, now: now)
         guard record.kind == .event else {
             return self.consumeBus(record.kind, key: key, value: value, now: now)
         }
         self.journal.ledger.consumed(log: log, offset: record.offset)
         self.memory.counters.consumed += 1
+        if !self.intake.isTimed { self.memory.counters.untimed += 1 }
         let known =
             record.hasKey
             ? self.memory.slots.findOfAnyApp(id: key, hash: hash, hint: hint, partition: partition) : nil
@@ -188,7 +189,7 @@ extension ShardEngine {
         let text = self.intake.event.text
         let isNew = self.memory.takeToken(
             text.span.extracting(self.intake.event.tokenInText.range), of: slot,
-            recordMillis: self.intake.record.timestampMillis)
+            recordMillis: self.intake.writtenMillis)
         if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
     }
 
@@ -240,7 +241,7 @@ extension ShardEngine {
             self.memory.noteAlive(slot)
         }
         self.memory.touch(slot, now: now)
-        let timestamp = self.intake.timestampSeconds(now: now)
+        let timestamp = self.intake.orderSeconds(of: slot, in: self.memory, now: now)
         let isReplay = self.intake.mayBeReplay(in: self.memory)
         if kind == .update, timestamp < self.memory.slots[slot].lastAcceptedSeconds {
             let wasSent = isReplay && self.memory.couldBeSent(slot)
@@ -251,15 +252,16 @@ extension ShardEngine {
         self.expire(slot, now: now)
         // What had expired when it was written has been sent by nobody.
         let mayBeSent =
-            isReplay && self.memory.couldBeSent(slot) && expires > self.intake.record.timestampMillis / 1_000
+            isReplay && self.memory.couldBeSent(slot) && expires > self.intake.writtenAtTheEarliestMillis / 1_000
         if isExpired {
             guard mayBeSent else { return self.finishEvent(slot: slot, outcome: .expired, cause: .expires, key: key) }
-            self.memory.passUnrecordedStamp(slot, floorSeconds: timestamp)
+            self.memory.passUnrecordedStamp(slot, floorSeconds: self.intake.timestampSeconds(now: now))
             self.journal.markDirty(slot, in: &self.memory, now: now)
             return self.finishEvent(slot: slot, outcome: .unknown, cause: .mayBeSent, key: key)
         }
         self.intake.fill(
-            &self.coalescer.scratchLayer, value: value, arrival: self.memory.counters.consumed, now: now)
+            &self.coalescer.scratchLayer, value: value, arrival: self.memory.counters.consumed, timestamp: timestamp,
+            now: now)
         self.coalescer.scratchLayer.mayBeSent = mayBeSent
         var start = kind == .start ? self.intake.startPart(value: value, now: now) : nil
         var priority = self.intake.event.priority
@@ -270,7 +272,7 @@ extension ShardEngine {
         }
         if isReplay, self.intake.event.priority == .high {
             self.dispatch.countUnrecordedPush(
-                slot, recordMillis: self.intake.record.timestampMillis, in: &self.memory, now: now)
+                slot, recordMillis: self.intake.writtenAtTheEarliestMillis, in: &self.memory, now: now)
         }
         self.memory.counters.pending += 1
         if self.intake.event.withdrawsAlert { self.coalescer.withdrawAlerts(of: slot, in: &self.memory) }

@@ -2,6 +2,15 @@ import PushModel
 
 /// The wire stamp (contract §4): `aps.timestamp` of what a slot sends next.
 extension ShardMemory {
+    /// The time of the newest event that the slot has taken, as far as it remembers; 0: none.
+    func newestSeconds(of slot: SlotID) -> Int64 {
+        var newest = max(0, self.slots[slot].lastAcceptedSeconds)
+        for update in [self.slots[slot].inFlight, self.slots[slot].pending, self.slots[slot].behind] where update.isSome {
+            newest = max(newest, self.updates[update].top.timestampSeconds)
+        }
+        return newest
+    }
+
     /// Gives the update its stamp. The device drops what is not newer than what it has.
     private mutating func giveStamp(_ update: UpdateID, of slot: SlotID) {
         var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)

@@ -122,7 +122,7 @@ extension ShardEngine {
             eventsPending: self.memory.eventCount(of: slot),
             pending: self.push(self.memory.slots[slot].pending, isInFlight: false, now: now),
             inFlight: self.push(self.memory.slots[slot].inFlight, isInFlight: true, now: now),
-            lastStampSeconds: stamp == 0 ? nil : stamp, lastAcceptedSeconds: accepted == .min ? nil : accepted,
+            lastStampSeconds: stamp == 0 ? nil : stamp, lastAcceptedSeconds: accepted <= 0 ? nil : accepted,
             restMillis: rests == .min ? 0 : max(0, rests - now.steadyMillis),
             attempts: Int(self.memory.slots[slot].attempt), awaitsRecord: self.memory.slots[slot].awaitsStateRecord)
     }

@@ -6,17 +6,18 @@ extension Intake {
     static var startExpirySeconds: Int64 { 900 }
 
     /// Copies what the payload and the outcome will need into `layer`, in place of what it said.
-    /// - Parameter arrival: grows from event to event.
-    func fill(_ layer: inout Layer, value: Span<UInt8>, arrival: UInt64, now: EngineTime) {
-        let timestamp = self.timestampSeconds(now: now)
+    /// - Parameters:
+    ///   - arrival: grows from event to event.
+    ///   - timestamp: `orderSeconds` of the slot.
+    func fill(_ layer: inout Layer, value: Span<UInt8>, arrival: UInt64, timestamp: Int64, now: EngineTime) {
         layer.reset()
         layer.source = self.source
         layer.arrival = arrival
         layer.timestampSeconds = timestamp
         layer.alertSeconds = timestamp
         layer.contentSeconds = timestamp
-        layer.stampFloorSeconds = timestamp
-        layer.recordMillis = self.record.timestampMillis
+        layer.stampFloorSeconds = self.timestampSeconds(now: now)
+        layer.recordMillis = self.writtenMillis
         layer.takenMillis = now.steadyMillis
         layer.isEnd = self.event.kind == .end
         layer.isStart = self.event.kind == .start
@@ -48,7 +49,7 @@ extension Intake {
     }
     /// When a `start` may not be sent any more, seconds since 1970.
     func startExpiresSeconds(now: EngineTime) -> Int64 {
-        let writtenSeconds = min(self.record.timestampMillis, now.wallMillis) / 1_000
+        let writtenSeconds = min(self.writtenMillis, now.wallMillis) / 1_000
         return self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds
     }
 }

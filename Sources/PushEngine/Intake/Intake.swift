@@ -3,7 +3,7 @@ import PushModel
 
 /// The record that is being taken: decoded, judged by what needs no slot, and turned into what a slot keeps of it.
 ///
-/// Its state is of one record and is written over by the next; only the misplaced records that wait to be told of outlive it.
+/// Its state is of one record and is written over by the next; only the first records of a kind that wait to be told of outlive it.
 struct Intake: ~Copyable {
     private(set) var event = DecodedEvent()
     /// The value of the record's header `traceparent`; empty without one. Of an event that is traced also its `tracestate`: see
@@ -14,7 +14,13 @@ struct Intake: ~Copyable {
     private(set) var partition = PartitionIndex.none
     private(set) var log = LogID.none
     /// Records that a producer's client put on the wrong partition.
-    var placement = PlacementWatch()
+    var placement = FirstOfTopics<Misplacement>()
+    /// Records whose own time cannot be one.
+    var untimed = FirstOfTopics<UntimedRecord>()
+    /// The record's time, milliseconds since 1970; where that cannot be one, the worker's clock.
+    private(set) var writtenMillis: Int64 = 0
+    /// The record's own time is believed.
+    private(set) var isTimed = true
     /// By app: the bundle id in UTF-8.
     private var bundleIDs: [[UInt8]]
     private let addressOnly = AddressOnly()
@@ -40,11 +46,25 @@ struct Intake: ~Copyable {
 
     // MARK: Reading
 
+    /// What workers write to each other has the time of the worker that wrote it, and says nothing of a producer.
+    @inline(never) private mutating func noteUntimed(now: EngineTime) {
+        self.writtenMillis = now.wallMillis
+        guard self.record.kind == .event else { return }
+        let source = self.source
+        let record = UntimedRecord(
+            topic: source.topic, partition: source.partition, offset: source.offset,
+            timestampMillis: self.record.timestampMillis)
+        self.untimed.saw(record, in: source.topic)
+    }
+
     /// The next record, of a log that the ledger follows.
     @inline(__always) mutating func begin(
-        _ record: InputRecord, partition: PartitionIndex, log: LogID, traceparent: Span<UInt8>
+        _ record: InputRecord, partition: PartitionIndex, log: LogID, traceparent: Span<UInt8>, now: EngineTime
     ) {
         self.record = record
+        self.writtenMillis = record.timestampMillis
+        self.isTimed = RecordTime.isBelievable(millis: record.timestampMillis, nowMillis: now.wallMillis)
+        if !self.isTimed { self.noteUntimed(now: now) }
         self.partition = partition
         self.log = log
         if !self.traceparent.isEmpty { self.traceparent.removeAll(keepingCapacity: true) }
@@ -73,10 +93,10 @@ struct Intake: ~Copyable {
 
     /// The record goes on to the partition where it belongs.
     mutating func noteMisplaced(properPartition: Int32) {
-        self.placement.saw(
-            Misplacement(
-                topic: self.record.topic, partition: self.record.partition, offset: self.record.offset,
-                properPartition: properPartition))
+        let misplacement = Misplacement(
+            topic: self.record.topic, partition: self.record.partition, offset: self.record.offset,
+            properPartition: properPartition)
+        self.placement.saw(misplacement, in: self.record.topic)
     }
 
     /// Decodes the value and applies every rule that can be judged without the slot (contract §2).
@@ -97,7 +117,9 @@ struct Intake: ~Copyable {
         }
         try self.checkEnvironment(of: app, in: memory)
         let eventSeconds = self.timestampSeconds(now: now)
-        if eventSeconds > now.wallSeconds || EventRules.mayBeTooLarge(valueByteCount: value.count) {
+        if eventSeconds > now.wallSeconds || self.event.dismissalDateSeconds != nil
+            || EventRules.mayBeTooLarge(valueByteCount: value.count)
+        {
             try EventRules.checkContent(
                 self.event, value: value, eventSeconds: eventSeconds, nowSeconds: now.wallSeconds)
         }
@@ -163,7 +185,18 @@ struct Intake: ~Copyable {
 
     /// The event's own time, or the record's, not ahead of the worker's clock.
     @inline(__always) func timestampSeconds(now: EngineTime) -> Int64 {
-        self.event.timestampSeconds ?? max(0, min(self.record.timestampMillis, now.wallMillis) / 1_000)
+        self.event.timestampSeconds ?? min(self.writtenMillis, now.wallMillis) / 1_000
+    }
+
+    /// When the record was written at the earliest, milliseconds since 1970; a time that cannot be one says nothing of that.
+    @inline(__always) var writtenAtTheEarliestMillis: Int64 { self.isTimed ? self.writtenMillis : .min }
+
+    /// What "newest" is judged by, before arrival. An event of which no time is known comes behind those of its slot that have arrived, and
+    /// before whatever comes: the clock would place it behind events that wait in the log, and a crash would make it newer with each time that it
+    /// is read again.
+    @inline(__always) func orderSeconds(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Int64 {
+        if self.isTimed || self.event.timestampSeconds != nil { return self.timestampSeconds(now: now) }
+        return memory.newestSeconds(of: slot)
     }
 
     /// When the content may not be sent any more, seconds since 1970; `Int64.max`: never.
@@ -196,7 +229,7 @@ struct Intake: ~Copyable {
     @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
         if self.liesBelowReplayEnd(in: memory) { return true }
         return self.record.origin != nil
-            && self.record.timestampMillis < memory.partitions[self.partition].assignedWallMillis
+            && self.writtenAtTheEarliestMillis < memory.partitions[self.partition].assignedWallMillis
     }
 
     /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.

@@ -16,22 +16,3 @@ public struct Misplacement: Sendable, Hashable {
         self.properPartition = properPartition
     }
 }
-
-/// Keeps the first misplaced record of each input topic, to be warned about once.
-struct PlacementWatch {
-    private var isKnown: [Bool] = []
-    private(set) var waiting: [Misplacement] = []
-
-    mutating func saw(_ misplacement: Misplacement) {
-        let topic = Int(misplacement.topic)
-        while self.isKnown.count <= topic { self.isKnown.append(false) }
-        guard !self.isKnown[topic] else { return }
-        self.isKnown[topic] = true
-        self.waiting.append(misplacement)
-    }
-
-    mutating func take() -> [Misplacement] {
-        defer { self.waiting = [] }
-        return self.waiting
-    }
-}

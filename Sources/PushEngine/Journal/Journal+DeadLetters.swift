@@ -67,7 +67,9 @@ extension Journal {
                     ? ",\"environment\":\"production\"}" : ",\"environment\":\"development\"}")
         }
         self.batch.bytes.append(utf8: ",\"timestamp\":")
-        JSONBytes.appendInteger(layer.timestampSeconds, to: &self.batch.bytes)
+        // Of an event whose own time is not known, that of when it was taken.
+        let isTimed = layer.timestampSeconds >= RecordTime.earliestSeconds
+        JSONBytes.appendInteger(isTimed ? layer.timestampSeconds : layer.stampFloorSeconds, to: &self.batch.bytes)
         if !layer.eventID.isEmpty {
             self.batch.bytes.append(utf8: ",\"id\":")
             JSONBytes.appendString(layer.blob.span.extracting(layer.eventID.range), to: &self.batch.bytes)

@@ -10,6 +10,8 @@ public enum PartitionAction: Sendable, Equatable {
     case repair(StateGap)
     /// A record of this input topic lay on the wrong partition: the first of its topic.
     case tellMisplaced(Misplacement)
+    /// A record of this input topic has a time that cannot be one: the first of its topic.
+    case tellUntimed(UntimedRecord)
     /// An operator should know this of an app's channels.
     case tellKeeper(KeeperNotice)
     /// It cannot go on without a newer release; the reason, in words.

@@ -4,6 +4,9 @@ extension ShardEngine {
     public mutating func takeActions(into actions: inout [PartitionAction]) {
         if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions) }
         while let gap = self.memory.partitions.takeGap() { actions.append(.repair(gap)) }
+        if !self.intake.untimed.waiting.isEmpty {
+            for record in self.intake.untimed.take() { actions.append(.tellUntimed(record)) }
+        }
         if !self.intake.placement.waiting.isEmpty {
             for misplacement in self.intake.placement.take() { actions.append(.tellMisplaced(misplacement)) }
         }

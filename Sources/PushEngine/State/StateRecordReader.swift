@@ -268,7 +268,7 @@ public struct StateRecordReader: Sendable {
             frequentUpdates: slot.frequentUpdates, tokenHash: read.token.isEmpty ? nil : Self.hash(read.token),
             tokenIsDead: slot.tokenStanding == .dead,
             registeredMillis: slot.registeredWallMillis > 0 ? slot.registeredWallMillis : nil,
-            lastAcceptedSeconds: slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds,
+            lastAcceptedSeconds: slot.lastAcceptedSeconds <= 0 ? nil : slot.lastAcceptedSeconds,
             lastStampSeconds: slot.lastStampSeconds > 0 ? slot.lastStampSeconds : nil,
             lastTouchedMillis: slot.lastTouchedWallMillis,
             applied: slot.applied.offset < 0

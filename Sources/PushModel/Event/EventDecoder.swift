@@ -80,12 +80,14 @@ extension EventReader {
                 bytes, byteCountMax: EventDecoder.idByteCountMax, expected: "a string", into: &event.text)
         case .to: try self.target(bytes, into: &event)
         case .priority: break
-        case .timestamp: event.timestampSeconds = try self.seconds(bytes, least: 0)
+        case .timestamp: event.timestampSeconds = try self.seconds(bytes, least: RecordTime.earliestSeconds)
         case .contentState: event.contentStateInValue = try self.object(bytes)
         case .alert: event.alertInValue = try self.alert(bytes, isWithdrawn: &event.withdrawsAlert)
         case .staleDate: event.staleDateSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .relevanceScore: event.relevanceScoreInValue = try self.finiteNumber(bytes)
-        case .dismissalDate: event.dismissalDateSeconds = try self.seconds(bytes, least: 0)
+        case .dismissalDate: 
+            // Any past date means now: `Date.distantPast`, too, lies before 1970.
+            event.dismissalDateSeconds = max(0, try self.seconds(bytes, least: .min))
         case .expires: event.expiresSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .attributesType:
             let name = try self.string(bytes, expected: "the name of the attributes' Swift type")

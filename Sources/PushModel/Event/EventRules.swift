@@ -30,6 +30,21 @@ public enum EventRules {
         }
     }
 
+    /// From 1970 to 2001-01-01 00:00 UTC, from which Swift's `timeIntervalSinceReferenceDate` counts.
+    static let secondsFrom1970To2001: Int64 = 978_307_200
+    static let epoch2001Hint =
+        "; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
+    /// A `dismissal-date` that would be so near to now if it were counted from 2001 was meant for then, seconds.
+    static let dismissalNearSecondsMax: Int64 = 86_400
+
+    /// Checks that `dismissal-date` was not counted from 2001. Any other past date is taken, and means now.
+    public static func checkDismissalDate(_ seconds: Int64, nowSeconds: Int64) throws(EventRejection) {
+        let (distance, overflow) = (seconds &+ Self.secondsFrom1970To2001).subtractingReportingOverflow(nowSeconds)
+        guard !overflow, distance.magnitude <= Self.dismissalNearSecondsMax.magnitude else { return }
+        throw EventRejection(
+            field: "dismissal-date", reason: "is \(seconds): expected whole seconds since 1970\(Self.epoch2001Hint)")
+    }
+
     /// Checks that `timestamp` is not more than five minutes ahead.
     public static func checkTimestamp(_ timestampSeconds: Int64, nowSeconds: Int64) throws(EventRejection) {
         guard timestampSeconds > nowSeconds else { return }
@@ -113,6 +128,7 @@ public enum EventRules {
         case .start, .update, .end: break
         }
         if let given = event.timestampSeconds { try Self.checkTimestamp(given, nowSeconds: nowSeconds) }
+        if let given = event.dismissalDateSeconds { try Self.checkDismissalDate(given, nowSeconds: nowSeconds) }
         guard Self.mayBeTooLarge(valueByteCount: value.count) else { return }
         let content = PayloadContent(of: event)
         let size = PayloadWriter.byteCount(

@@ -104,10 +104,11 @@ final class ShardRunner {
         for news in self.loop.takeNews() { self.tell(news) }
         // In the turn of the answers: then is now.
         self.loop.takeAcceptedSamples { sample in
-            if sample.isMember {
-                return self.report.memberFreshness.record(millis: now.wallMillis - sample.recordMillis)
-            }
-            self.report.recordToAccepted.record(millis: now.wallMillis - sample.recordMillis)
+            // A release before took times that cannot be from records into `state`.
+            let ageMillis =
+                now.wallMillis - RecordTime.believed(millis: sample.recordMillis, nowMillis: now.wallMillis)
+            if sample.isMember { return self.report.memberFreshness.record(millis: ageMillis) }
+            self.report.recordToAccepted.record(millis: ageMillis)
             self.report.takenToAccepted.record(micros: sample.queuedMillis * 1_000 + sample.apnsMicros)
         }
         // Connections come and go without a record or an answer: reports show it all the same.
@@ -218,6 +219,9 @@ final class ShardRunner {
         case .misplaced(let misplacement):
             self.shared.placementWarnings.tell(
                 misplacement, inputTopics: self.inputTopics, logger: self.shared.logger)
+        case .untimed(let record):
+            self.shared.recordTimeWarnings.tell(
+                record, inputTopics: self.inputTopics, logger: self.shared.logger)
         default: ShardLines.write(news, stateTopic: self.shared.configuration.topics.state, to: self.logger)
         }
     }

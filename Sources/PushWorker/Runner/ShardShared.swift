@@ -14,6 +14,7 @@ struct ShardShared: Sendable {
     /// `nil`: nothing is traced.
     let tracer: (any Tracer)?
     let placementWarnings = PlacementWarnings()
+    let recordTimeWarnings = RecordTimeWarnings()
     /// The worker cannot go on; said once or many times.
     let fail: @Sendable (String) -> Void
 }

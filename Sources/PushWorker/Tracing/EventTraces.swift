@@ -129,12 +129,13 @@ final class EventTraces {
             return nil
         }
         let clock = TraceClock(self.now)
+        let writtenMillis = RecordTime.believed(millis: record.timestampMillis, nowMillis: self.now.wallMillis)
         let began = self.startSpan(
             self.spanNames[Int(record.topic)], below: parent, traceState: traceState, at: clock.moment(of: self.now))
         let (span, place) = (began.span, began.place)
         let keyBytes = record.hasKey ? Array(key().prefix(Self.keyByteCountMax)) : nil
         self.works.append {
-            [record, names = self.names, ageMillis = max(0, self.now.wallMillis - record.timestampMillis)] in
+            [record, names = self.names, ageMillis = max(0, self.now.wallMillis - writtenMillis)] in
             span.attributes = Self.attributes(of: record, key: keyBytes, ageMillis: ageMillis, names)
         }
 
@@ -143,7 +144,7 @@ final class EventTraces {
             ?? SourcePosition(topic: record.topic, partition: record.partition, offset: record.offset)
         let trace = EventTrace(
             span: span, place: place, partition: record.partition,
-            recordMillis: record.timestampMillis, clock: clock, now: self.now)
+            recordMillis: writtenMillis, clock: clock, now: self.now)
         // The partition has come back meanwhile, and what it had was not finished.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
         self.live[source] = trace

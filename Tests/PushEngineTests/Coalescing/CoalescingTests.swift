@@ -324,7 +324,7 @@ import Testing
         while true {
             let pad = String(repeating: "x", count: padding)
             let offset = h.consume(
-                key: "a", value: #"{"event":"end","timestamp":1,"content-state":{"n":9,"pad":"\#(pad)"}}"#)
+                key: "a", value: #"{"event":"end","timestamp":1500000000,"content-state":{"n":9,"pad":"\#(pad)"}}"#)
             if h.outcomes(of: offset) != ["dead-lettered"] { break }
             padding -= 1
         }

@@ -124,7 +124,7 @@ import Testing
             "late": #"{"event":"update","content-state":{}}"#, "applied": #"{"event":"register","token":"bb"}"#,
             "duplicate":
                 #"{"event":"start","to":{"start-token":"cc"},"attributes-type":"P","attributes":{},"content-state":{},"alert":{"title":"t","body":"b"}}"#,
-            "superseded": #"{"event":"update","timestamp":5,"content-state":{}}"#, "dead-lettered": "no JSON",
+            "superseded": #"{"event":"update","timestamp":1500000000,"content-state":{}}"#, "dead-lettered": "no JSON",
         ]
         let offset = h.consume(key: "a", value: values[outcome], traceparent: trace)
         #expect(h.outcome(of: offset)?.outcome == outcome)

@@ -102,7 +102,10 @@ struct EventCheck {
     }
 
     private func request(_ record: RecordText, value: [UInt8]) throws(EventRejection) -> [String] {
-        let recordSeconds = record.timestampMillis.map { $0 / 1_000 } ?? self.nowSeconds
+        let recordSeconds =
+            record.timestampMillis.map {
+                RecordTime.believed(millis: $0, nowMillis: self.nowSeconds * 1_000) / 1_000
+            } ?? self.nowSeconds
         let stampSeconds = self.event.timestampSeconds ?? min(recordSeconds, self.nowSeconds)
         try EventRules.checkContent(
             self.event, value: value.span, eventSeconds: stampSeconds, nowSeconds: self.nowSeconds)

@@ -1,0 +1,24 @@
+import Logging
+import PushEngine
+import PushModel
+import Synchronization
+
+/// Says once for each input topic that its records have times that cannot be, whichever shard sees it first. Any thread.
+final class RecordTimeWarnings: Sendable {
+    private let topicsTold = Mutex<Set<UInt16>>([])
+
+    func tell(_ record: UntimedRecord, inputTopics: [String], logger: Logger) {
+        guard self.topicsTold.withLock({ $0.insert(record.topic).inserted }) else { return }
+        let topic = inputTopics[Int(record.topic)]
+        let isEarly = record.timestampMillis < RecordTime.earliestSeconds * 1_000
+        logger.warning(
+            "records of \(topic) have a record time that cannot be; the worker's clock is taken instead",
+            metadata: [
+                "first": "\(topic)[\(record.partition)]@\(record.offset)",
+                "record-time-ms": "\(record.timestampMillis)",
+                "because": isEarly ? "before 2017" : "more than five minutes ahead of this worker's clock",
+                "remedy":
+                    "let the producer's client set the record time, or set it in milliseconds since 1970; and give events a timestamp",
+            ])
+    }
+}
