@@ -7,7 +7,7 @@
 /// - `end` is applied whatever its stamp; nothing is applied after it;
 /// - content brings its own stale date and relevance: what the newest content does not say is gone. An `end` without content keeps what is
 ///   shown, and replaces only what it names;
-/// - `start` always puts up a new card, with a clean slate: a `start` pushed twice shows two cards.
+/// - `start` puts up a new card, with a clean slate: a `start` pushed twice shows two cards. One whose stale date is over puts up none (seen).
 public struct Device: Sendable {
     /// Where the activity is in its life.
     public enum Phase: UInt8, Sendable {
@@ -35,6 +35,8 @@ public struct Device: Sendable {
         case ignoredOlder
         /// The activity has ended, and the push is no `start`.
         case ignoredAfterEnd
+        /// A `start` whose stale date was over when it came: no card.
+        case ignoredStale
         /// Stamped too far ahead, by `DeviceRules.futureStampSecondsMax`.
         case ignoredFuture
         /// Over a budget of the phone's, which says nothing of it: `DeviceRules.budgetPerHour`, or `startBudget` of a push-to-start token.
@@ -128,7 +130,8 @@ public struct Device: Sendable {
         case .shown, .shownAsSecondCard:
             self.show(content, body: body, nowSeconds: nowMillis / 1_000, sharing: &pool)
             self.shownCount &+= 1
-        case .ignoredRepeat, .ignoredSameStamp, .ignoredOlder, .ignoredAfterEnd, .ignoredFuture, .throttled:
+        case .ignoredRepeat, .ignoredSameStamp, .ignoredOlder, .ignoredAfterEnd, .ignoredStale, .ignoredFuture,
+            .throttled:
             self.ignoredCount &+= 1
         }
         return reaction
@@ -163,6 +166,7 @@ public struct Device: Sendable {
             self.endedSeconds = self.begunSeconds + lifetime
         }
         if let budget = rules.budgetPerHour, spent > budget { return .throttled }
+        if content.event == .start, content.staleDateSeconds ?? .max <= nowSeconds { return .ignoredStale }
         if content.event == .start { return self.phase == .active ? .shownAsSecondCard : .shown }
         switch self.phase {
         case .ended, .endedBySystem: return .ignoredAfterEnd

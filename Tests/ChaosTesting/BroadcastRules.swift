@@ -57,7 +57,7 @@ struct BroadcastRules {
                 // An `end` is said again when its answer was lost or its owner died, then with another stamp. It harms nothing.
                 guard !broadcast.isEnd, !self.isExcused(broadcast) else { return nil }
                 return "a broadcast after the end, at \(broadcast.atMillis)"
-            case .ignoredSameStamp, .ignoredOlder, .ignoredFuture, .throttled:
+            case .ignoredSameStamp, .ignoredOlder, .ignoredStale, .ignoredFuture, .throttled:
                 guard !self.isExcused(broadcast) else { return nil }
                 return "no phone shows the broadcast at \(broadcast.atMillis): its stamp "
                     + "\(broadcast.stampSeconds ?? 0) is \(broadcast.reaction.map { "\($0)" } ?? "")"

@@ -14,6 +14,7 @@ struct PushVerdictTests {
         (TimelineTests.push(phone: .took(.ignoredRepeat)), .ignored, "the same push came before"),
         (TimelineTests.push(phone: .took(.ignoredAfterEnd)), .ignored, "has ended on the phone"),
         (TimelineTests.push(phone: .took(.ignoredFuture)), .ignored, "too far ahead"),
+        (TimelineTests.push(phone: .took(.ignoredStale)), .ignored, "stale-date was over"),
         (TimelineTests.push(phone: .took(.throttled)), .budget, "Over the budget on the phone"),
         (TimelineTests.push(phone: .took(.shownAsSecondCard)), .shown, "second card"),
         (TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")), .undecodable, "“minutes” is missing."),

@@ -62,7 +62,7 @@ extension DeviceStore {
             return
         case .ignoredRepeat, .ignoredSameStamp: isTheSame = true
         case .ignoredAfterEnd: isTheSame = content.event == .end
-        case .ignoredOlder, .ignoredFuture, .throttled: isTheSame = false
+        case .ignoredOlder, .ignoredStale, .ignoredFuture, .throttled: isTheSame = false
         }
         guard isTheSame, let shownBy = phone.shownBy, shownBy != way else { return }
         self.phones[Int32(device)]?.bothWaysCount &+= 1

@@ -163,7 +163,7 @@ extension SimulatorState {
         let count = witness.highPriorityCount(nowMillis: nowMillis)
         self.store.channels.change(number) { $0.witness = witness }
         switch reaction {
-        case .shown, .shownAsSecondCard, .ignoredRepeat, .throttled: break
+        case .shown, .shownAsSecondCard, .ignoredRepeat, .ignoredStale, .throttled: break
         case .ignoredSameStamp: fault(.stampNotIncreasing, "\(content.stampSeconds) came twice", &self)
         case .ignoredOlder: fault(.stampOlder, "\(content.stampSeconds) came after \(shownSeconds)", &self)
         case .ignoredFuture: fault(.payload, "aps.timestamp: \(content.stampSeconds) lies too far ahead", &self)

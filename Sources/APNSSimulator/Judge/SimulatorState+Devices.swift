@@ -271,7 +271,7 @@ extension SimulatorState {
     ) {
         let device = Int(self.store.tokens[index].device)
         switch reaction {
-        case .shown, .ignoredRepeat, .throttled: break
+        case .shown, .ignoredRepeat, .ignoredStale, .throttled: break
         case .ignoredSameStamp:
             self.recordOn(connection, .stampNotIncreasing, "\(content.stampSeconds) came twice", nowMillis)
         case .ignoredOlder:

@@ -168,6 +168,15 @@ struct Crowd {
     @inline(__always) func isNewestExpired(nowSeconds: Int64) -> Bool {
         !self.versions.isEmpty && self.versions[self.versions.count - 1].isExpired(nowSeconds: nowSeconds)
     }
+    /// Whoever has not been sent the start by then is not, seconds since 1970: it has expired, or what it would show is stale.
+    var startEndsSeconds: Int64 {
+        guard let order = self.starts.order else { return self.starts.orderExpiresSeconds }
+        var stale = order.layer.content.staleDateSeconds
+        if let index = self.versions.indices.last, order.shows(self.versions[index]) {
+            stale = self.versions[index].layer.content.staleDateSeconds
+        }
+        return min(order.expiresSeconds, stale ?? .max)
+    }
     /// What a push says beside the body.
     /// - Parameter isAlone: the alert's own version, and not the newest.
     @inline(__always) func facts(isAlone: Bool) -> VersionFacts {

@@ -4,10 +4,11 @@ import PushModel
 /// alert, and is merged like one. The start itself waits beside it, whole, for the next version, and takes no alert over nor gives its own away.
 extension ShardEngine {
     /// One that came before and has not gone out in time makes room for another.
-    /// - Returns: false: the event is too old for anybody to be started.
-    mutating func mayTakeStart(_ slot: SlotID, now: EngineTime) -> Bool {
+    /// - Returns: why nobody can be started with the event; `nil`: it is in time.
+    mutating func startRefusal(_ slot: SlotID, now: EngineTime) -> OutcomeDetails.Cause? {
         self.dropExpiredStart(of: slot, now: now)
-        return self.intake.startExpiresSeconds(now: now) > now.wallSeconds
+        if self.intake.startExpiresSeconds(now: now) <= now.wallSeconds { return .startExpired }
+        return self.intake.event.staleDateSeconds ?? .max <= now.wallSeconds ? .startStale : nil
     }
     /// A start comes behind the end of the life before, as it does when both lie in a log that was not read for a while: the end becomes a version
     /// at once, and the start begins a new life. Otherwise it would be a `duplicate` of what is about to be over.
@@ -46,7 +47,11 @@ extension ShardEngine {
     }
     private mutating func dropExpiredStart(of slot: SlotID, now: EngineTime) {
         var book = self.memory.book(of: slot)
-        guard let order = book.waitingStarts.first, order.isExpired(nowSeconds: now.wallSeconds) else { return }
+        let pending = self.memory.slots[slot].pending
+        let staleSeconds = pending.isSome ? self.memory.updates[pending].staleSeconds : .max
+        guard let order = book.waitingStarts.first,
+            order.isExpired(nowSeconds: now.wallSeconds) || staleSeconds <= now.wallSeconds
+        else { return }
         book.waitingStarts = []
         self.memory.setBook(book, of: slot)
         self.memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
@@ -62,7 +67,9 @@ extension ShardEngine {
             book.life = max(book.life + 1, now.wallSeconds)
         }
         guard let order, !isEnd else { return nil }
-        guard !order.isExpired(nowSeconds: now.wallSeconds) else {
+        // What waits is what its update members get, and what the start would show.
+        let staleSeconds = self.memory.updates[self.memory.slots[slot].pending].staleSeconds
+        guard !order.isExpired(nowSeconds: now.wallSeconds), staleSeconds > now.wallSeconds else {
             self.memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
             return nil
         }

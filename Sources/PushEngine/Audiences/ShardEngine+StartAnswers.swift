@@ -121,7 +121,7 @@ extension ShardEngine {
         }
         guard self.audiences.crowds[crowd].starts.orderStamp == push.start else { return \.superseded }
         // It would keep a place among those who wait, and then be too late.
-        let expiresMillis = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000
+        let expiresMillis = self.audiences.crowds[crowd].startEndsSeconds * 1_000
         guard now.wallMillis + delayMillis < expiresMillis else { return \.expired }
         self.audiences.crowds[crowd].starts.rounds[round].retries.set(
             StartRetries.Entry(

@@ -49,7 +49,7 @@ extension ShardEngine {
     }
     mutating func expireStart(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].starts.hasOrder,
-            self.audiences.crowds[crowd].starts.orderExpiresSeconds <= now.wallSeconds
+            self.audiences.crowds[crowd].startEndsSeconds <= now.wallSeconds
         else { return }
         self.ceaseStart(crowd, into: \.expired, now: now)
     }
@@ -71,7 +71,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].starts.sweepAtMillis,
             max(now.steadyMillis, self.startReportDueMillis(crowd, now: now)))
         if self.audiences.crowds[crowd].starts.hasOrder {
-            let left = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000 - now.wallMillis
+            let left = self.audiences.crowds[crowd].startEndsSeconds * 1_000 - now.wallMillis
             deadline = min(deadline, now.steadyMillis + max(0, left))
         }
         guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,

@@ -76,9 +76,7 @@ struct StartOrder {
     /// - Parameter channel: the audience's, for phones that can listen; empty: there is none.
     func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8] = [], to body: inout [UInt8]) {
         var part = self.part(isChannelCapable: isChannelCapable, channel: channel)
-        if let newest, newest.life == self.life, newest.stampSeconds >= self.stampSeconds,
-            !newest.layer.content.contentState.isEmpty
-        {
+        if let newest, self.shows(newest) {
             let own = self.layer.blob.span.extracting(self.layer.alert.range)
             let stamp = newest.stampSeconds
             if self.givesWay(toAlertOf: newest) {
@@ -92,6 +90,11 @@ struct StartOrder {
         // It was let in with what it says itself.
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
+    }
+    /// The card begins with what that version says.
+    func shows(_ newest: borrowing Version) -> Bool {
+        newest.life == self.life && newest.stampSeconds >= self.stampSeconds
+            && !newest.layer.content.contentState.isEmpty
     }
     /// The version has an alert that came after this start, and not one of an event before that update members have not heard yet.
     private func givesWay(toAlertOf newest: borrowing Version) -> Bool {

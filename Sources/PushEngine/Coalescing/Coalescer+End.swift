@@ -16,7 +16,11 @@ extension Coalescer {
         while self.hasExpired(slot, in: memory, now: now) {
             let update = memory.slots[slot].pending
             let wasStart = memory.updates[update].isStart
-            if let start = memory.updates[update].start.first, start.expiresSeconds <= now.wallSeconds {
+            var startCause = OutcomeDetails.Cause.startExpired
+            if let start = memory.updates[update].start.first,
+                min(start.expiresSeconds, memory.updates[update].staleSeconds) <= now.wallSeconds
+            {
+                if start.expiresSeconds > now.wallSeconds { startCause = .startStale }
                 memory.updates[update].start = []
                 memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
             }
@@ -24,7 +28,9 @@ extension Coalescer {
             func isOver(_ layer: Layer) -> Bool {
                 layer.expiresSeconds <= now.wallSeconds || (startExpired && layer.isStart)
             }
-            func expired(_ layer: Layer) -> OutcomeDetails.Cause { layer.isStart ? .startExpired : .expires }
+            func expired(_ layer: Layer) -> OutcomeDetails.Cause {
+                layer.isStart ? startCause : layer.expirationHeaderSeconds == nil ? .updateStale : .expires
+            }
             var index = 0
             while index < memory.updates[update].under.count {
                 let layer = memory.updates[update].under[index]

@@ -54,9 +54,11 @@ struct Update {
     @inline(__always) var firstExpirySeconds: Int64 {
         var first = self.top.expiresSeconds
         for layer in self.under { first = min(first, layer.expiresSeconds) }
-        if let start = self.start.first { first = min(first, start.expiresSeconds) }
+        if let start = self.start.first { first = min(first, start.expiresSeconds, self.staleSeconds) }
         return first
     }
+    /// From when on what it says is stale, seconds since 1970; `Int64.max`: never. A phone puts up no card for a `start` that is.
+    @inline(__always) var staleSeconds: Int64 { self.top.content.staleDateSeconds ?? .max }
     /// Events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 

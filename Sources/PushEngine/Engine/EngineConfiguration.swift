@@ -35,6 +35,8 @@ public struct AppConfiguration: Sendable {
     public var alertOnUnknown: UnknownAnswerPolicy = .resend
     /// Whether a `start` is sent again when nobody knows whether it arrived. A second card may appear.
     public var startOnUnknown: UnknownAnswerPolicy = .drop
+    /// An update without `expires` is not sent after its `stale-date`.
+    public var staleDateExpires = false
     /// How long a low-priority update waits for newer ones, from the first unsent event, milliseconds. 0: not at all.
     public var lowPriorityWindowMillis: Int64 = 1_000
     /// Not below 1,000.

@@ -218,8 +218,8 @@ extension ShardEngine {
         let expires = self.intake.contentExpiresSeconds
         let isExpired = expires <= now.wallSeconds
         let isOfAudience = self.memory.slots[slot].kind == .audience
-        if isOfAudience, kind == .start, !self.mayTakeStart(slot, now: now) {
-            return self.finishEvent(slot: slot, outcome: .expired, cause: .startExpired, key: key)
+        if isOfAudience, kind == .start, let cause = self.startRefusal(slot, now: now) {
+            return self.finishEvent(slot: slot, outcome: .expired, cause: cause, key: key)
         }
         // An end that may not be sent any more ends nothing: nothing is late for it, whether it has been set aside yet or not. Owners agree on that,
         // however much of the log each reads at once.
@@ -254,7 +254,10 @@ extension ShardEngine {
         let mayBeSent =
             isReplay && self.memory.couldBeSent(slot) && expires > self.intake.writtenAtTheEarliestMillis / 1_000
         if isExpired {
-            guard mayBeSent else { return self.finishEvent(slot: slot, outcome: .expired, cause: .expires, key: key) }
+            guard mayBeSent else {
+                let cause: OutcomeDetails.Cause = self.intake.event.expiresSeconds == nil ? .updateStale : .expires
+                return self.finishEvent(slot: slot, outcome: .expired, cause: cause, key: key)
+            }
             self.memory.passUnrecordedStamp(slot, floorSeconds: self.intake.timestampSeconds(now: now))
             self.journal.markDirty(slot, in: &self.memory, now: now)
             return self.finishEvent(slot: slot, outcome: .unknown, cause: .mayBeSent, key: key)

@@ -19,6 +19,8 @@ struct Intake: ~Copyable {
     var untimed = FirstOfTopics<UntimedRecord>()
     /// The record's time, milliseconds since 1970; where that cannot be one, the worker's clock.
     private(set) var writtenMillis: Int64 = 0
+    /// The app takes a stale date for an expiry.
+    private var staleDateExpires = false
     /// The record's own time is believed.
     private(set) var isTimed = true
     /// By app: the bundle id in UTF-8.
@@ -109,6 +111,7 @@ struct Intake: ~Copyable {
         }
         try EventDecoder.decode(value, into: &self.event)
         let app = try self.app(in: memory)
+        self.staleDateExpires = memory.configuration.apps[Int(app)].staleDateExpires
         // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.
         if !self.namesNoOther {
             if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
@@ -202,8 +205,9 @@ struct Intake: ~Copyable {
     /// When the content may not be sent any more, seconds since 1970; `Int64.max`: never.
     var contentExpiresSeconds: Int64 {
         switch self.event.kind {
-        // A stale update is worth no more than an expired one (contract §2, `expires`).
-        case .update: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
+        // A phone shows what is stale, and says so. Some publishers want it dropped all the same.
+        case .update where self.staleDateExpires: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
+        case .update: self.event.expiresSeconds ?? .max
         case .end: self.event.expiresSeconds ?? .max
         // What an audience's update members get of it; the start's own expiry stands in `StartOrder`.
         case .start where self.event.target == .audience: self.event.expiresSeconds ?? .max

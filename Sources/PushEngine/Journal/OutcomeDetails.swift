@@ -21,6 +21,10 @@ struct OutcomeDetails {
         case expires
         case lifeOver
         case startExpired
+        /// Of an app that takes a stale date for an expiry.
+        case updateStale
+        /// A phone would have shown no card.
+        case startStale
         case mayBeSent
         /// Of a superseded event: an attempt may have reached the device before. An owner before may have said so.
         case mayBeSentBefore
@@ -39,9 +43,11 @@ struct OutcomeDetails {
             case .channelGone: "APNs has said that the channel does not exist"
             case .channelKept:
                 "to.channel names a channel that is kept for an audience: expected to.audience"
-            case .expires: "not sent by its expires or stale-date"
+            case .expires: "not sent by its expires"
             case .lifeOver: "the activity's life is over"
             case .startExpired: "the start was not sent in time"
+            case .updateStale: "not sent by its stale-date"
+            case .startStale: "the start was not sent by its stale-date: a phone shows no card that begins stale"
             case .mayBeSentBefore: "gave way; an attempt whose answer is not known may have reached the device before"
             case .alertWithdrawn: "its alert was withdrawn"
             case .mayBeSent: "not sent again; an attempt whose answer is not known may have reached the device"

@@ -85,7 +85,7 @@ public struct PushVerdict: Equatable, Sendable {
         case .took(.shown), .took(.shownAsSecondCard): .shown
         case .took(.throttled): .budget
         case .took(.ignoredRepeat), .took(.ignoredSameStamp), .took(.ignoredOlder), .took(.ignoredAfterEnd),
-            .took(.ignoredFuture):
+            .took(.ignoredStale), .took(.ignoredFuture):
             .ignored
         }
     }
@@ -110,6 +110,7 @@ public struct PushVerdict: Equatable, Sendable {
                     + "\(Self.stamp(push.stampBeforeSeconds)), which the phone has seen."
             )
         case .ignoredAfterEnd: (.ignored, "Ignored: the activity has ended on the phone.")
+        case .ignoredStale: (.ignored, "Ignored: its stale-date was over when it came, so it puts up no card.")
         case .ignoredFuture: (.ignored, "Ignored: its timestamp \(Self.stamp(stampSeconds)) lies too far ahead.")
         case .throttled:
             (

@@ -34,7 +34,10 @@ struct ReplayTests {
     @Test(arguments: [
         (Self.start, "--with-starts"), (Self.register, "--with-registrations"), ("no JSON", "no event"),
         (#"{"event":"update",\#(app),"content-state":{},"expires":1799999990}"#, "10 s back"),
-        (#"{"event":"update",\#(app),"content-state":{},"stale-date":1799999999}"#, "“stale-date” lies 1 s back"),
+        (
+            #"{"event":"start",\#(app),"to":{"start-token":"ab"},"attributes-type":"A","attributes":{},"alert":{"title":"t","body":"b"},"content-state":{},"stale-date":1799999999}"#,
+            "“stale-date” lies 1 s back"
+        ),
         (#"{"event":"end",\#(app),"expires":1800000000}"#, "0 s back"),
     ])
     func whatWouldDoHarmIsLeftOut(value: String, says: String) {

@@ -121,6 +121,9 @@ struct EventCheck {
         if self.event.target == .audience, self.event.kind == .start {
             rest.append("(its update members get the content as an update, at priority 5 and without the alert)")
         }
+        if self.event.kind == .start, self.event.staleDateSeconds ?? .max <= self.nowSeconds {
+            rest.append("(not sent, but expired: its stale-date is over, and a phone shows no card that begins stale)")
+        }
         if self.event.withdrawsAlert { rest.append("(an alert that has not been sent yet is withdrawn)") }
         return head + rest
     }

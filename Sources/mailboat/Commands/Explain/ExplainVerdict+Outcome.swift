@@ -30,7 +30,7 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .expired, sentence: "The newest event was not sent in time, \(age)\(reason).",
                 next: [
-                    "Are expires or stale-date too short, or in the past when it is published?",
+                    "Are expires, or the stale-date of a start, too short, or in the past when it is published?",
                     "Was there no token, or no budget, so long? Is the worker behind (mailboat_push_event_to_accepted_seconds)?",
                 ])
         case "rejected", "unregistered": return Self.refused(facts, outcome, age: age, reason: reason)

@@ -15,7 +15,7 @@ struct Replay: AsyncParsableCommand {
             --execute it does. Each keeps key, value and headers, and goes where its key belongs; its record time, and its 'timestamp' if it has one, become \
             now, so that a phone takes it for news. To a worker it is a new event with an outcome of its own, and it costs budget like any other.
 
-            Left out: what would be refused, what has expired ('expires'; of an update also 'stale-date'), starts, which put up a second card \
+            Left out: what would be refused, what has expired ('expires'; of a start also 'stale-date'), starts, which put up a second card \
             (--with-starts), and registrations, of which an old one may take the place of a newer (--with-registrations). Old content \
             replaces what the phone shows: to have it show the newest state again, replay the newest event alone.
 

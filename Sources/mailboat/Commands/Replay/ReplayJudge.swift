@@ -41,8 +41,8 @@ struct ReplayJudge {
             if let expires = event.expiresSeconds, expires <= now {
                 return .leaveOut("it has expired: its “expires” lies \(now - expires) s back")
             }
-            if event.kind == .update, let stale = event.staleDateSeconds, stale <= now {
-                return .leaveOut("it has expired: its “stale-date” lies \(now - stale) s back")
+            if event.kind == .start, let stale = event.staleDateSeconds, stale <= now {
+                return .leaveOut("no phone would show it: its “stale-date” lies \(now - stale) s back")
             }
         case .register, .unregister, .open: break
         }
