@@ -39,6 +39,8 @@ WAIT_SECONDS = 100
 # So many are done within a minute and a half on two processors.
 HOUSE_COUNT = 5
 NOT_DRILLED = {
+    "MailboatNothingLeaves": "the worker itself looks at ten minutes, and a test of it by table does as the rule would",
+    "MailboatPushesDowngraded": "what a house sends is over its budget all the time",
     "MailboatUnaccounted": "it says that Mailboat has a defect, and none is known that would make it",
     "MailboatPartitionWaits": "the embedded Kafka has no command that leaves a partition without a leader; KafkaOutageTests does it",
     "MailboatPartitionAdded": "the embedded Kafka adds no partitions; AddedPartitionTests and a real Kafka show what a worker does",
@@ -136,6 +138,33 @@ def pause(house):
 def dead_letters(house):
     house.publish(f'bad-{n}|{{"event": "updat"}}' for n in range(400))
     yield
+
+
+@drill("MailboatExpired", seconds=10)
+def late_events(house):
+    house.publish(f'late-{n}|{{"event": "update", "content-state": {{}}, "expires": 1000000000}}' for n in range(2_000))
+    yield
+
+
+@drill("MailboatUnregistered", seconds=15)
+def nobody_registered(house):
+    house.publish(f'nobody-{n}|{{"event": "update", "content-state": {{}}}}' for n in range(800))
+    yield
+
+
+@drill("MailboatRejected", seconds=10)
+def refused_messages(house):
+    house.fault(kind="answer", status=400, reason="BadMessageId", rate=0.8)
+    yield
+    house.no_faults()
+
+
+@drill("MailboatTokensDie", seconds=10)
+def dead_tokens(house):
+    house.fault(kind="answer", status=410, reason="Unregistered")
+    yield
+    house.no_faults()
+    house.register()
 
 
 @drill("MailboatBacklogGrows", seconds=45)

@@ -49,6 +49,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var deadLetters: UInt64 = 0
     /// Records forwarded because their key belongs to another partition.
     public var misplaced: UInt64 = 0
+    /// Updates and starts that were taken, and no dead letters.
+    public var updatesTaken: UInt64 = 0
     /// Events whose record has a time that cannot be one (`RecordTime`).
     public var untimed: UInt64 = 0
 

@@ -53,6 +53,9 @@ extension ShardEngine {
                 }
             }
             let app = try self.intake.admit(key: key, value: value, in: self.memory, now: now)
+            if self.intake.event.kind == .update || self.intake.event.kind == .start {
+                self.memory.counters.updatesTaken += 1
+            }
             switch self.intake.event.target {
             case .activity, .token, .startToken: break
             case .channel:

@@ -5,7 +5,7 @@ import PushModel
 import PushTransport
 
 /// Asks now and then where the logs of the owned partitions end, for lag and for partitions that do not get on, and notices that
-/// Kafka answers again.
+/// Kafka answers again, and that events come and nothing leaves.
 struct LagWatch {
     let consumer: KafkaConsumer
     let hub: SnapshotHub
@@ -20,8 +20,10 @@ struct LagWatch {
     /// Until cancelled.
     func run() async {
         var progress = PartitionProgress(limitMillis: self.stallLimitMillis)
+        var outflow = OutflowWatch()
         while !Task.isCancelled {
             await self.ask(&progress)
+            self.look(&outflow)
             self.kafkaLines.tell()
             try? await Task.sleep(for: Self.interval)
         }
@@ -57,6 +59,16 @@ struct LagWatch {
             report.errors["kafka"] = nil
             report.logEnds = logEnds
         }
+    }
+
+    /// Whether what comes also leaves. A line tells when that begins and when it is over.
+    private func look(_ outflow: inout OutflowWatch) {
+        let counts = OutflowWatch.Counts(self.hub.snapshot.engine)
+        let complaint = outflow.look(counts, nowMillis: MachineClock.now().steadyMillis)
+        let former = self.hub.group.outflowComplaint
+        if complaint != nil, former == nil { self.logger.error("\(complaint ?? "")") }
+        if complaint == nil, former != nil { self.logger.notice("something leaves again, or nothing comes any more") }
+        if complaint != former { self.hub.updateGroup { $0.outflowComplaint = complaint } }
     }
 
     /// - Parameter logEnds: `nil`: Kafka did not answer.

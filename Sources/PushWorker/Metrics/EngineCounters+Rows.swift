@@ -24,6 +24,9 @@ extension EngineCounters: CountedBySource {
             "mailboat_events_merged_total", unit: "events", "Events replaced by newer ones before they were sent.",
             \.eventsMerged),
         .total(
+            "mailboat_events_updates_total", unit: "events", "Updates and starts taken, dead letters left out.",
+            \.updatesTaken),
+        .total(
             "mailboat_events_untimed_total", unit: "events",
             "Events whose record time is before 2017 or far ahead: the worker's clock is taken instead.", \.untimed),
         // Both are told by outcomes and by what is forwarded.

@@ -14,7 +14,7 @@ public enum MetricsTable {
             + Self.families(KafkaCounters.rows) + Self.families(TracingCounters.rows)
             + [
                 WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
-                WorkerMetrics.degraded, WorkerMetrics.reloadSuccess, WorkerMetrics.reloadTime,
+                WorkerMetrics.nothingLeaves, WorkerMetrics.degraded, WorkerMetrics.reloadSuccess, WorkerMetrics.reloadTime,
                 WorkerMetrics.awaitingRestart, WorkerMetrics.configuration, WorkerMetrics.clock, WorkerMetrics.build,
             ] + ProcessReading.metrics.map(\.metric) + [PrometheusMetricsFactory.ignoredSeries]
     }

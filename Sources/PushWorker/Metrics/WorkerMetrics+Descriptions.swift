@@ -49,6 +49,11 @@ extension WorkerMetrics {
         name: "mailboat_ready", kind: .gauge, unit: "", help: "1 when /readyz says so.")
     static let errors = MetricDescription(
         name: "mailboat_errors", kind: .gauge, unit: "complaints", help: "Things that /readyz complains about.")
+    static let nothingLeaves = MetricDescription(
+        name: "mailboat_nothing_leaves", kind: .gauge, unit: "",
+        help:
+            "1: events come and nothing leaves. For ten minutes APNs accepted no push, though more than 100 updates and starts came, and 95 % of the outcomes say that nothing was to be sent."
+    )
     static let degraded = MetricDescription(
         name: "mailboat_degraded", kind: .gauge, unit: "complaints",
         help: "Things that /readyz calls degraded: wrong, but another worker would do no better.")

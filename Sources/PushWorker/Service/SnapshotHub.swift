@@ -169,6 +169,10 @@ final class SnapshotHub: Sendable {
         }
         snapshot.errors = Self.eachOnce(snapshot.errors)
         snapshot.degraded = Self.eachOnce(snapshot.degraded + state.group.keyComplaints)
+        if let complaint = state.group.outflowComplaint {
+            snapshot.nothingLeaves = true
+            snapshot.degraded.append(complaint)
+        }
         snapshot.kafka.rebalances = state.group.rebalances
         snapshot.kafka.commits = state.group.commits
         snapshot.kafka.commitsFailed = state.group.commitsFailed
@@ -217,6 +221,8 @@ struct GroupReport: Sendable {
     var errors: [String: String] = [:]
     /// About provider keys that another stands in for.
     var keyComplaints: [String] = []
+    /// Events come and nothing leaves (`OutflowWatch`), in words.
+    var outflowComplaint: String?
     /// Partitions that do not get on, when they were last looked at.
     var stalls: [PartitionProgress.Stall] = []
     /// When somebody last looked, steady; `nil`: not yet.

@@ -80,6 +80,8 @@ public struct WorkerSnapshot: Sendable {
     public var errors: [String] = []
     /// What is wrong and makes no worker unready, as another in its place would do no better; readiness shows it, too.
     public var degraded: [String] = []
+    /// Events come and nothing leaves; `degraded` says so in words.
+    public var nothingLeaves = false
     /// Sums over all shards, with the commits and rebalances of the worker.
     public var kafka = KafkaCounters()
     /// Sums over all shards, without what a tracer counts.
