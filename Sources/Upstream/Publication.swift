@@ -14,6 +14,8 @@ package struct Publication: Sendable {
     package var membership: StoryMembership?
     /// `true`: put on a partition that is not the key's, as a client with another partitioner would.
     package var isMisplaced = false
+    /// The record's time, where its publisher's clock or client is wrong, milliseconds since 1970; `nil`: that of publishing.
+    package var recordMillis: Int64?
     /// Every outcome record of this event must be one of these.
     package var outcomes: Set<String>
 

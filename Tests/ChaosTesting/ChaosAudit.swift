@@ -264,6 +264,8 @@ struct ChaosAudit {
         var token: String?
         /// The start's answer was lost: the card may be there or not.
         var cardIsUncertain = false
+        /// Of the newest event whose record has a time that can be one: others come behind it.
+        var timedMillis: Int64 = 1_483_228_800_000
         var story: [String] = []
     }
 
@@ -317,7 +319,9 @@ struct ChaosAudit {
             if mattered.isEmpty { return }
             if mattered.allSatisfy({ $0 == "unknown" }) { expectation.cardIsUncertain = true }
         }
-        try expectation.reference.take(
-            payload: event.payload(recordMillis: record.timestampMillis), nowMillis: record.timestampMillis)
+        let isTimed = publication.recordMillis == nil
+        if isTimed { expectation.timedMillis = max(expectation.timedMillis, record.timestampMillis) }
+        let recordMillis = isTimed ? record.timestampMillis : expectation.timedMillis
+        try expectation.reference.take(payload: event.payload(recordMillis: recordMillis), nowMillis: recordMillis)
     }
 }

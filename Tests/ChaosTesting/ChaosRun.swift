@@ -57,7 +57,8 @@ package final class ChaosRun {
         self.publisher = try StoryPublisher(
             settings: stage.kafkaIsEmbedded ? settings.appending(EmbeddedKafka.producerSettings) : settings,
             topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
-        self.traffic = ChaosTraffic(activityCount: wish.activityCount, seed: wish.seed)
+        self.traffic = ChaosTraffic(
+            activityCount: wish.activityCount, seed: wish.seed, hasWrongClocks: wish.former == nil)
         self.phones = try ChaosPhones(journalPath: stage.journalPath, distanceMillis: ChaosStage.distanceMillis)
         self.audiences = try ChaosAudiences(
             count: wish.audienceCount, memberCount: wish.memberCount, startMemberCount: wish.startMemberCount,
@@ -143,7 +144,7 @@ package final class ChaosRun {
         }
         if let token = publication.token { self.phones.know(token: token, activity: publication.activity) }
         self.publications.append(publication)
-        try self.publisher.publish(publication, recordMillis: Self.wallMillis())
+        try self.publisher.publish(publication, recordMillis: publication.recordMillis ?? Self.wallMillis())
     }
 
     /// What happens besides events: phones are looked at, tokens rotate, acknowledgements come.

@@ -24,6 +24,8 @@ struct ChaosTraffic {
         case reckless
         /// Published on a partition that is not its key's.
         case misplaced
+        /// Published by a client whose clock is wrong, or that writes seconds, half of the time.
+        case untimed
     }
 
     private struct Activity {
@@ -39,6 +41,7 @@ struct ChaosTraffic {
 
     /// Activities under way at a time.
     private let activityCount: Int
+    private let hasWrongClocks: Bool
     private var random: SplitMix64
     private var activities: [Activity] = []
     /// Index into `activities` of those that wait for a card or a token, by name.
@@ -49,8 +52,10 @@ struct ChaosTraffic {
     private var dueThousandths: Int64 = 0
     private var lastMillis: Int64?
 
-    init(activityCount: Int, seed: UInt64) {
+    /// - Parameter hasWrongClocks: some publishers' clocks are wrong, which former releases believed.
+    init(activityCount: Int, seed: UInt64, hasWrongClocks: Bool = true) {
         self.activityCount = activityCount
+        self.hasWrongClocks = hasWrongClocks
         self.random = SplitMix64(seed: seed)
     }
 
@@ -105,13 +110,14 @@ struct ChaosTraffic {
             steps.append(.publish(self.publication(activity, self.start(activity))))
         } else {
             steps.append(.publish(self.registration(activity)))
-            steps.append(.publish(self.publication(activity, self.update(activity))))
+            steps.append(.publish(self.untimed(self.publication(activity, self.update(activity)), activity)))
         }
     }
 
     private mutating func kind() -> Kind {
         switch Int.random(in: 0..<100, using: &self.random) {
-        case 0..<64: .plain
+        case 0..<58: .plain
+        case 58..<64: self.hasWrongClocks ? .untimed : .plain
         case 64..<78: .started
         case 78..<90: .rotating
         case 90..<95: .reckless
@@ -130,7 +136,7 @@ struct ChaosTraffic {
         }
         self.activities[index].eventsLeft -= 1
         if activity.eventsLeft <= 0, !activity.isRotating {
-            steps.append(.publish(self.publication(activity, self.end(activity))))
+            steps.append(.publish(self.untimed(self.publication(activity, self.end(activity)), activity, nowMillis)))
             self.remove(index)
             return
         }
@@ -140,12 +146,13 @@ struct ChaosTraffic {
         switch Int.random(in: 0..<100, using: &self.random) {
         case 0..<4:
             for _ in 0..<Int.random(in: 3...6, using: &self.random) {
-                steps.append(.publish(self.publication(activity, self.update(activity))))
+                steps.append(.publish(self.untimed(self.publication(activity, self.update(activity)), activity, nowMillis)))
             }
-        case 4..<6: steps.append(.publish(self.publication(activity, self.old(activity, nowMillis))))
+        case 4..<6 where activity.kind != .untimed: steps.append(.publish(self.publication(activity, self.old(activity, nowMillis))))
         case 6: steps.append(.publish(self.expired(activity, nowMillis)))
-        case 7: steps.append(.publish(self.malformed()))
-        default: steps.append(.publish(self.publication(activity, self.update(activity))))
+        case 7: steps.append(.publish(self.malformed(nowMillis)))
+        default:
+            steps.append(.publish(self.untimed(self.publication(activity, self.update(activity)), activity, nowMillis)))
         }
     }
 
@@ -174,6 +181,17 @@ struct ChaosTraffic {
         var publication = Publication(activity.name, event, isMisplaced: activity.kind == .misplaced)
         // A start is not sent twice: when its answer is lost, that is its outcome.
         if event.kind == .start { publication.outcomes = ["delivered", "unknown"] }
+        return publication
+    }
+
+    /// With a record time that cannot be one, every other time: the event's place is that of its arrival.
+    private mutating func untimed(
+        _ publication: Publication, _ activity: Activity, _ nowMillis: Int64 = 0
+    ) -> Publication {
+        guard activity.kind == .untimed, Bool.random(using: &self.random) else { return publication }
+        var publication = publication
+        // A broker takes no time further ahead than an hour.
+        publication.recordMillis = [1, max(1, nowMillis / 1_000), max(1, nowMillis + 1_800_000)].randomElement(using: &self.random)
         return publication
     }
 
@@ -236,9 +254,16 @@ struct ChaosTraffic {
         return publication
     }
 
-    private mutating func malformed() -> Publication {
+    /// A misspelt name, or a date that was counted from 2001.
+    private mutating func malformed(_ nowMillis: Int64) -> Publication {
         self.sequence += 1
-        let value = "{\"event\":\"update\",\"app\":\"\(Self.apps[0])\",\"contentState\":{\"seq\":\(self.sequence)}}"
+        let since2001 = nowMillis / 1_000 - 978_307_200
+        let fields = [
+            "\"event\":\"update\",\"contentState\":{\"seq\":\(self.sequence)}",
+            "\"event\":\"update\",\"timestamp\":\(since2001),\"content-state\":{\"seq\":\(self.sequence)}",
+            "\"event\":\"end\",\"dismissal-date\":\(since2001),\"content-state\":{\"seq\":\(self.sequence)}",
+        ]
+        let value = "{\"app\":\"\(Self.apps[0])\",\(fields[self.hasWrongClocks ? self.sequence % 3 : 0])}"
         return Publication("malformed-\(self.sequence)", setAside: Array(value.utf8), as: ["dead-lettered"])
     }
 }

@@ -56,6 +56,7 @@ struct ChaosTrafficTests {
         #expect(events.contains { $0.alert != nil && $0.kind == .update })
         #expect(events.contains { $0.priority == 10 } && events.contains { $0.priority == nil })
         #expect(published.contains { $0.isMisplaced })
+        #expect(published.contains { $0.recordMillis != nil && $0.event != nil })
         #expect(published.contains { $0.outcomes.contains("expired") })
         #expect(published.contains { $0.outcomes == ["dead-lettered"] })
         #expect(published.contains { $0.event == nil && $0.token != nil })

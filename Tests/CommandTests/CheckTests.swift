@@ -206,12 +206,28 @@ import Testing
                 + "because the phone would ignore everything after it"
         ),
         (
+            #"{"event":"end","dismissal-date":721692800}"#,
+            "“dismissal-date” is 721692800: expected whole seconds since 1970; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
+        ),
+        (
             #"{"event":"update","content-state":{"a":"\#(String(repeating: "a", count: 4_096))"}}"#,
             "“payload” would have 4170 bytes: APNs takes at most 4096 (of these: content-state 4104)"
         ),
     ])
     func refusals(text: String, reason: String) {
         #expect(Self.reports(text) == [.refused(line: 1, reason: reason)])
+    }
+
+    /// Any past date means now, but one that is within a day of now if it was counted from 2001.
+    @Test(arguments: [
+        -62_135_596_800, -1, 0, 1, 721_692_800 - 86_401, 721_692_800 + 86_401, 1_600_000_000, 9_999_999_999,
+    ])
+    func otherDismissalDatesAreTaken(seconds: Int64) {
+        guard case .taken = Self.reports(#"{"event":"end","to":{"token":"ab"},"dismissal-date":\#(seconds)}"#).first
+        else {
+            Issue.record("\(seconds) is refused")
+            return
+        }
     }
 
     @Test func aProgramGetsAnObjectForEachEvent() {

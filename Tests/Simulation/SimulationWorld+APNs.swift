@@ -166,6 +166,9 @@ extension SimulationWorld {
             if reaction == .ignoredSameStamp {
                 self.fail("activity \(flight.activity): other content under the same stamp")
             }
+            if reaction == .ignoredStale {
+                self.fail("activity \(flight.activity): a start arrives that is stale, and puts up no card")
+            }
             if flight.isStart { self.phones[flight.activity].hasStarted = true }
             if reaction == .shown { self.noteShown(flight) }
             try self.deliverToSleeper(flight, isShown: reaction == .shown)

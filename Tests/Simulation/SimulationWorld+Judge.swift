@@ -292,7 +292,8 @@ extension SimulationWorld {
             let body = event.body.replacingOccurrences(of: "STAMP", with: String(stamp))
             do {
                 let alertCount = reference.alertCount
-                try reference.push(body: Array(body.utf8), priority: 5, nowMillis: self.wallMillis)
+                try reference.push(
+                    body: Array(body.utf8), priority: 5, nowMillis: event.writtenWallMillis)
                 if reference.alertCount > alertCount, let alert = reference.alerts.last {
                     alerts.append(alert, seconds: event.timestampSeconds, isWithdrawn: self.isWithdrawn(event))
                 }

@@ -110,8 +110,9 @@ extension SimulationWorld {
     private func writeStart(_ activity: Int) {
         let timestamp = self.drawTimestamp(activity)
         let content = self.drawContent(large: false)
+        let stale = self.drawStaleDate(activity).map { ",\"stale-date\":\($0)" } ?? ""
         let parts = """
-            "content-state":\(content),"attributes-type":"Order","attributes":{"n":\(activity)},"alert":{"title":"go","body":"\(self.written.count)"}
+            "content-state":\(content)\(stale),"attributes-type":"Order","attributes":{"n":\(activity)},"alert":{"title":"go","body":"\(self.written.count)"}
             """
         self.write(
             activity, kind: .start, timestamp: timestamp,
@@ -148,6 +149,8 @@ extension SimulationWorld {
                 ? timestamp + 600 : Self.dismissalBeginsSeconds + Int64(self.order.count)
             parts.append("\"dismissal-date\":\(dismissed)")
         }
+        let staleSeconds = hasContent && !isEnd ? self.drawStaleDate(activity) : nil
+        if let staleSeconds { parts.append("\"stale-date\":\(staleSeconds)") }
         let body =
             "{\"aps\":{\"event\":\"\(isEnd ? "end" : "update")\",\"timestamp\":STAMP\(parts.map { "," + $0 }.joined())}}"
         var expires: Int64?
@@ -161,6 +164,7 @@ extension SimulationWorld {
         let value = """
             {"event":"\(isEnd ? "end" : "update")"\(recordMillis == nil ? ",\"timestamp\":\(timestamp)" : ""),"priority":\(priority)\(withdrawsAlert ? ",\"alert\":null" : "")\(parts.map { "," + $0 }.joined())}
             """
+        if self.plan.app.staleDateExpires, expires == nil { expires = staleSeconds }
         let count = self.chance(self.plan.duplicatePercent) ? 2 : 1
         for _ in 0..<count {
             self.write(

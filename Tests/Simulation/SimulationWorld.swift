@@ -134,6 +134,7 @@ package final class SimulationWorld {
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
+    var staleDates: StaleDates
 
     struct CommitUnderWay {
         var worker: Int
@@ -190,11 +191,13 @@ package final class SimulationWorld {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
         self.recordTimes = RecordTimes(seed: seed)
+        self.staleDates = StaleDates(seed: seed)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         var plan = SimulationPlan(random: &self.random)
         self.channelRandom = SplitMix64(seed: ~seed)
         plan.drawChannels(random: &self.channelRandom)
+        plan.app.staleDateExpires = self.staleDates.expireUpdates && plan.publishesAll
         self.audienceRandom = SplitMix64(seed: seed ^ 0xA0D1_E4CE_A0D1_E4CE)
         self.voidRandom = SplitMix64(seed: seed ^ 0x701D_701D_701D_701D)
         plan.drawAudiences(worldsPercent: audiencesPercent, random: &self.audienceRandom)

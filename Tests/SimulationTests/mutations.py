@@ -69,6 +69,22 @@ MUTATIONS = [
         "return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset",
         "_ = head\n        return self.logs[log].nextOffset"),
     Mutation(
+        "untimed-by-clock", "an event without a time is as new as the clock when it is read", engine("Intake/Intake"),
+        "        return memory.newestSeconds(of: slot)\n", "        return self.timestampSeconds(now: now)\n"),
+    Mutation(
+        "record-time-believed", "each record time is believed", "Sources/PushModel/Event/RecordTime.swift",
+        "        millis >= Self.earliestSeconds &* 1_000\n", "        millis >= 0 || millis >= Self.earliestSeconds &* 1_000\n"),
+    Mutation(
+        "untimed-is-new", "a forwarded record without a time has not been forwarded before", engine("Intake/Intake"),
+        "{ self.isTimed ? self.writtenMillis : .min }", "{ self.writtenMillis }", test="RecordTimeTests"),
+    Mutation(
+        "stale-expires", "a stale date expires an update", engine("Intake/Intake"),
+        "        case .update: self.event.expiresSeconds ?? .max\n",
+        "        case .update: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max\n"),
+    Mutation(
+        "start-stale", "a start that is stale is sent", engine("Coalescing/Update"),
+        "first = min(first, start.expiresSeconds, self.staleSeconds)", "first = min(first, start.expiresSeconds)"),
+    Mutation(
         "no-changelog", "`writeState` settles the entry and writes nothing", engine("Journal/Journal+State"),
         """        self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange, value: valueRange, headers: headers,

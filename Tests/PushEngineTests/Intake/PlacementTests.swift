@@ -102,12 +102,12 @@ import Testing
     }
 
     @Test func eachInputTopicIsWatched() {
-        var watch = PlacementWatch()
+        var watch = FirstOfTopics<Misplacement>()
         for (topic, offset) in [(2, 7), (0, 8), (2, 9), (0, 10)] as [(UInt16, Int64)] {
-            watch.saw(Misplacement(topic: topic, partition: 1, offset: offset, properPartition: 0))
+            watch.saw(Misplacement(topic: topic, partition: 1, offset: offset, properPartition: 0), in: topic)
         }
         #expect(watch.take().map(\.offset) == [7, 8])
-        watch.saw(Misplacement(topic: 2, partition: 1, offset: 11, properPartition: 0))
+        watch.saw(Misplacement(topic: 2, partition: 1, offset: 11, properPartition: 0), in: 2)
         #expect(watch.take() == [])
     }
 }

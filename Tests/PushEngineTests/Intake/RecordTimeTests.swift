@@ -82,6 +82,17 @@ import Testing
         #expect(h.take() == nil, "older than the first")
     }
 
+    /// Its copy may have been written twice, and the first have been pushed by an owner before: nothing says that it was not.
+    @Test func aForwardedOneMayHaveBeenPushedBefore() {
+        let h = EngineHarness()
+        h.register()
+        h.advance(10_000)
+        h.consume(
+            key: "a", value: #"{"event":"update","content-state":{"n":1},"priority":10}"#, topic: 1, recordMillis: 0,
+            origin: SourcePosition(topic: 0, partition: 7, offset: 5))
+        #expect(h.deliver()?.stamp == 11)
+    }
+
     @Test func aStartHasItsFifteenMinutesFromWhenItIsTaken() {
         let h = EngineHarness()
         h.start(1, recordMillis: 1_700_000)

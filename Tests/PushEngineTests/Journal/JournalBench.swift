@@ -33,7 +33,8 @@ final class JournalBench: PartBench {
         let record = InputRecord(
             topic: topic, partition: Int32(partition.index), offset: offset, timestampMillis: self.now.wallMillis,
             hasKey: true, hasValue: true, origin: nil)
-        self.intake.begin(record, partition: partition, log: log, traceparent: [UInt8]().span)
+        self.intake.begin(
+            record, partition: partition, log: log, traceparent: [UInt8]().span, now: self.now)
         return offset
     }
 

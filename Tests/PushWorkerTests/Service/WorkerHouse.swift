@@ -139,10 +139,11 @@ final class WorkerHouse: Sendable {
         try self.publish(activity, #"{"event":"update","priority":\#(priority),"content-state":{"step":\#(step)}}"#)
     }
 
-    func publish(_ key: String, _ value: String, partition: Int32? = nil) throws {
+    func publish(_ key: String, _ value: String, partition: Int32? = nil, recordMillis: Int64 = 0) throws {
         let (key, value) = (Array(key.utf8), Array(value.utf8))
         let place = partition ?? Murmur2.partition(key: key.span, count: Int32(self.partitionCount))
-        let result = self.producer.produce(self.events, partition: place, key: key.span, value: value.span, opaque: 0)
+        let result = self.producer.produce(
+            self.events, partition: place, key: key.span, value: value.span, timestampMillis: recordMillis, opaque: 0)
         guard result == .queued else { throw WorkerError("could not publish: \(result)") }
     }
 

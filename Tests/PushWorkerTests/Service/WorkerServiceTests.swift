@@ -163,6 +163,29 @@ struct WorkerServiceTests {
         }
     }
 
+    /// Once per topic; the phone gets what it says, and no age has 56 years.
+    @Test func recordTimesThatCannotBeAreWarnedAboutOnce() async throws {
+        try await WorkerHouse.with { house in
+            let lines = LogLines()
+            let worker = try await house.readyWorker(lines: lines)
+            for number in 0..<4 {
+                try house.register("activity-\(number)", token: Self.token(number))
+                try house.publish(
+                    "activity-\(number)", #"{"event":"update","priority":10,"content-state":{"step":1}}"#,
+                    recordMillis: [1, 1_700_000_000][number % 2])
+            }
+            try await house.flush()
+            let snapshot = try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 4 && $0.isSettled }
+            #expect(snapshot.engine.untimed == 4)
+            #expect(snapshot.recordToAccepted.maxMicros < 3_600_000_000)
+            await worker.stop()
+            let warnings = lines.all.filter { $0.contains("record time that cannot be") }
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.contains("first=liveactivity.events[") == true)
+            #expect(warnings.first?.contains("before 2017") == true)
+        }
+    }
+
     @Test func aKeyThatIsNoneIsRefusedAtStart() async throws {
         try await WorkerHouse.with { house in
             var configuration = house.configuration()
