@@ -44,6 +44,8 @@ NOT_DRILLED = {
     "MailboatUnaccounted": "it says that Mailboat has a defect, and none is known that would make it",
     "MailboatPartitionWaits": "the embedded Kafka has no command that leaves a partition without a leader; KafkaOutageTests does it",
     "MailboatPartitionAdded": "the embedded Kafka adds no partitions; AddedPartitionTests and a real Kafka show what a worker does",
+    "MailboatKafkaRefuses": "the embedded Kafka refuses so many requests, and not for so long; promtool tests its expression",
+    "MailboatRecordsGivenUp": "the same",
 }
 
 # Which alerts are to fire, what makes them, and how long all of it takes, as measured with five houses on two processors. `fault` makes the fault, yields

@@ -13,4 +13,6 @@ public enum ShardCommand: Sendable {
     case forget([Int32])
     /// Nothing more is taken in: the worker stops.
     case stopReading
+    /// Topics take so much from here on.
+    case limit(RecordLimits)
 }

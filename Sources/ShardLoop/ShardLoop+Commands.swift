@@ -31,6 +31,7 @@ extension ShardLoop {
                 endsAtMillis: now.steadyMillis + times.limitMillis, now: now)
         case .forget(let partitions): self.forget(partitions, now: now)
         case .stopReading: self.isDraining = true
+        case .limit(let limits): self.outbox.limits = limits
         }
         self.hasChanged = true
         self.mayHaveActions = true

@@ -92,7 +92,7 @@ public struct ShardLoop: ~Copyable {
         self.restore(now)
         self.tellRestores(now)
         if self.mayAct(now) {
-            self.outbox.advance(to: self.log, nowMillis: now.steadyMillis)
+            self.outbox.advance(from: &self.engine, to: self.log, now: now)
             self.repairState(now)
             self.readRecords(now)
             if let due = self.engine.nextDeadlineMillis, due <= now.steadyMillis { self.engine.advance(now: now) }
@@ -108,7 +108,12 @@ public struct ShardLoop: ~Copyable {
         self.takeRecords(now)
         self.advanceReleases(now)
         self.handOverCommits(now)
-        if let failure = self.outbox.failure, failure.isFinal {
+        if self.outbox.hasNewRecords {
+            self.outbox.hasNewRecords = false
+            self.hasMore = true
+        }
+        if !self.outbox.refusals.notices.isEmpty || !self.outbox.refusals.halts.isEmpty { self.tellRefusals() }
+        if let failure = self.outbox.failure, failure.isFatal {
             self.news.append(.failed("records cannot be written any more: \(failure)"))
         }
     }
@@ -159,7 +164,7 @@ public struct ShardLoop: ~Copyable {
     mutating func takeRecords(_ now: EngineTime) {
         guard self.mayAct(now) else { return }
         let isUrgent = self.isDraining || !self.releases.isEmpty
-        self.outbox.take(from: &self.engine, to: self.log, nowMillis: now.steadyMillis, isUrgent: isUrgent)
+        self.outbox.take(from: &self.engine, to: self.log, now: now, isUrgent: isUrgent)
         if self.outbox.hasRest { self.hasMore = true }
     }
 

@@ -18,6 +18,8 @@ public enum ShardNews: Sendable {
     case gapRepaired(partition: Int32, recordCount: Int)
     /// A queue cannot be read for now; it goes on by itself.
     case readingFails(LogFailure)
+    /// Kafka did not take a record.
+    case refused(RefusalNotice)
     /// The first record of an input topic that lies on the wrong partition.
     case misplaced(Misplacement)
     /// The first record of an input topic whose own time cannot be one.

@@ -77,7 +77,11 @@ struct SimulatedKafka {
     }
 
     /// What becomes of a record under way, and what its producer is told.
-    enum Fate { case delivered, answerLost, lost }
+    enum Fate: Equatable {
+        case delivered, answerLost, lost
+        /// Kafka says no.
+        case refused(ProduceError)
+    }
 
     struct Transit {
         var place: Place
@@ -90,6 +94,10 @@ struct SimulatedKafka {
         var arrivesMillis: Int64
         var answersMillis: Int64
         var fate: Fate
+        /// When it left: what left together came in one batch.
+        var sentMillis: Int64 = 0
+        /// Whether its batch is refused was drawn.
+        var isBatchDrawn = false
         /// The producer has died: nobody is told.
         var isOrphan = false
     }
@@ -99,6 +107,8 @@ struct SimulatedKafka {
         var producer: Int
         /// Where it lies; `nil`: the producer gave up waiting.
         var offset: Int64?
+        /// Why Kafka does not take it; `nil`: it took it, or was not heard of.
+        var refusal: ProduceError?
         var place: Place
         var record: KeptRecord
         var comesMillis: Int64
@@ -145,7 +155,7 @@ struct SimulatedKafka {
         arrives = max(arrives, self.heldUpUntilMillis[place]?[producer] ?? 0)
         answers = max(answers, arrives)
         // What is given up has waited long, and what comes behind it may still wait when it is tried again.
-        if fate != .delivered, Bool.random(using: &random) {
+        if fate == .answerLost || fate == .lost, Bool.random(using: &random) {
             answers += Int64.random(in: 0...4_000, using: &random)
             let further = Int64.random(in: 0...1_500, using: &random)
             self.heldUpUntilMillis[place, default: [:]][producer] = answers + further
@@ -153,7 +163,30 @@ struct SimulatedKafka {
         self.transits.append(
             Transit(
                 place: place, record: record, kept: kept, producer: producer,
-                arrivesMillis: arrives, answersMillis: answers, fate: fate))
+                arrivesMillis: arrives, answersMillis: answers, fate: fate, sentMillis: nowMillis))
+    }
+
+    /// What a producer sends at one moment to one place comes in one batch: its last record has just been sent, and is not the first.
+    /// - Parameter refuses: draws, once for the batch, whether Kafka refuses all of it, and why.
+    mutating func judgeBatch(
+        of place: Place, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
+    ) {
+        let batch = self.transits.indices.filter {
+            self.transits[$0].place == place && self.transits[$0].producer == producer
+                && self.transits[$0].sentMillis == nowMillis
+        }
+        guard batch.count > 1 else { return }
+        let isDrawn = self.transits[batch[0]].isBatchDrawn
+        var refusal: ProduceError?
+        if !isDrawn {
+            refusal = refuses()
+        } else if case .refused(let error) = self.transits[batch[0]].fate {
+            refusal = error
+        }
+        for index in batch {
+            self.transits[index].isBatchDrawn = true
+            if let refusal { self.transits[index].fate = .refused(refusal) }
+        }
     }
 
     /// What its producer, long dead, had on its way.
@@ -170,14 +203,17 @@ struct SimulatedKafka {
         self.transits.removeAll { $0.arrivesMillis <= nowMillis }
         for transit in due {
             var offset: Int64?
-            if transit.fate != .lost {
+            var refusal: ProduceError?
+            if case .refused(let error) = transit.fate {
+                refusal = error
+            } else if transit.fate != .lost {
                 offset = self.append(transit.record, to: transit.place, nowMillis: nowMillis)
             }
             body(transit, offset)
             guard !transit.isOrphan else { continue }
             deliveries.append(
                 Delivery(
-                    producer: transit.producer, offset: transit.fate == .delivered ? offset : nil,
+                    producer: transit.producer, offset: transit.fate == .delivered ? offset : nil, refusal: refusal,
                     place: transit.place, record: transit.kept,
                     comesMillis: transit.answersMillis))
         }

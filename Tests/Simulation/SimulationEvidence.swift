@@ -135,7 +135,11 @@ struct SimulationEvidence {
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int
     ) -> String? {
-        if isMisplaced { return self.routed.contains(position) ? nil : "it was not forwarded yet" }
+        if isMisplaced {
+            // What could not be forwarded has its outcome.
+            let isDead = (self.outcomes[position] ?? []).contains { $0.name == "dead-lettered" }
+            return isDead || self.routed.contains(position) ? nil : "it was not forwarded yet"
+        }
         let mine = (self.outcomes[position] ?? []).filter { $0.worker == worker }
         if mine.contains(where: { $0.name == "duplicate" || $0.name == "dead-lettered" }) { return nil }
         guard let consumed = self.consumed[record], consumed.worker == worker else {
@@ -147,6 +151,9 @@ struct SimulationEvidence {
         }
         return nil
     }
+
+    /// It lies in the routed topic.
+    func isRouted(_ position: SourcePosition) -> Bool { self.routed.contains(position) }
 
     private static let namesAboutMany = [
         "pass", "start-pass", "audience", "channel-opened", "channel-closed", "channel-refused",

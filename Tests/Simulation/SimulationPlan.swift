@@ -96,6 +96,8 @@ package struct SimulationPlan {
     var kept = KeptPlan()
     /// The same.
     var traces = TracePlan()
+    /// The same.
+    var refusals = RefusalPlan()
 
     /// One world in so many has channels.
     private static let worldsPerChannelWorld = 3

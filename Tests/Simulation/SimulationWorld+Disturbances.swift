@@ -83,6 +83,7 @@ extension SimulationWorld {
         self.tell("faults end")
         self.brokerAwayUntilMillis = min(self.brokerAwayUntilMillis, self.steadyMillis + 1_000)
         self.apnsAwayUntilMillis = min(self.apnsAwayUntilMillis, self.steadyMillis + 1_000)
+        self.refusalWindow.untilMillis = min(self.refusalWindow.untilMillis, self.steadyMillis)
         for worker in self.workers { worker.fuse = nil }
         self.resumeAll()
         if self.seatBegins.allSatisfy({ $0 == nil }), self.workers.allSatisfy({ $0.isStopping }) {

@@ -167,6 +167,7 @@ extension SimulationWorld {
             if counters.activities != 0 { self.fail("\(counters.activities) slots are still in memory") }
         }
         self.judgeTraces()
+        self.judgeStranded()
         for partition in 0..<self.plan.partitions {
             for kind in [SimulatedKafka.Topic.events, .routed] {
                 let place = SimulatedKafka.Place(topic: kind, partition: partition)

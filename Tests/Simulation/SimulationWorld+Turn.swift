@@ -42,7 +42,8 @@ extension SimulationWorld {
                 self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
             case .restored(let partition, _, _, let starts):
                 self.tell("worker \(worker.number) runs partition \(partition) from \(starts.map(\.nextOffset))")
-            case .halted(let partition, let reason): self.fail("partition \(partition) is halted: \(reason)")
+            case .halted(let partition, let reason): self.noteHalt(partition, reason, of: worker)
+            case .refused(let notice): self.noteRefusal(notice, of: worker)
             case .failed(let text): self.fail("worker \(worker.number) ends: \(text)")
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
             case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
@@ -81,7 +82,8 @@ extension SimulationWorld {
                 }
             } else {
                 self.tell("worker \(worker.number) hears that a record of \(first.place.topic) was not taken")
-                batch.append(first.record, LogFailure("not taken", isFinal: false))
+                let refusal = first.refusal.map { ProduceFailure("refused", $0) }
+                batch.append(first.record, refusal ?? ProduceFailure("not taken", .other))
             }
             _ = self.burns(worker)
         }
@@ -107,6 +109,7 @@ extension SimulationWorld {
         if place.topic != .routed, self.chance(self.plan.produceFailurePercent) {
             fate = Bool.random(using: &self.random) ? .answerLost : .lost
         }
+        if let refusal = self.refusal(of: record, at: place) { fate = .refused(refusal) }
         let delayMillisMax =
             place.topic == .outcomes
             ? self.plan.outcomeDelayMillisMax : self.strikeAtMarker(record, to: place, of: worker)
@@ -114,6 +117,7 @@ extension SimulationWorld {
             record, kept: kept, to: place, producer: worker.number, fate: fate,
             nowMillis: self.steadyMillis, notBeforeMillis: self.brokerAwayUntilMillis,
             delayMillisMax: delayMillisMax, random: &self.random)
+        self.judgeBatch(of: place, from: worker)
         if place.topic == .state, record.isTombstone { self.strikeAtTombstone(record, of: worker) }
     }
 

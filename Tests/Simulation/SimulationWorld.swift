@@ -81,6 +81,12 @@ package final class SimulationWorld {
     var comers: [Int: Int] = [:]
     /// By channel and worker: when its last broadcast left, steady.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
+    /// What concerns refusals alone: for which topics nothing is taken until when, which workers are started again, and which events could not
+    /// be forwarded.
+    var refusalRandom: SplitMix64
+    var refusalWindow: (topics: Set<SimulatedKafka.Topic>, untilMillis: Int64) = ([], 0)
+    var restarts: [Int: Int64] = [:]
+    var stranded: Set<SourcePosition> = []
     /// What concerns traces alone.
     var traceRandom: SplitMix64
     var spanCount: UInt64 = 0
@@ -183,10 +189,11 @@ package final class SimulationWorld {
     ///   - audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
     ///   - startsPercent: of these, worlds that have start members, in a hundred.
     ///   - keptPercent: of worlds with audiences, those that keep channels for them, in a hundred.
+    ///   - hasRefusals: some worlds have a Kafka that refuses records for good.
     package init(
         seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
         startsPercent: Int = AudiencePlan.startsPercent, keptPercent: Int = KeptPlan.worldsPercent,
-        trace: ((String) -> Void)? = nil
+        hasRefusals: Bool = true, trace: ((String) -> Void)? = nil
     ) {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
@@ -213,6 +220,11 @@ package final class SimulationWorld {
         plan.drawReconfigurations(random: &self.reconfigurationRandom)
         self.traceRandom = SplitMix64(seed: seed ^ 0x7261_CE50_7261_CE50)
         plan.drawTraces(random: &self.traceRandom)
+        self.refusalRandom = SplitMix64(seed: seed ^ 0x2EF0_5ED0_2EF0_5ED0)
+        if hasRefusals {
+            plan.refusals = RefusalPlan(
+                hasAudiences: !plan.audiences.audiences.isEmpty, random: &self.refusalRandom)
+        }
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }
@@ -304,6 +316,7 @@ package final class SimulationWorld {
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)
             self.runUntil(until)
             self.disturb()
+            self.perhapsLowerLimits()
             self.perhapsReconfigure()
         }
         self.faultsAreOn = false
@@ -338,6 +351,7 @@ package final class SimulationWorld {
     /// Whatever is due now, once.
     private func step() {
         self.carryOutOrders()
+        self.restartHalted()
         self.runBroker()
         self.runGroup()
         self.fly()
@@ -355,6 +369,9 @@ package final class SimulationWorld {
         at(self.group.nextExpiryMillis.map { max($0, self.brokerAwayUntilMillis) })
         for begins in self.seatBegins { at(begins) }
         for order in self.orders { at(order.dueMillis) }
+        for (number, due) in self.restarts where self.workers.contains(where: { $0.number == number && $0.runs }) {
+            at(due)
+        }
         for commit in self.commitsUnderWay { at(commit.arrivesMillis) }
         for flight in self.flights {
             if !flight.isApplied { at(flight.arrivesMillis) }

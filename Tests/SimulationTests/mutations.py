@@ -227,8 +227,53 @@ MUTATIONS = [
         "            if self.memory.slots[slot].isOpen, self.memory.slots[slot].isDirty {\n", test="ReleaseTests"),
     Mutation(
         "retry-overtakes", "a record of `state` is tried again while others of its partition are under way",
-        loop("Outbox/RetryQueue"), "where !underWay.isAny(lane.topic, partition: lane.partition) {",
-        "where lane.partition >= -1 {"),
+        loop("Outbox/RetryQueue"),
+        "where self.careful[lane] == nil && !underWay.isAny(lane.topic, partition: lane.partition) {",
+        "where self.careful[lane] == nil {"),
+    Mutation(
+        "judged-in-company", "a record is refused for good for what another of its batch is", loop("Ports/ProduceVerdict"),
+        "case (true, _) where !isAlone: .alone", "case (true, .other) where !isAlone: .alone", test="RefusalTests"),
+    Mutation(
+        "refused-for-ever", "what is refused for good is tried again for ever", loop("Ports/ProduceVerdict"),
+        "case (true, _): .forGood(error)", "case (true, _): .forNow", test="RefusalTests"),
+    Mutation(
+        "old-time-for-good", "a record with a wrong time does not get the present one", loop("Ports/ProduceVerdict"),
+        "            case (true, .invalidTimestamp) where !hasPresentTime: .withPresentTime\n", "",
+        test="ProduceVerdictTests"),
+    Mutation(
+        "good-event-given-up", "an event that can be neither forwarded nor dead-lettered is given up",
+        engine("Journal/ShardEngine+Refusals"),
+        "self.journal.acknowledgements.element(acknowledgement)?.kind == .deadLetter",
+        "self.journal.acknowledgements.element(acknowledgement)?.kind != .marker", test="RefusalTests"),
+    Mutation(
+        "refused-committed", "what depends on a record that halts its partition is committed", loop("Outbox/Outbox+Refusals"),
+        "        self.retries.stick(record, nowMillis: now.steadyMillis)\n",
+        "        engine.acknowledged(record.acknowledgement, offset: -1, now: now)\n", test="RefusalTests"),
+    Mutation(
+        "no-give-up-limit", "any number of dead letters is given up", loop("Outbox/GiveUpLimit"),
+        "guard times.count < Self.countMax else {", "guard times.count < .max else {", test="GiveUpLimitTests"),
+    Mutation(
+        "group-of-all", "all records of a refused batch are handed over together again", loop("Outbox/RetryQueue"),
+        "let group = waiting.prefix(care.width)", "let group = waiting.prefix(max(care.width, 1_000))",
+        test="RefusalTests"),
+    Mutation(
+        "forwards-overtake", "a forwarded event leaves while those before it may be refused", loop("Outbox/Outbox"),
+        "        guard self.order.routed.contains(index) else { return false }\n",
+        "        guard index < 0 else { return false }\n", test="RefusalTests"),
+    Mutation(
+        "limit-not-asked", "a record that is larger than its topic takes is sent all the same", loop("Outbox/Outbox"),
+        "return self.batch.byteCount(of: record) > self.limits[record.topic]",
+        "return self.batch.byteCount(of: record) < 0", test="RefusalTests"),
+    Mutation(
+        "no-key-for-compacted", "a dead letter without a key gets none", loop("Outbox/Outbox+Refusals"),
+        "if error == .invalidRecord, record.key == nil,", "if error == .other, record.key == nil,",
+        test="RefusalTests"),
+    Mutation(
+        "copy-has-old-time", "what is forwarded has the time of its record", engine("Journal/Journal+DeadLetters"),
+        """            hasNoValue: !intake.record.hasValue,
+            acknowledgement: self.expect(.routed""",
+        """            hasNoValue: !intake.record.hasValue, timestampMillis: intake.record.timestampMillis,
+            acknowledgement: self.expect(.routed""", test="PlacementTests"),
     Mutation(
         "push-before-marker", "pushes leave before the owner's marker lies in `state`",
         engine("Partitions/PartitionState"), "self.phase == .running && self.isMarked && self.gaps",

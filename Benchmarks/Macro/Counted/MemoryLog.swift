@@ -75,7 +75,7 @@ final class MemoryLog: ShardLog {
 
     /// Nothing fails here, so nothing is written again.
     func produce(_ record: KeptRecord) -> ProducedRun {
-        ProducedRun(doneCount: 1, failures: [(0, LogFailure("a record is written again", isFinal: true))])
+        ProducedRun(doneCount: 1, failures: [(0, ProduceFailure("a record is written again", .other, isFatal: true))])
     }
 
     private func keepState(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) {

@@ -2,7 +2,7 @@ public import PushModel
 
 /// Plain counts of one shard since start; the loop publishes snapshots of them.
 ///
-/// At every moment `consumed + restored == outcomes + pending + forwarded + handedOver` (contract §6, conservation).
+/// At every moment `consumed + restored + forwardsRefused == outcomes + pending + forwarded + handedOver` (contract §6, conservation).
 public struct EngineCounters: Sendable, Equatable {
     /// Events taken from Kafka.
     public var consumed: UInt64 = 0
@@ -10,6 +10,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var restored: UInt64 = 0
     /// Misplaced records written to the routed topic.
     public var forwarded: UInt64 = 0
+    /// Of these, those that Kafka refused for good: they have an outcome instead.
+    public var forwardsRefused: UInt64 = 0
     /// Events that were still pending when their partition left.
     public var handedOver: UInt64 = 0
     /// By `Outcome.rawValue`.
@@ -142,7 +144,8 @@ public struct EngineCounters: Sendable, Equatable {
 
     /// Nothing appeared and nothing vanished.
     public var isConserved: Bool {
-        self.consumed + self.restored == self.outcomeSum + self.pending + self.forwarded + self.handedOver
+        self.consumed + self.restored + self.forwardsRefused
+            == self.outcomeSum + self.pending + self.forwarded + self.handedOver
     }
 }
 

@@ -2,6 +2,8 @@
 struct PendingAcknowledgement {
     enum Kind {
         case marker, state, outcome, deadLetter, routed
+        /// A dead letter of an event that could not be forwarded and that nothing is wrong with.
+        case strandedEvent
         /// A version of an audience, told to one partition. `stateVersion` is the lower half of its stamp.
         case version
         /// Records of `state` about a crowd, which stands in `slot` by its number: its versions, its progress, a join that came late. `stateVersion` is
@@ -19,14 +21,14 @@ struct PendingAcknowledgement {
         var isState: Bool {
             switch self {
             case .marker, .state, .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept: true
-            case .outcome, .deadLetter, .routed, .version, .keeperNews: false
+            case .outcome, .deadLetter, .strandedEvent, .routed, .version, .keeperNews: false
             }
         }
         /// It is about a crowd or a keeper, and no slot.
         var isOfNoSlot: Bool {
             switch self {
             case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: true
-            case .marker, .state, .outcome, .deadLetter, .routed, .version: false
+            case .marker, .state, .outcome, .deadLetter, .strandedEvent, .routed, .version: false
             }
         }
     }

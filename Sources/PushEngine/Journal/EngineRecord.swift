@@ -1,12 +1,22 @@
 /// A record the engine wants written to Kafka. Bytes lie in `RecordBatch.bytes`.
 public struct EngineRecord: Sendable {
     /// Which of the worker's topics a record is for.
-    public enum Topic: UInt8, Sendable {
+    public enum Topic: UInt8, Sendable, CaseIterable {
         /// Their names in the cluster are configured; the engine does not know them.
         case state, outcomes, deadLetters, routed
 
         /// Whether the records of a partition must lie there in the order in which they were made.
         public var isOrdered: Bool { self == .state || self == .routed }
+
+        /// Its name in settings, lines and metrics.
+        public var label: String {
+            switch self {
+            case .state: "state"
+            case .outcomes: "outcomes"
+            case .deadLetters: "dead-letters"
+            case .routed: "routed"
+            }
+        }
     }
     /// Which of the worker's topics it is for.
     public var topic: Topic
@@ -50,6 +60,8 @@ public struct RecordBatch: Sendable {
     public var records: [EngineRecord] = []
     /// The headers of all records; each record has a range of them.
     public var headers: [Header] = []
+    /// Bytes of key, value and headers of the largest record.
+    public var recordByteCountMax = 0
     /// Something waits for one of these to be written (a forwarded event, a start to be announced, a partition to be
     /// claimed): they should go out now, even while writing together would be cheaper.
     public var isUrgent = false
@@ -65,7 +77,15 @@ public struct RecordBatch: Sendable {
         self.bytes.removeAll(keepingCapacity: true)
         self.records.removeAll(keepingCapacity: true)
         self.headers.removeAll(keepingCapacity: true)
+        self.recordByteCountMax = 0
         self.isUrgent = false
+    }
+
+    /// Bytes of the record's key, value and headers.
+    public func byteCount(of record: EngineRecord) -> Int {
+        var count = record.key.count + record.value.count
+        for header in self.headers[record.headers] { count += header.name.count + header.value.count }
+        return count
     }
 }
 

@@ -202,7 +202,7 @@ extension Journal {
             else { return .none }
             memory.slots[done.slot].awaitsStateRecord = false
             return .pushMayFollow(done.slot)
-        case .outcome, .deadLetter, .routed:
+        case .outcome, .deadLetter, .strandedEvent, .routed:
             if done.entry.isSome { self.ledger.acknowledged(done.entry) }
             if done.routedEntry.isSome { self.ledger.acknowledged(done.routedEntry) }
             guard isSlotThere, done.isUnguarded else { return .none }

@@ -3,13 +3,16 @@ import PushModel
 /// Records that are handed on: dead letters, and what lay on the wrong partition.
 extension Journal {
     /// A record that cannot be taken: key and value as they came, the reason and the source position in headers.
+    /// - Parameters:
+    ///   - kind: what waits for it.
+    ///   - guardedBy: the entry that the record has already; `nil`: it gets one.
     mutating func deadLetter(
         _ intake: borrowing Intake, key: Span<UInt8>, value: Span<UInt8>, refusal: EventRejection,
-        in memory: inout ShardMemory
+        as kind: PendingAcknowledgement.Kind = .deadLetter, of guardedBy: EntryID? = nil, in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(Outcome.deadLettered.rawValue)] += 1
         memory.counters.deadLetters += 1
-        let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
+        let entry = guardedBy ?? self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)
         let keyRange = self.batch.append(key)
         let valueRange = self.batch.append(value)
@@ -24,7 +27,7 @@ extension Journal {
         self.batch.append(
             .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
             hasNoKey: !intake.record.hasKey, hasNoValue: !intake.record.hasValue,
-            acknowledgement: self.expect(.deadLetter, partition: intake.partition, entry: entry, in: &memory))
+            acknowledgement: self.expect(kind, partition: intake.partition, entry: entry, in: &memory))
         guard memory.configuration.settings.outcomePublication.includes(.deadLettered) else { return }
         self.ledger.expectAcknowledgement(entry)
         var details = OutcomeDetails()
@@ -119,6 +122,7 @@ extension Journal {
         let keyRange = self.batch.append(key)
         let valueRange = self.batch.append(value)
         let firstHeader = self.batch.headers.count
+        // The copy's own time is the present: a topic may refuse what is old, and the header says what the record's was.
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
         if !intake.traceparent.isEmpty {
             self.batch.appendTrace(intake.traceparent.span, isTraced: intake.record.isTraced)
@@ -126,11 +130,11 @@ extension Journal {
         self.batch.append(
             .routed, partition: partition, key: keyRange, value: valueRange,
             headers: firstHeader..<self.batch.headers.count,
-            hasNoValue: !intake.record.hasValue, timestampMillis: intake.record.timestampMillis,
+            hasNoValue: !intake.record.hasValue,
             acknowledgement: self.expect(.routed, partition: intake.partition, entry: entry, in: &memory))
     }
 
-    private mutating func appendSourceHeaders(
+    mutating func appendSourceHeaders(
         _ source: SourcePosition, timestampMillis: Int64, in memory: borrowing ShardMemory
     ) {
         self.batch.appendHeader(.topic, text: memory.configuration.inputTopics[Int(source.topic)])

@@ -48,9 +48,11 @@ extension RecordBatch {
         acknowledgement: UInt64
     ) {
         if topic == .routed { self.isUrgent = true }
-        self.records.append(
-            EngineRecord(
-                topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue,
-                headers: headers, timestampMillis: timestampMillis, acknowledgement: acknowledgement))
+        let record = EngineRecord(
+            topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue,
+            headers: headers, timestampMillis: timestampMillis, acknowledgement: acknowledgement)
+        self.records.append(record)
+        let byteCount = headers.isEmpty ? key.count + value.count : self.byteCount(of: record)
+        if byteCount > self.recordByteCountMax { self.recordByteCountMax = byteCount }
     }
 }

@@ -13,6 +13,10 @@ public enum RecordHeader: CaseIterable, Sendable {
     case kind
     /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
     case republished
+    /// On a dead letter whose value was left out: how many bytes it had.
+    case valueBytes
+    /// On one whose key was too long: what the key began with, and how many bytes it had.
+    case keyPrefix, keyBytes
 
     /// The header's name as it stands in the record.
     public var name: StaticString {
@@ -27,6 +31,9 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .takeovers: "mailboat-takeovers"
         case .republished: "mailboat-republished"
         case .kind: "mailboat-kind"
+        case .valueBytes: "mailboat-value-bytes"
+        case .keyPrefix: "mailboat-key-prefix"
+        case .keyBytes: "mailboat-key-bytes"
         }
     }
 

@@ -23,8 +23,8 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
     /// `nil`: summed, and not served by itself.
     var metric: MetricDescription?
     var field: Field
-    /// Tells rows of one name apart; they stand one after the other.
-    var label: Label?
+    /// They tell rows of one name apart, which stand one after the other.
+    var labels: [Label] = []
     /// Behind the labels of a source: the row's own, as the page has it.
     private var labelBytes: [UInt8] = []
 
@@ -52,33 +52,39 @@ extension CounterRow {
     static func total(
         _ name: String, unit: String, _ help: String, _ path: Unsigned, label: Label? = nil
     ) -> Self {
-        Self(.counter, name, unit: unit, help, .unsigned(path), label)
+        Self(.counter, name, unit: unit, help, .unsigned(path), label.map { [$0] } ?? [])
+    }
+
+    static func total(
+        _ name: String, unit: String, _ help: String, _ path: Unsigned, labels: [Label]
+    ) -> Self {
+        Self(.counter, name, unit: unit, help, .unsigned(path), labels)
     }
 
     static func total(
         _ name: String, unit: String, _ help: String, _ path: Signed, label: Label? = nil
     ) -> Self {
-        Self(.counter, name, unit: unit, help, .signed(path), label)
+        Self(.counter, name, unit: unit, help, .signed(path), label.map { [$0] } ?? [])
     }
 
     static func gauge(_ name: String, unit: String, _ help: String, _ path: Unsigned) -> Self {
-        Self(.gauge, name, unit: unit, help, .unsigned(path), nil)
+        Self(.gauge, name, unit: unit, help, .unsigned(path), [])
     }
 
     static func gauge(_ name: String, unit: String, _ help: String, _ path: Signed) -> Self {
-        Self(.gauge, name, unit: unit, help, .signed(path), nil)
+        Self(.gauge, name, unit: unit, help, .signed(path), [])
     }
 
     private init(
-        _ kind: PrometheusText.Kind, _ name: String, unit: String, _ help: String, _ field: Field, _ label: Label?
+        _ kind: PrometheusText.Kind, _ name: String, unit: String, _ help: String, _ field: Field, _ labels: [Label]
     ) {
         self.metric = MetricDescription(
             name: name, kind: kind, unit: unit, help: help,
-            labels: Counters.sourceLabels + (label.map { [$0.name] } ?? []))
+            labels: Counters.sourceLabels + labels.map(\.name))
         self.field = field
-        self.label = label
+        self.labels = labels
         self.labelBytes = MetricLabels.rest(
-            after: Counters.sourceLabels, label.map { [(name: $0.name, value: $0.value)] } ?? [])
+            after: Counters.sourceLabels, labels.map { (name: $0.name, value: $0.value) })
     }
 
     static func unserved(_ path: Unsigned) -> Self { Self(metric: nil, field: .unsigned(path)) }

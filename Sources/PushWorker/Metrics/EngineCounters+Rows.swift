@@ -18,6 +18,9 @@ extension EngineCounters: CountedBySource {
             "mailboat_events_forwarded_total", unit: "events", "Misplaced events forwarded to their partition.",
             \.forwarded),
         .total(
+            "mailboat_events_forwards_refused_total", unit: "events",
+            "Forwarded events that Kafka refused for good; they are dead-lettered.", \.forwardsRefused),
+        .total(
             "mailboat_events_handed_over_total", unit: "events", "Events still pending when their partition left.",
             \.handedOver),
         .total(

@@ -1,7 +1,12 @@
+import PushEngine
+import ShardLoop
+
 extension KafkaCounters: CountedBySource {
     static let sourceLabels: [String] = []
 
-    static let rows: [CounterRow<KafkaCounters>] = [
+    static let rows: [CounterRow<KafkaCounters>] = Self.produceRows + Self.refusalRows + Self.otherRows
+
+    private static let produceRows: [CounterRow<KafkaCounters>] = [
         .total(
             "mailboat_kafka_produced_records_total", unit: "records", "Records handed to the producers.",
             \.recordsProduced),
@@ -9,6 +14,19 @@ extension KafkaCounters: CountedBySource {
             "mailboat_kafka_delivery_failures_total", unit: "records",
             "Records Kafka did not take; they are produced again.",
             \.deliveriesFailed),
+    ]
+
+    private static let otherRows: [CounterRow<KafkaCounters>] = [
+        .total(
+            "mailboat_kafka_dead_letters_shrunk_total", unit: "records",
+            "Dead letters whose value was left out, as Kafka did not take them with it.", \.deadLettersShrunk),
+        .total(
+            "mailboat_kafka_dead_letters_given_up_total", unit: "records",
+            "Dead letters of bad records that Kafka refused even without their values: only a line of the log is left.",
+            \.deadLettersGivenUp),
+        .total(
+            "mailboat_kafka_outcomes_unpublished_total", unit: "records",
+            "Outcomes that Kafka refused for good: counted, and not published.", \.outcomesUnpublished),
         .gauge(
             "mailboat_kafka_retries_waiting", unit: "records", "Records that wait to be produced again.",
             \.retriesWaiting),
@@ -24,6 +42,16 @@ extension KafkaCounters: CountedBySource {
             "mailboat_state_restored_records_total", unit: "records", "Records read from the state topic.",
             \.restoredRecords),
     ]
+
+    /// One for each topic and kind of answer.
+    private static let refusalRows: [CounterRow<KafkaCounters>] = EngineRecord.Topic.allCases.flatMap { topic in
+        ProduceError.allCases.map { error in
+            .total(
+                "mailboat_kafka_refusals_total", unit: "records",
+                "Answers of Kafka to records that it did not take, by topic and kind.", \.refusals[topic, error],
+                labels: [.init(name: "topic", value: topic.label), .init(name: "error", value: error.label)])
+        }
+    }
 
     /// Sums over shards.
     mutating func add(_ other: KafkaCounters) { for row in Self.rows { row.add(other, to: &self) } }

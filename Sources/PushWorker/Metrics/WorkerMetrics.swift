@@ -152,7 +152,7 @@ extension EngineCounters {
     }
     /// Taken and not told of again: anything but 0 is a defect.
     fileprivate var unaccounted: Double {
-        Double(self.consumed + self.restored)
+        Double(self.consumed + self.restored + self.forwardsRefused)
             - Double(self.outcomeSum + self.pending + self.forwarded + self.handedOver)
     }
 }

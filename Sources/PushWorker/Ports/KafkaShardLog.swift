@@ -99,7 +99,7 @@ final class KafkaShardLog: ShardLog {
                 value: record.isTombstone ? nil : record.value, opaque: record.acknowledgement)
         }
         for failure in result.failures {
-            done.failures.append((done.doneCount + failure.index, LogFailure(failure.error)))
+            done.failures.append((done.doneCount + failure.index, ProduceFailure(failure.error)))
         }
         done.doneCount += result.doneCount
         done.isFull = result.doneCount < indexes.count
@@ -110,7 +110,7 @@ final class KafkaShardLog: ShardLog {
         case .queued: done.doneCount += 1
         case .queueFull: done.isFull = true
         case .failed(let error):
-            done.failures.append((done.doneCount, LogFailure(error)))
+            done.failures.append((done.doneCount, ProduceFailure(error)))
             done.doneCount += 1
         }
     }
@@ -145,7 +145,7 @@ final class KafkaShardLog: ShardLog {
         self.producer.drainDeliveries(max: max) { delivery in
             let topic = self.topic(of: delivery)
             if let error = delivery.error {
-                batch.append(Self.record(of: delivery, topic), LogFailure(error))
+                batch.append(Self.record(of: delivery, topic), ProduceFailure(error))
             } else if topic == .state, withKeys || batch.hasFailures {
                 batch.append(
                     delivery.opaque, topic: topic, partition: delivery.partition, offset: delivery.offset,
@@ -185,6 +185,8 @@ final class KafkaShardLog: ShardLog {
     func commit(_ positions: [CommitPosition]) { self.shared.committer.add(positions) }
 }
 
-extension LogFailure {
-    init(_ error: KafkaError) { self.init("\(error)", isFinal: error.isFatal) }
+extension ProduceFailure {
+    init(_ error: KafkaError) {
+        self.init("\(error)", ProduceError(code: error.code.rawValue), isFatal: error.isFatal)
+    }
 }

@@ -65,6 +65,12 @@ struct ShardHandle: Sendable {
         return self.eventLoop.submit { question(runner.value) }
     }
 
+    /// Topics take so much.
+    func limit(_ limits: RecordLimits) {
+        let runner = self.runner
+        self.eventLoop.execute { runner.value.carryOut(.limit(limits)) }
+    }
+
     /// Nothing more is taken from Kafka.
     func stopReading() {
         let runner = self.runner

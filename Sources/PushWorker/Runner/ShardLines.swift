@@ -36,7 +36,7 @@ enum ShardLines {
         case .readingFails(let failure):
             logger.warning("a partition cannot be read for now", metadata: ["cause": "\(failure)"])
         case .keeper(let notice): Self.write(notice, to: logger)
-        case .released, .failed, .misplaced, .untimed: break
+        case .released, .failed, .misplaced, .untimed, .refused: break
         }
     }
 

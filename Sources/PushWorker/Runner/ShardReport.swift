@@ -20,6 +20,8 @@ struct ShardReport: Sendable {
     var isHeldUp = false
     /// What is wrong, in plain words.
     var errors: [String] = []
+    /// What is wrong and stops nothing.
+    var degraded: [String] = []
 }
 
 extension ShardReport {
@@ -42,10 +44,15 @@ extension ShardReport {
         self.kafka.deliveriesFailed = outbox.deliveriesFailed
         self.kafka.retriesWaiting = outbox.retriesWaiting
         self.kafka.queueFull = outbox.queueFull
+        self.kafka.refusals = outbox.refusals
+        self.kafka.deadLettersShrunk = outbox.deadLettersShrunk
+        self.kafka.deadLettersGivenUp = outbox.deadLettersGivenUp
+        self.kafka.outcomesUnpublished = outbox.outcomesUnpublished
         self.kafka.restoredRecords = loop.restoredRecordCount
         self.watermarks = loop.watermarks
         self.isHeldUp = loop.isHeldUp
         self.errors = loop.errors
+        self.degraded = loop.degraded(nowMillis: nowMillis)
     }
 }
 

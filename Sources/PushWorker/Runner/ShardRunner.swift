@@ -29,6 +29,7 @@ final class ShardRunner {
     /// Which partitions each is of.
     private var releasing: [Int: [Int32]] = [:]
     private var releaseCount = 0
+    private var refusalLines = RefusalLines()
     private var isClosed = false
     private var turns: TurnScheduler?
     private var lastTurnMicros = Int64.min / 2
@@ -102,6 +103,7 @@ final class ShardRunner {
         self.loop.turn(now: now)
         if let traces = self.traces { self.takeTraceNotes(traces, now) }
         for news in self.loop.takeNews() { self.tell(news) }
+        if self.loop.takesQuestionForLimits() { self.shared.limits.ask() }
         // In the turn of the answers: then is now.
         self.loop.takeAcceptedSamples { sample in
             // A release before took times that cannot be from records into `state`.
@@ -222,6 +224,8 @@ final class ShardRunner {
         case .untimed(let record):
             self.shared.recordTimeWarnings.tell(
                 record, inputTopics: self.inputTopics, logger: self.shared.logger)
+        case .refused(let notice):
+            self.refusalLines.write(notice, nowMillis: MachineClock.now().steadyMillis, to: self.logger)
         default: ShardLines.write(news, stateTopic: self.shared.configuration.topics.state, to: self.logger)
         }
     }
@@ -241,6 +245,7 @@ final class ShardRunner {
 
     /// Copies the counters out.
     private func publish() {
+        self.refusalLines.tell(nowMillis: MachineClock.now().steadyMillis, to: self.logger)
         self.report.take(
             from: self.loop, transport: self.transport, shard: self.number, nowMillis: MachineClock.now().steadyMillis)
         if let traces = self.traces { self.report.tracing = traces.counters }

@@ -15,6 +15,7 @@ struct ShardShared: Sendable {
     let tracer: (any Tracer)?
     let placementWarnings = PlacementWarnings()
     let recordTimeWarnings = RecordTimeWarnings()
+    let limits: LimitReader
     /// The worker cannot go on; said once or many times.
     let fail: @Sendable (String) -> Void
 }

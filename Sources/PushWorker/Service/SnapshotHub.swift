@@ -138,6 +138,7 @@ final class SnapshotHub: Sendable {
             snapshot.kafka.add(shard.kafka)
             snapshot.tracing.add(shard.tracing)
             snapshot.errors += shard.errors
+            snapshot.degraded += shard.degraded
         }
         snapshot.partitions += state.group.waiting.map { number, reason in
             WorkerSnapshot.Partition(

@@ -226,7 +226,8 @@ final class WorkerParts: Sendable {
             let clusterID = await NamedThread.run("kafka-cluster") { logReader.clusterID(within: .seconds(5)) }
             let shared = ShardShared(
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
-                committer: committer, hub: hub, logger: logger, tracer: tracer, fail: fail)
+                committer: committer, hub: hub, logger: logger, tracer: tracer,
+                limits: await LimitReader.begin(configuration, log: kafkaLog, logger: logger), fail: fail)
             // One worker may get all of them, when the others are gone.
             let fetchAhead = ConsumerConfiguration.fetchAhead(
                 partitionCount: Int(partitionCount) * configuration.topics.events.count)
@@ -248,6 +249,7 @@ final class WorkerParts: Sendable {
                         number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens,
                         kafkaLines: kafkaLines, fail: fail))
             }
+            for shard in shards { shared.limits.listen { shard.limit($0) } }
             state.use(
                 shards, orders: AudienceOrders(configuration, partitionCount: partitionCount),
                 isPlacementChecked: configuration.engine.placement == .check)
@@ -274,6 +276,7 @@ final class WorkerParts: Sendable {
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
                     Task.detached { await inlets.run() },
+                    Task.detached { await shared.limits.run() },
                     Task.detached {
                         var told: KafkaError?
                         while !Task.isCancelled {
@@ -341,7 +344,7 @@ final class WorkerParts: Sendable {
         try await loop.submit {
             let waker = ShardWaker(eventLoop: loop)
             var options = ProducerConfiguration(
-                settings: shared.configuration.kafka.producerSettings, log: kafkaLines.handler)
+                settings: shared.limits.producerSettings, log: kafkaLines.handler)
             options.brokerThreadNiceness = Self.producerThreadNiceness
             let producer = try KafkaProducer(
                 options, onDeliveries: { waker.wake() },

@@ -1,5 +1,6 @@
 public import PushEngine
 public import PushTransport
+public import ShardLoop
 
 /// What a worker has done and how it stands, as one value. Each shard's part was taken between two of its turns, so
 /// that the conservation identity holds in it at every moment.
@@ -115,6 +116,14 @@ public struct KafkaCounters: Sendable, Equatable {
     public var retriesWaiting = 0
     /// Times that a producer had no room: back-pressure.
     public var queueFull: UInt64 = 0
+    /// Answers other than a success, by topic and kind.
+    public var refusals = RefusalTable()
+    /// Dead letters that were written without their value.
+    public var deadLettersShrunk: UInt64 = 0
+    /// Dead letters that were given up.
+    public var deadLettersGivenUp: UInt64 = 0
+    /// Outcomes that Kafka refused for good.
+    public var outcomesUnpublished: UInt64 = 0
     /// Batches of offsets committed.
     public var commits: UInt64 = 0
     /// Batches of which something was refused.

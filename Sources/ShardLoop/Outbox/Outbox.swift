@@ -14,14 +14,21 @@ struct Outbox: ~Copyable {
     private var handedOverMillis: Int64 = 0
     /// The one that Kafka's library took last.
     private var lastQueued: UInt64?
-    private var retries = RetryQueue()
+    var retries = RetryQueue()
     private var underWay = UnderWayCount()
     private var deliveries = DeliveryBatch()
+    /// Refused before they left, until the engine is at hand.
+    private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
+    var refusals = RefusalDesk()
+    /// What topics take, as far as known: a record that is larger is refused before it leaves.
+    var limits = RecordLimits()
+    /// The engine has made records since it was last asked for some.
+    var hasNewRecords = false
     /// There is no room for more: back-pressure.
     private(set) var isBlocked = false
-    private(set) var counters = OutboxCounters()
+    var counters = OutboxCounters()
     /// What the last failure was, until something is delivered to the same topic: a right may be missing on one alone.
-    private(set) var failure: LogFailure?
+    private(set) var failure: ProduceFailure?
     private var failedTopic: EngineRecord.Topic?
 
     /// Records handed over in one go, half a millisecond's work, unless somebody waits for one of them.
@@ -50,7 +57,14 @@ struct Outbox: ~Copyable {
 
     /// Takes over what the engine wants written and hands on as much as there is room for. Records gather for a moment first, unless somebody
     /// waits for one of them.
-    mutating func take(from engine: inout ShardEngine, to log: any ShardLog, nowMillis: Int64, isUrgent: Bool) {
+    mutating func take(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime, isUrgent: Bool) {
+        self.handOver(from: &engine, to: log, nowMillis: now.steadyMillis, isUrgent: isUrgent)
+        if !self.refusedAtOnce.isEmpty { self.settleRefused(in: &engine, now: now) }
+    }
+
+    private mutating func handOver(
+        from engine: inout ShardEngine, to log: any ShardLog, nowMillis: Int64, isUrgent: Bool
+    ) {
         let isUrgent = isUrgent || engine.batch.isUrgent
         self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, to: log, nowMillis: nowMillis)
         let count = engine.batch.records.count
@@ -65,13 +79,27 @@ struct Outbox: ~Copyable {
     }
 
     /// Tries again what is due.
-    mutating func advance(to log: any ShardLog, nowMillis: Int64) {
-        guard !self.isBlocked, let dueMillis = self.retries.dueMillis, dueMillis <= nowMillis else { return }
+    mutating func advance(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime) {
+        guard !self.isBlocked, let dueMillis = self.retries.dueMillis, dueMillis <= now.steadyMillis else { return }
+        self.tryAgain(to: log, nowMillis: now.steadyMillis)
+        if !self.refusedAtOnce.isEmpty { self.settleRefused(in: &engine, now: now) }
+    }
+
+    private mutating func tryAgain(to log: any ShardLog, nowMillis: Int64) {
         let due = self.retries.takeDue(nowMillis: nowMillis, underWay: self.underWay)
+        // Of these one has failed again.
+        var failedLanes: Set<RetryQueue.Lane> = []
         for (index, record) in due.enumerated() {
-            // One before it has failed again.
-            guard !self.retries.holds(record.topic, partition: record.partition) else {
+            let lane = RetryQueue.Lane(record.topic, record.partition)
+            guard !record.topic.isOrdered || !failedLanes.contains(lane) else {
+                self.retries.cameBack(record, nowMillis: nowMillis)
                 self.retries.wait(record)
+                continue
+            }
+            guard record.byteCount <= self.limits[record.topic] else {
+                failedLanes.insert(lane)
+                self.retries.cameBack(record, nowMillis: nowMillis)
+                self.refuse(record)
                 continue
             }
             let run = log.produce(record)
@@ -81,6 +109,8 @@ struct Outbox: ~Copyable {
                 return
             }
             if let failure = run.failures.first {
+                failedLanes.insert(lane)
+                self.retries.cameBack(record, nowMillis: nowMillis)
                 self.noteFailure(record, failure.failure, nowMillis: nowMillis)
             } else {
                 self.counters.recordsProduced += 1
@@ -95,6 +125,12 @@ struct Outbox: ~Copyable {
         while self.next < end {
             if self.isHeld(self.next) {
                 self.retries.wait(self.record(self.next))
+                self.next += 1
+            } else if self.wouldOvertake(self.next) {
+                self.retries.followsInOrder(self.record(self.next), nowMillis: nowMillis)
+                self.next += 1
+            } else if self.isTooLarge(self.next) {
+                self.refuse(self.record(self.next))
                 self.next += 1
             } else {
                 self.produceRun(end: self.endOfRun(before: end), to: log, nowMillis: nowMillis)
@@ -114,11 +150,40 @@ struct Outbox: ~Copyable {
         return self.retries.holds(record.topic, partition: record.partition)
     }
 
+    /// It is larger than its topic takes.
+    private func isTooLarge(_ index: Int) -> Bool {
+        guard self.batch.recordByteCountMax > self.limits.smallest else { return false }
+        let record = self.batch.records[Int(self.order.indexes[index])]
+        return self.batch.byteCount(of: record) > self.limits[record.topic]
+    }
+
+    /// What is larger than its topic takes need not be sent to know.
+    private mutating func refuse(_ record: KeptRecord) {
+        self.counters.deliveriesFailed += 1
+        let text = "it has \(record.byteCount) bytes, and its topic takes \(self.limits[record.topic])"
+        self.refusedAtOnce.append((record, ProduceFailure(text, .size)))
+    }
+
     private func endOfRun(before limit: Int) -> Int {
-        guard !self.retries.isEmpty else { return limit }
+        var limit = limit
+        let routed = self.order.routed
+        if !routed.isEmpty {
+            // Those of `routed` leave together: what is under way when they do is not of them.
+            if self.next < routed.lowerBound { limit = min(limit, routed.lowerBound) }
+            if routed.contains(self.next) { limit = min(limit, routed.upperBound) }
+        }
+        let mayBeTooLarge = self.batch.recordByteCountMax > self.limits.smallest
+        guard !self.retries.isEmpty || mayBeTooLarge || routed.contains(self.next) else { return limit }
         var end = self.next + 1
-        while end < limit, !self.isHeld(end) { end += 1 }
+        while end < limit, !self.isHeld(end), !self.isTooLarge(end), !self.wouldOvertake(end) { end += 1 }
         return end
+    }
+
+    /// Kafka has others of the same partition of `routed`. Were those refused, this one would come to lie before them; and whoever reads them
+    /// takes what first lay before another for a replay.
+    private func wouldOvertake(_ index: Int) -> Bool {
+        guard self.order.routed.contains(index) else { return false }
+        return self.underWay.isAny(.routed, partition: self.batch.records[Int(self.order.indexes[index])].partition)
     }
 
     private mutating func produceRun(end: Int, to log: any ShardLog, nowMillis: Int64) {
@@ -128,8 +193,6 @@ struct Outbox: ~Copyable {
         self.counters.recordsProduced += UInt64(run.doneCount - run.failures.count)
         for index in first..<self.next {
             let record = self.batch.records[Int(self.order.indexes[index])]
-            // Those without an order come first.
-            guard record.topic.isOrdered else { continue }
             self.underWay.left(record.topic, partition: record.partition)
         }
         if run.doneCount > 0 {
@@ -153,10 +216,30 @@ struct Outbox: ~Copyable {
         self.counters.queueFull += 1
     }
 
-    private mutating func noteFailure(_ record: KeptRecord, _ failure: LogFailure, nowMillis: Int64) {
-        (self.failure, self.failedTopic) = (failure, record.topic)
+    /// Kafka's library did not take it.
+    private mutating func noteFailure(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         self.counters.deliveriesFailed += 1
+        guard !failure.error.isOfTheRecord || failure.isFatal else {
+            // Nothing else was in the call: it is of this record.
+            return self.refusedAtOnce.append((record, failure))
+        }
+        self.failedForNow(record, failure, nowMillis: nowMillis)
+        self.counters.retriesWaiting = self.retries.count
+    }
+
+    /// It waits, and is tried again.
+    private mutating func failedForNow(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
+        (self.failure, self.failedTopic) = (failure, record.topic)
+        self.refusals.note(failure, record, .triedAgain, nowMillis: nowMillis)
         self.retries.failed(record, nowMillis: nowMillis)
+    }
+
+    private mutating func settleRefused(in engine: inout ShardEngine, now: EngineTime) {
+        let refused = self.refusedAtOnce
+        self.refusedAtOnce = []
+        for (record, failure) in refused {
+            self.judge(record, failure, isAlone: true, engine: &engine, now: now)
+        }
         self.counters.retriesWaiting = self.retries.count
     }
 
@@ -190,10 +273,19 @@ struct Outbox: ~Copyable {
             self.pace.acknowledged(afterMillis: now.steadyMillis - sent.handedOverMillis)
             self.probe = nil
         }
-        guard !delivery.isFailure else { return self.failed(Int(delivery.start), engine: &engine, now: now) }
+        guard !delivery.isFailure else {
+            self.failed(Int(delivery.start), engine: &engine, now: now)
+            return self.retries.answered(delivery.topic, partition: delivery.partition, underWay: self.underWay)
+        }
         if self.failedTopic == delivery.topic { (self.failure, self.failedTopic) = (nil, nil) }
         engine.acknowledged(acknowledgement, offset: delivery.offset, now: now)
         guard !self.retries.isEmpty else { return self.retries.succeeded() }
+        self.refusals.taken(acknowledgement)
+        defer { self.retries.answered(delivery.topic, partition: delivery.partition, underWay: self.underWay) }
+        if delivery.topic == .routed {
+            let overtaken = self.retries.takeOvertaken(partition: delivery.partition, acknowledgement: acknowledgement)
+            for record in overtaken { self.overtaken(record, engine: &engine, now: now) }
+        }
         guard delivery.topic == .state else { return }
         let (keys, start) = (self.deliveries.keys, Int(delivery.start))
         let superseded = self.retries.takeSuperseded(
@@ -205,12 +297,35 @@ struct Outbox: ~Copyable {
     private mutating func failed(_ index: Int, engine: inout ShardEngine, now: EngineTime) {
         let (record, failure) = self.deliveries.failures[index]
         self.counters.deliveriesFailed += 1
-        (self.failure, self.failedTopic) = (failure, record.topic)
+        let isAlone = self.retries.isAlone(record.topic, partition: record.partition)
+        self.judge(record, failure, isAlone: isAlone, engine: &engine, now: now)
+    }
+
+    /// What follows from an answer that is no success.
+    private mutating func judge(
+        _ record: KeptRecord, _ failure: ProduceFailure, isAlone: Bool, engine: inout ShardEngine, now: EngineTime
+    ) {
         if record.topic.isOrdered, !engine.isAwaited(record.acknowledgement) {
             // Of a partition that has left: somebody else writes there.
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }
-        self.retries.failed(record, nowMillis: now.steadyMillis)
+        let verdict = ProduceVerdict(
+            failure.error, isFatal: failure.isFatal, isAlone: isAlone,
+            hasPresentTime: self.refusals.hasPresentTime(record.acknowledgement))
+        switch verdict {
+        case .taken, .forNow, .fatal: self.failedForNow(record, failure, nowMillis: now.steadyMillis)
+        case .alone:
+            self.refusals.note(failure, record, .triedAlone, nowMillis: now.steadyMillis)
+            self.retries.goesAlone(record, nowMillis: now.steadyMillis)
+        case .withPresentTime:
+            var late = record
+            late.timestampMillis = 0
+            self.refusals.note(failure, record, .triedWithPresentTime, nowMillis: now.steadyMillis)
+            self.refusals.givesPresentTime(record.acknowledgement)
+            self.retries.goesAlone(late, nowMillis: now.steadyMillis)
+        case .forGood(let error):
+            self.refusedForGood(record, failure, error, engine: &engine, now: now)
+        }
     }
 
     // MARK: Leaving
@@ -237,6 +352,7 @@ struct Outbox: ~Copyable {
             if self.batch.isEmpty { self.batch.removeAll() }
         }
         for acknowledgement in forgotten { engine.acknowledged(acknowledgement, offset: -1, now: now) }
+        self.refusals.forget(partition: partition, acknowledgements: forgotten)
     }
 
     private static func forget(
@@ -256,19 +372,4 @@ struct Outbox: ~Copyable {
         }
         records = kept
     }
-}
-
-/// What a shard wrote to Kafka, and how it answered.
-public struct OutboxCounters: Sendable, Equatable {
-    /// Records that Kafka's client has taken.
-    public var recordsProduced: UInt64 = 0
-    /// Records that could not be written, whether the client or Kafka refused them. They are written again.
-    public var deliveriesFailed: UInt64 = 0
-    /// Records that wait to be written again.
-    public var retriesWaiting = 0
-    /// How often there was no room.
-    public var queueFull: UInt64 = 0
-
-    /// Nothing counted yet.
-    public init() {}
 }

@@ -6,6 +6,8 @@ import PushEngine
 struct ProduceOrder {
     /// Indexes into the arranged records.
     private(set) var indexes: [Int32] = []
+    /// Which of `indexes` are of records for `routed`.
+    private(set) var routed = 0..<0
     /// Where the next record of each bucket goes.
     private var places: [Int32] = []
 
@@ -21,12 +23,20 @@ struct ProduceOrder {
             self.places[bucket + 1] += 1
         }
         for bucket in self.places.indices.dropFirst() { self.places[bucket] += self.places[bucket - 1] }
+        // Buckets 0 and 1 come before, 3 after.
+        let (routedStart, routedEnd) = (self.place(of: 2), self.place(of: 3))
+        self.routed = min(routedStart, records.count)..<min(routedEnd, records.count)
         self.indexes.append(contentsOf: repeatElement(0, count: records.count))
         for (index, record) in records.enumerated() {
             let bucket = Self.bucket(of: record)
             self.indexes[Int(self.places[bucket])] = Int32(index)
             self.places[bucket] += 1
         }
+    }
+
+    /// Where a bucket begins, before any record has taken its place.
+    private func place(of bucket: Int) -> Int {
+        bucket < self.places.count ? Int(self.places[bucket]) : Int(self.places.last ?? 0)
     }
 
     private static func bucket(of record: EngineRecord) -> Int {

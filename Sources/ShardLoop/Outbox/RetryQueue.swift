@@ -8,11 +8,21 @@ import PushModel
 /// it has of that partition; until then, and until those before it are on their way, later ones wait here; and one that waits is dropped
 /// as superseded when a later one of its key, which was on its way already, is delivered. `routed` records keep their order per partition
 /// alike. Bounded by the engine: it stops at `unacknowledgedMax` records.
+///
+/// A record may be refused for what another of its request is. So the lane of one that was is a careful one: its records leave in groups, the
+/// first of one record, each when Kafka has answered for the one before, and all others of the lane wait here. A topic without an order is one
+/// lane. See `CarefulLane`.
 struct RetryQueue {
     /// Whose order is kept, by topic and partition.
-    private struct Lane: Hashable, Comparable {
+    struct Lane: Hashable, Comparable {
         var topic: EngineRecord.Topic
         var partition: Int32
+
+        /// - Parameter partition: of no meaning where the topic has no order.
+        init(_ topic: EngineRecord.Topic, _ partition: Int32) {
+            self.topic = topic
+            self.partition = topic.isOrdered ? partition : -1
+        }
 
         static func < (left: Lane, right: Lane) -> Bool {
             (left.topic.rawValue, left.partition) < (right.topic.rawValue, right.partition)
@@ -23,34 +33,116 @@ struct RetryQueue {
     private var lanes: [Lane: [KeptRecord]] = [:]
     /// Whose order does not matter.
     private var others: [KeptRecord] = []
+    /// Refused for good, and kept all the same until somebody has changed what refuses them; none of a topic with an order.
+    private var stuck: [KeptRecord] = []
+    private var stuckDueMillis: Int64 = .max
+    private var careful: [Lane: CarefulLane] = [:]
     private(set) var count = 0
-    /// When the first may be tried again, steady; `nil`: nothing waits.
-    private(set) var dueMillis: Int64?
+    /// When the first of those without care may be tried again, steady; `nil`: none waits.
+    private var plainDueMillis: Int64?
     private var attempt = 0
 
     static let backoffMinMillis: Int64 = 200
     static let backoffMaxMillis: Int64 = 10_000
 
-    var isEmpty: Bool { self.count == 0 }
+    /// Nothing waits, and nothing has to.
+    var isEmpty: Bool { self.count == 0 && self.careful.isEmpty }
+
+    /// When the first may be tried again, steady; `nil`: nothing waits for a time.
+    var dueMillis: Int64? {
+        guard !self.careful.isEmpty || !self.stuck.isEmpty else { return self.plainDueMillis }
+        var due = self.plainDueMillis ?? .max
+        if !self.stuck.isEmpty { due = min(due, self.stuckDueMillis) }
+        for (lane, care) in self.careful
+        where care.groupCount == 0 && !care.awaitsAnswers && self.lanes[lane] != nil {
+            due = min(due, care.dueMillis)
+        }
+        return due == .max ? nil : due
+    }
 
     /// Whether a record of this topic and partition has to wait behind others.
     func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
-        !self.lanes.isEmpty && topic.isOrdered && self.lanes[Lane(topic: topic, partition: partition)] != nil
+        guard !self.lanes.isEmpty || !self.careful.isEmpty else { return false }
+        let lane = Lane(topic, partition)
+        return self.lanes[lane] != nil || self.careful[lane] != nil
+    }
+
+    /// Whether the record of this topic and partition that Kafka has just answered for was in a request of its own.
+    func isAlone(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
+        !self.careful.isEmpty && self.careful[Lane(topic, partition)]?.groupCount == 1
     }
 
     /// Kafka did not take it.
     mutating func failed(_ entry: KeptRecord, nowMillis: Int64) {
         self.wait(entry)
-        guard self.dueMillis == nil else { return }
-        self.dueMillis = nowMillis + min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
+        let pauseMillis = min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
+        if self.careful[Lane(entry.topic, entry.partition)] != nil {
+            self.careful[Lane(entry.topic, entry.partition)]!.dueMillis = nowMillis + pauseMillis
+        } else if self.plainDueMillis == nil {
+            self.plainDueMillis = nowMillis + pauseMillis
+        } else {
+            return
+        }
         self.attempt += 1
+    }
+
+    /// It is handed over again in a request of its own, before those that wait behind it.
+    mutating func goesAlone(_ entry: KeptRecord, nowMillis: Int64) {
+        let lane = Lane(entry.topic, entry.partition)
+        self.careful[lane, default: CarefulLane(dueMillis: nowMillis)].wasRefused()
+        self.wait(entry)
+    }
+
+    /// It is handed over when Kafka has answered for those before it.
+    mutating func followsInOrder(_ entry: KeptRecord, nowMillis: Int64) {
+        let lane = Lane(entry.topic, entry.partition)
+        if self.careful[lane] == nil { self.careful[lane] = CarefulLane(dueMillis: nowMillis, width: .max) }
+        self.careful[lane]!.awaitsAnswers = true
+        self.wait(entry)
+    }
+
+    /// Events for a partition of `routed` that wait though one that was made later lies there. Whoever reads them takes them for replays.
+    mutating func takeOvertaken(partition: Int32, acknowledgement: UInt64) -> [KeptRecord] {
+        let lane = Lane(.routed, partition)
+        guard let waiting = self.lanes[lane], let first = waiting.first,
+            EngineRecord.isMade(first.acknowledgement, before: acknowledgement)
+        else { return [] }
+        func isOvertaken(_ entry: KeptRecord) -> Bool {
+            EngineRecord.isMade(entry.acknowledgement, before: acknowledgement) && entry.isForwardedEvent
+        }
+        self.replace(lane, by: waiting.filter { !isOvertaken($0) })
+        return waiting.filter(isOvertaken)
+    }
+
+    /// Refused for good, and not to be given up: what lies behind it in its order waits with it, until a person has changed something. It is
+    /// tried now and then, so that it is written as soon as somebody has.
+    mutating func stick(_ entry: KeptRecord, nowMillis: Int64) {
+        if entry.topic.isOrdered {
+            let lane = Lane(entry.topic, entry.partition)
+            self.wait(entry)
+            self.careful[lane, default: CarefulLane(dueMillis: 0)].dueMillis = nowMillis + Self.backoffMaxMillis
+        } else {
+            self.count += 1
+            if self.stuck.isEmpty { self.stuckDueMillis = nowMillis + Self.backoffMaxMillis }
+            self.stuck.append(entry)
+        }
+    }
+
+    /// Kafka has answered for a record.
+    /// - Parameter underWay: what it still has to answer for.
+    mutating func answered(_ topic: EngineRecord.Topic, partition: Int32, underWay: UnderWayCount) {
+        guard !self.careful.isEmpty else { return }
+        let lane = Lane(topic, partition)
+        guard self.careful[lane] != nil, !underWay.isAny(topic, partition: partition) else { return }
+        self.careful[lane]!.groupAnswered()
+        if self.lanes[lane] == nil { self.careful[lane] = nil }
     }
 
     /// Waits behind those of its partition that were made before it: failures need not be told in the order of production.
     mutating func wait(_ entry: KeptRecord) {
         self.count += 1
-        guard entry.topic.isOrdered else { return self.others.append(entry) }
-        let lane = Lane(topic: entry.topic, partition: entry.partition)
+        let lane = Lane(entry.topic, entry.partition)
+        guard entry.topic.isOrdered || self.careful[lane] != nil else { return self.others.append(entry) }
         var index = self.lanes[lane]?.count ?? 0
         // Mostly it is the last.
         while index > 0,
@@ -67,7 +159,7 @@ struct RetryQueue {
     /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
     /// stood for. What was made after it stays.
     mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
-        let lane = Lane(topic: .state, partition: partition)
+        let lane = Lane(.state, partition)
         guard let waiting = self.lanes[lane] else { return [] }
         var taken: [UInt64] = []
         for entry in waiting {
@@ -83,30 +175,78 @@ struct RetryQueue {
     /// What may leave, to be tried in order; what is refused is given back by `putBack`. The rest is looked at again after a short pause.
     /// - Parameter underWay: what Kafka still has to answer for.
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
-        guard let due = self.dueMillis, due <= nowMillis else { return [] }
-        var taken = self.others
-        self.others = []
-        for lane in self.lanes.keys.sorted() where !underWay.isAny(lane.topic, partition: lane.partition) {
-            taken += self.lanes.removeValue(forKey: lane) ?? []
+        var taken: [KeptRecord] = []
+        if let due = self.plainDueMillis, due <= nowMillis {
+            taken += self.others
+            self.others = []
+            for lane in self.lanes.keys.sorted()
+            where self.careful[lane] == nil && !underWay.isAny(lane.topic, partition: lane.partition) {
+                taken += self.lanes.removeValue(forKey: lane) ?? []
+            }
+            let isLeft = self.lanes.contains { self.careful[$0.key] == nil }
+            self.plainDueMillis = isLeft ? nowMillis + Self.backoffMinMillis : nil
         }
+        if self.stuckDueMillis <= nowMillis {
+            taken += self.stuck
+            self.stuck = []
+            self.stuckDueMillis = .max
+        }
+        if !self.careful.isEmpty { self.takeGroups(into: &taken, nowMillis: nowMillis, underWay: underWay) }
         self.count -= taken.count
-        self.dueMillis = self.isEmpty ? nil : nowMillis + Self.backoffMinMillis
         return taken
+    }
+
+    /// The next group of each careful lane of which Kafka has nothing.
+    private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
+        for lane in self.careful.keys.sorted() {
+            guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,
+                care.dueMillis <= nowMillis
+            else { continue }
+            guard !underWay.isAny(lane.topic, partition: lane.partition) else {
+                self.careful[lane]!.awaitsAnswers = true
+                continue
+            }
+            let group = waiting.prefix(care.width)
+            self.careful[lane]!.groupCount = group.count
+            taken += group
+            self.lanes[lane] = group.count == waiting.count ? nil : Array(waiting[group.count...])
+        }
     }
 
     /// There was no room for these; they are tried again when there is.
     mutating func putBack(_ entries: some Sequence<KeptRecord>, nowMillis: Int64) {
-        for entry in entries { self.wait(entry) }
-        if !self.isEmpty { self.dueMillis = nowMillis }
+        for entry in entries {
+            let lane = Lane(entry.topic, entry.partition)
+            if self.careful[lane] == nil {
+                self.plainDueMillis = nowMillis
+            } else {
+                self.left(lane, nowMillis: nowMillis)
+            }
+            self.wait(entry)
+        }
+    }
+
+    /// One of a group did not reach Kafka.
+    mutating func cameBack(_ record: KeptRecord, nowMillis: Int64) {
+        let lane = Lane(record.topic, record.partition)
+        guard self.careful[lane] != nil else { return }
+        self.left(lane, nowMillis: nowMillis)
+        if self.careful[lane]!.groupCount == 0, self.lanes[lane] == nil { self.careful[lane] = nil }
+    }
+
+    private mutating func left(_ lane: Lane, nowMillis: Int64) {
+        self.careful[lane]!.groupCount = max(0, self.careful[lane]!.groupCount - 1)
+        self.careful[lane]!.dueMillis = nowMillis
     }
 
     /// The partition belongs to somebody else: its `state` must not be written any more. Returns the acknowledgements
     /// that will never come.
     mutating func forgetState(partition: Int32) -> [UInt64] {
-        let lane = Lane(topic: .state, partition: partition)
+        let lane = Lane(.state, partition)
         let forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
         self.replace(lane, by: [])
-        if self.isEmpty { self.dueMillis = nil }
+        self.careful[lane] = nil
+        if self.count == 0 { self.plainDueMillis = nil }
         return forgotten
     }
 
@@ -120,8 +260,9 @@ struct RetryQueue {
             guard left.count < entries.count else { continue }
             forgotten += entries.map(\.acknowledgement).filter { !isAwaited($0) }
             self.replace(lane, by: left)
+            if left.isEmpty, self.careful[lane]?.groupCount == 0 { self.careful[lane] = nil }
         }
-        if self.isEmpty { self.dueMillis = nil }
+        if self.count == 0 { self.plainDueMillis = nil }
         return forgotten
     }
 

@@ -1,10 +1,13 @@
 import PushEngine
 
-/// How many records librdkafka has of each partition whose order matters, and has not answered for: what failed is not produced again while
-/// others of its partition, made later, may still come to lie before it.
+/// How many records librdkafka has of each partition whose order matters, and of each other topic, and has not answered for. What failed is not
+/// produced again while others of its partition, made later, may still come to lie before it; and a record is alone in its request only when
+/// there is no other that it could share one with.
 struct UnderWayCount {
     private var state: [Int32] = []
     private var routed: [Int32] = []
+    private var outcomes: Int32 = 0
+    private var deadLetters: Int32 = 0
 
     /// librdkafka has got one.
     @inline(__always)
@@ -12,7 +15,8 @@ struct UnderWayCount {
         switch topic {
         case .state: Self.add(1, to: &self.state, partition)
         case .routed: Self.add(1, to: &self.routed, partition)
-        case .outcomes, .deadLetters: break
+        case .outcomes: self.outcomes += 1
+        case .deadLetters: self.deadLetters += 1
         }
     }
 
@@ -22,13 +26,19 @@ struct UnderWayCount {
         switch topic {
         case .state: Self.add(-1, to: &self.state, partition)
         case .routed: Self.add(-1, to: &self.routed, partition)
-        case .outcomes, .deadLetters: break
+        case .outcomes: self.outcomes -= 1
+        case .deadLetters: self.deadLetters -= 1
         }
     }
 
+    /// - Parameter partition: of no meaning where the topic has no order.
     func isAny(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
-        let counts = topic == .routed ? self.routed : self.state
-        return topic.isOrdered && Int(partition) < counts.count && counts[Int(partition)] > 0
+        switch topic {
+        case .state: Int(partition) < self.state.count && self.state[Int(partition)] > 0
+        case .routed: Int(partition) < self.routed.count && self.routed[Int(partition)] > 0
+        case .outcomes: self.outcomes > 0
+        case .deadLetters: self.deadLetters > 0
+        }
     }
 
     @inline(__always)

@@ -28,7 +28,7 @@ public struct DeliveryBatch: Sendable {
     @usableFromInline private(set) var deliveries: [Delivery] = []
     @usableFromInline private(set) var keys: [UInt8] = []
     /// The records that failed, each with the reason, in the order of the answers.
-    public private(set) var failures: [(record: KeptRecord, failure: LogFailure)] = []
+    public private(set) var failures: [(record: KeptRecord, failure: ProduceFailure)] = []
 
     /// An empty batch.
     public init() {}
@@ -59,7 +59,7 @@ public struct DeliveryBatch: Sendable {
     }
 
     /// The record was given up, though it may lie in the log.
-    public mutating func append(_ record: KeptRecord, _ failure: LogFailure) {
+    public mutating func append(_ record: KeptRecord, _ failure: ProduceFailure) {
         self.acknowledgements.append(record.acknowledgement)
         self.deliveries.append(
             Delivery(

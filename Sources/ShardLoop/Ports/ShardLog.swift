@@ -115,23 +115,23 @@ public struct ProducedRun: Sendable {
     /// How many of the first are dealt with: taken over, or among the failures.
     public var doneCount: Int
     /// Those that were not taken and are not on their way, by index among the given.
-    public var failures: [(index: Int, failure: LogFailure)]
+    public var failures: [(index: Int, failure: ProduceFailure)]
     /// There is no room for the next: back-pressure, until something was delivered.
     public var isFull: Bool
 
     /// Without failures and with `isFull` false, all is well with the first `doneCount` records.
-    public init(doneCount: Int, failures: [(index: Int, failure: LogFailure)] = [], isFull: Bool = false) {
+    public init(doneCount: Int, failures: [(index: Int, failure: ProduceFailure)] = [], isFull: Bool = false) {
         self.doneCount = doneCount
         self.failures = failures
         self.isFull = isFull
     }
 }
 
-/// Something Kafka, or the library before it, said no to.
+/// A read that Kafka, or the library before it, said no to.
 public struct LogFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// For a person: what failed, why, and what to do.
     public var description: String
-    /// It does not pass by itself: the partition stops, or, of a producer, the worker.
+    /// It does not pass by itself: the partition stops.
     public var isFinal: Bool
 
     public init(_ description: String, isFinal: Bool) {

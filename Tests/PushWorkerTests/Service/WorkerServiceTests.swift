@@ -84,8 +84,8 @@ struct WorkerServiceTests {
             try house.update("a", 2, priority: 5)
             try await house.flush()
             try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
-            // Not retried by librdkafka: the worker has to.
-            house.kafka.failRequests(apiKey: 0, code: .messageTooLarge, count: 3)
+            // Not retried by librdkafka: the worker has to, as a right may be granted again.
+            house.kafka.failRequests(apiKey: 0, code: .topicAuthorizationFailed, count: 3)
             let snapshot = try await WorkerHouse.wait(for: worker) { $0.kafka.deliveriesFailed > 0 }
             #expect(!snapshot.isReady)
             let settled = try await WorkerHouse.wait(for: worker) {

@@ -19,13 +19,30 @@ final class ScriptedLog: ShardLog {
     private(set) var logs: [Place: [KeptRecord]] = [:]
     /// Of everything that was handed over, in this order, what is not told of yet.
     private(set) var untold: [(record: KeptRecord, offset: Int64)] = []
-    private var told: [(record: KeptRecord, offset: Int64?)] = []
+    private var told: [(record: KeptRecord, offset: Int64?, refusal: ProduceError?)] = []
+    /// What Kafka says of a record when the test lets it tell.
+    var refuses: (KeptRecord) -> ProduceError? = { _ in nil }
+    /// So many records of a topic at most in one batch, which all that is told together is.
+    var batchCountMax: [EngineRecord.Topic: Int] = [:]
+    /// A record that is refused takes its whole batch with it.
+    var refusesWholeBatch = false
+    /// What a record's time is said to be when it comes back; 0: as it was given.
+    var deliveredTimeMillis: Int64 = 0
+    /// Offsets of events without a key.
+    var keyless: Set<Int> = []
+    /// In the order in which they were handed over, and those that Kafka took, in the order of its answers.
+    private(set) var sent: [KeptRecord] = []
+    private(set) var taken: [KeptRecord] = []
     private(set) var commits: [CommitPosition] = []
     private(set) var sections: [(partition: Int32, offsets: Range<Int64>)] = []
     /// Records that are taken before there is no room; `nil`: any number.
     var room: Int?
     /// Topics that Kafka's library refuses at once.
     var refusedTopics: Set<EngineRecord.Topic> = []
+    /// How it says so.
+    var refusal = ProduceFailure("refused", .other)
+    /// How Kafka says that it has not taken one.
+    var failure = ProduceFailure("given up", .other)
 
     func state(_ partition: Int32 = 0) -> [KeptRecord] { self.logs[Place(topic: .state, partition: partition)] ?? [] }
 
@@ -33,9 +50,17 @@ final class ScriptedLog: ShardLog {
 
     /// Kafka tells of the first so many; `nil`: all. A failed one is told as given up, and is taken out of its log.
     func answer(_ count: Int? = nil, isFailure: Bool = false) {
-        for _ in 0..<min(count ?? .max, self.untold.count) {
-            let (record, offset) = self.untold.removeFirst()
-            self.told.append((record, isFailure ? nil : offset))
+        let answered = self.untold.prefix(count ?? .max)
+        self.untold.removeFirst(answered.count)
+        let counts = Dictionary(grouping: answered, by: \.record.topic).mapValues(\.count)
+        let refused = Dictionary(
+            answered.compactMap { one in self.refuses(one.record).map { (one.record.topic, $0) } },
+            uniquingKeysWith: { first, _ in first })
+        for (record, offset) in answered {
+            var refusal = self.refusesWholeBatch ? refused[record.topic] : self.refuses(record)
+            if let max = self.batchCountMax[record.topic], counts[record.topic]! > max { refusal = .size }
+            if refusal == nil, !isFailure { self.taken.append(record) }
+            self.told.append((record, isFailure || refusal != nil ? nil : offset, refusal))
         }
     }
 
@@ -60,9 +85,11 @@ final class ScriptedLog: ShardLog {
         let end = min(records.count, first + max)
         for offset in first..<Swift.max(first, end) {
             let input = InputRecord(
-                topic: 0, partition: partition, offset: Int64(offset), timestampMillis: 1_760_000_000_000, hasKey: true,
-                hasValue: true, origin: nil)
-            let (key, value, none) = (Array(records[offset].key.utf8), Array(records[offset].value.utf8), [UInt8]())
+                topic: 0, partition: partition, offset: Int64(offset), timestampMillis: 1_760_000_000_000,
+                hasKey: !self.keyless.contains(offset), hasValue: true, origin: nil)
+            let (key, value, none) = (
+                input.hasKey ? Array(records[offset].key.utf8) : [], Array(records[offset].value.utf8), [UInt8]()
+            )
             if batch.append(input, key: key.span, value: value.span, traceparent: none.span) { continue }
             whenFull(&batch)
             _ = batch.append(input, key: key.span, value: value.span, traceparent: none.span)
@@ -95,24 +122,28 @@ final class ScriptedLog: ShardLog {
         guard self.room != 0 else { return ProducedRun(doneCount: 0, isFull: true) }
         self.room? -= 1
         guard !self.refusedTopics.contains(record.topic) else {
-            return ProducedRun(doneCount: 1, failures: [(0, LogFailure("refused", isFinal: false))])
+            return ProducedRun(doneCount: 1, failures: [(0, self.refusal)])
         }
         let place = Place(topic: record.topic, partition: record.partition)
         self.logs[place, default: []].append(record)
+        self.sent.append(record)
         self.untold.append((record, Int64(self.logs[place]!.count - 1)))
         return ProducedRun(doneCount: 1)
     }
 
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
         while batch.count < max, !self.told.isEmpty {
-            let (record, offset) = self.told.removeFirst()
+            var (record, offset, refusal) = self.told.removeFirst()
             if let offset {
                 let key = record.key ?? []
                 batch.append(
                     record.acknowledgement, topic: record.topic, partition: record.partition, offset: offset,
                     key: key.span)
             } else {
-                batch.append(record, LogFailure("given up", isFinal: false))
+                if self.deliveredTimeMillis > 0, record.timestampMillis == 0 {
+                    record.timestampMillis = self.deliveredTimeMillis
+                }
+                batch.append(record, refusal.map { ProduceFailure("refused", $0) } ?? self.failure)
             }
         }
     }

@@ -62,6 +62,10 @@ struct DeadLetter {
         var event = DecodedEvent()
         let value = self.record.value ?? []
         let isReadable = (try? EventDecoder.decode(value.span, into: &event)) != nil
+        if let count = self.record.text(of: .valueBytes) {
+            return .impossible(
+                "Kafka did not take it whole: its value of \(count) bytes was left out, and lies where it came from")
+        }
         // A start that APNs refused is written down without its token, which is a secret, and without attributes: it cannot be decoded.
         if self.isRefusedStart {
             return .impossible(

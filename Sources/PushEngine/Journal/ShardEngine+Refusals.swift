@@ -1,0 +1,72 @@
+public import PushModel
+
+/// Records that Kafka never takes.
+extension ShardEngine {
+    /// The partition that a record speaks for; `nil`: it has left, and nobody waits for the record any more.
+    public func partition(of acknowledgement: UInt64) -> Int32? {
+        guard self.isAwaited(acknowledgement), let element = self.journal.acknowledgements.element(acknowledgement)
+        else { return nil }
+        return self.memory.partitions[element.partition].number
+    }
+
+    /// Whether the record is a dead letter of something that is no event, or that has its outcome: it may be lost as the last step.
+    public func mayGiveUp(_ acknowledgement: UInt64) -> Bool {
+        self.journal.acknowledgements.element(acknowledgement)?.kind == .deadLetter
+    }
+
+    /// The position that a record's headers name; `nil`: they name none of an input topic.
+    public func source(topic: [UInt8], partition: [UInt8], offset: [UInt8]) -> SourcePosition? {
+        guard
+            let index = self.configuration.inputTopics.firstIndex(where: { $0.utf8.elementsEqual(topic) }),
+            let partition = DecimalDigits.value(of: partition.span).flatMap({ Int32(exactly: $0) }),
+            let offset = DecimalDigits.value(of: offset.span)
+        else { return nil }
+        return SourcePosition(topic: UInt16(index), partition: partition, offset: offset)
+    }
+
+    /// An event that is another partition's is never taken by the routed topic: it becomes a dead letter, with an outcome. One that is in order
+    /// may not be lost.
+    /// - Parameters:
+    ///   - timestamp: the record's own time, in digits.
+    ///   - traceparent: what it carries of its trace; empty without one.
+    ///   - why: for the dead letter.
+    public mutating func forwardRefused(
+        _ acknowledgement: UInt64, source: SourcePosition, timestamp: [UInt8], traceparent: [UInt8], key: [UInt8]?,
+        value: [UInt8]?, why: String, now: EngineTime
+    ) {
+        guard self.isAwaited(acknowledgement), let element = self.journal.acknowledgements.element(acknowledgement),
+            element.kind == .routed, element.entry.isSome
+        else { return self.acknowledged(acknowledgement, offset: -1, now: now) }
+        let record = InputRecord(
+            topic: source.topic, partition: source.partition, offset: source.offset,
+            timestampMillis: DecimalDigits.value(of: timestamp.span) ?? 0, hasKey: key != nil, hasValue: value != nil,
+            origin: nil)
+        let log = self.journal.ledger.log(of: element.entry)
+        self.intake.begin(record, partition: element.partition, log: log, traceparent: traceparent.span)
+        let (key, value) = (key ?? [], value ?? [])
+        var refusal = EventRejection(field: "record", reason: why)
+        let isInOrder: Bool
+        do throws(EventRejection) {
+            try self.intake.checkNewKey(key.span)
+            _ = try self.intake.admit(key: key.span, value: value.span, in: self.memory, now: now)
+            isInOrder = true
+        } catch {
+            refusal = error
+            isInOrder = false
+        }
+        self.memory.counters.forwardsRefused += 1
+        self.journal.deadLetter(
+            self.intake, key: key.span, value: value.span, refusal: refusal,
+            as: isInOrder ? .strandedEvent : .deadLetter, of: element.entry, in: &self.memory)
+        self.acknowledged(acknowledgement, offset: -1, now: now)
+    }
+
+    /// The partition takes no records any more: a person has to look.
+    public mutating func stop(partition number: Int32, reason: String) {
+        guard let partition = self.memory.partitions.index(of: number),
+            self.memory.partitions[partition].stopReason == nil
+        else { return }
+        self.memory.partitions[partition].stopReason = reason
+        self.ownership.watch(partition)
+    }
+}

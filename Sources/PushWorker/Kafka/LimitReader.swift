@@ -1,0 +1,87 @@
+import KafkaLog
+import Logging
+import ShardLoop
+import Synchronization
+
+/// Asks the cluster what topics take: at the start, and again after a record was refused for its size.
+final class LimitReader: Sendable {
+    /// Questions wait so long at most. A limit that was changed back is noticed by what is tried again.
+    static let intervalMillis: Int64 = 5_000
+
+    private struct State {
+        var limits: TopicLimits
+        var isAsked = false
+        var listeners: [@Sendable (RecordLimits) -> Void] = []
+    }
+
+    private let configuration: WorkerConfiguration
+    private let log: KafkaLogHandler?
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    init(_ configuration: WorkerConfiguration, _ limits: TopicLimits, log: KafkaLogHandler?, logger: Logger) {
+        self.configuration = configuration
+        self.log = log
+        self.logger = logger
+        self.state = Mutex(State(limits: limits))
+    }
+
+    /// Asked before the producers are made. What cannot be asked is not known.
+    static func begin(
+        _ configuration: WorkerConfiguration, log: KafkaLogHandler?, logger: Logger
+    ) async -> LimitReader {
+        let limits = await NamedThread.run("kafka-limits") { Self.read(configuration, log: log) }
+        return LimitReader(configuration, limits ?? TopicLimits(), log: log, logger: logger)
+    }
+
+    private static func read(_ configuration: WorkerConfiguration, log: KafkaLogHandler?) -> TopicLimits? {
+        guard let admin = try? KafkaAdmin(configuration.kafka.producerSettings, log: log) else { return nil }
+        let topics = configuration.topics
+        let names = [topics.state, topics.outcomes, topics.deadLetters, topics.routed]
+        return (try? admin.topicConfigurations(names, within: .seconds(5))).map { TopicLimits($0, topics: topics) }
+    }
+
+    /// Properties that the producers begin with; what an operator gives wins.
+    var producerSettings: KafkaSettings {
+        self.state.withLock { $0.limits.producerSettings }.appending(self.configuration.kafka.producerSettings)
+    }
+
+    private func limits(_ limits: TopicLimits) -> RecordLimits {
+        limits.recordLimits(isCompressed: self.configuration.kafka.producerSettings.mayCompress)
+    }
+
+    /// Told at once, and whenever the limits are others.
+    func listen(_ listener: @escaping @Sendable (RecordLimits) -> Void) {
+        let limits = self.state.withLock { state in
+            state.listeners.append(listener)
+            return state.limits
+        }
+        listener(self.limits(limits))
+    }
+
+    /// A record was refused for its size: what is known may be wrong. Any thread.
+    func ask() { self.state.withLock { $0.isAsked = true } }
+
+    /// Answers questions until the task is cancelled.
+    func run() async {
+        while (try? await Task.sleep(for: .milliseconds(Self.intervalMillis))) != nil {
+            let isAsked = self.state.withLock { state in
+                defer { state.isAsked = false }
+                return state.isAsked
+            }
+            guard isAsked else { continue }
+            let (configuration, log) = (self.configuration, self.log)
+            let found = await NamedThread.run("kafka-limits") { Self.read(configuration, log: log) }
+            guard let found, !Task.isCancelled else { continue }
+            let (listeners, isNew) = self.state.withLock { state in
+                defer { state.limits = found }
+                return (state.listeners, state.limits != found)
+            }
+            guard isNew else { continue }
+            self.logger.warning(
+                "topics take other sizes than before; batches stay as they are until the worker is started again",
+                metadata: ["max-message-bytes": "\(found.text)"])
+            for listener in listeners { listener(self.limits(found)) }
+        }
+    }
+}

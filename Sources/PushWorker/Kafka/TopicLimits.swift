@@ -1,0 +1,79 @@
+import KafkaLog
+import PushEngine
+import ShardLoop
+
+/// How large records and batches may be, by what the cluster says of the topics that a worker writes. Pure.
+struct TopicLimits: Sendable, Equatable {
+    /// `max.message.bytes` by topic; of one that is not here it is not known.
+    private(set) var byteCounts: [EngineRecord.Topic: Int] = [:]
+
+    /// librdkafka lets a record of so many bytes through where the cluster does not say what a topic takes.
+    private static let unknownByteCountMax = 2_097_152
+    /// A producer's queue must hold such a record several times.
+    private static let recordByteCountMax = 16_777_216
+    /// librdkafka's own batch size.
+    private static let batchByteCountMax = 1_000_000
+    private static let batchByteCountMin = 1_024
+    /// What a request and the header of a batch take beside the records.
+    private static let batchOverheadByteCount = 512
+
+    /// Nothing is known.
+    init() {}
+
+    /// - Parameter configurations: settings by topic, as the cluster tells them.
+    init(_ configurations: [String: [String: String]], topics: WorkerConfiguration.Topics) {
+        for topic in EngineRecord.Topic.allCases {
+            guard let text = configurations[topics.name(of: topic)]?["max.message.bytes"], let count = Int(text),
+                count > 0
+            else { continue }
+            self.byteCounts[topic] = count
+        }
+    }
+
+    /// What the loop checks records against. Where the client compresses, only the broker knows how large a record is in the end.
+    func recordLimits(isCompressed: Bool) -> RecordLimits {
+        var limits = RecordLimits()
+        guard !isCompressed else { return limits }
+        for (topic, count) in self.byteCounts { limits[topic] = max(0, count - RecordLimits.overheadByteCount) }
+        return limits
+    }
+
+    /// As a line of the log has it.
+    var text: String {
+        self.byteCounts.map { "\($0.key.label) \($0.value)" }.sorted().joined(separator: ", ")
+    }
+
+    /// Properties of the producers: the largest record that a topic takes, and batches that every topic takes.
+    var producerSettings: KafkaSettings {
+        let largest =
+            self.byteCounts.count < EngineRecord.Topic.allCases.count
+            ? max(Self.unknownByteCountMax, self.byteCounts.values.max() ?? 0) : self.byteCounts.values.max() ?? 0
+        var settings = [
+            KafkaSettings.Property("message.max.bytes", "\(min(max(largest, 1_000), Self.recordByteCountMax))")
+        ]
+        if let smallest = self.byteCounts.values.min() {
+            let batch = min(Self.batchByteCountMax, smallest - Self.batchOverheadByteCount)
+            settings.append(.init("batch.size", "\(max(batch, Self.batchByteCountMin))"))
+        }
+        return KafkaSettings(settings)
+    }
+}
+
+extension WorkerConfiguration.Topics {
+    func name(of topic: EngineRecord.Topic) -> String {
+        switch topic {
+        case .state: self.state
+        case .outcomes: self.outcomes
+        case .deadLetters: self.deadLetters
+        case .routed: self.routed
+        }
+    }
+}
+
+extension KafkaSettings {
+    /// The producer may compress what it sends.
+    var mayCompress: Bool {
+        let names = ["compression.type", "compression.codec"]
+        return self.properties.last { names.contains($0.name) }.map { $0.value != "none" } ?? false
+    }
+}

@@ -1,0 +1,62 @@
+import PushEngine
+import PushModel
+
+/// How a dead letter is made smaller, and gets a key, when Kafka does not take it as it is.
+extension KeptRecord {
+    /// Longer keys are cut to this in a shrunk letter.
+    static let keyByteCountMax = 256
+    private static let reasonByteCountMax = 512
+
+    /// Bytes of key, value and headers.
+    var byteCount: Int {
+        self.headers.reduce((self.key?.count ?? 0) + (self.value?.count ?? 0)) { $0 + $1.name.count + $1.value.count }
+    }
+
+    func header(_ header: RecordHeader) -> [UInt8]? {
+        let name = header.text.utf8
+        return self.headers.first { $0.name.elementsEqual(name) }?.value
+    }
+
+    /// It is an event on its way to its own partition, and nothing that workers tell each other.
+    var isForwardedEvent: Bool { self.topic == .routed && self.header(.kind) == nil && self.header(.topic) != nil }
+
+    /// Its value was left out before.
+    var isShrunk: Bool { self.header(.valueBytes) != nil }
+
+    /// Where the record first lay, as text; empty: its headers do not say.
+    var sourceText: String {
+        guard let topic = self.header(.topic), let partition = self.header(.partition),
+            let offset = self.header(.offset)
+        else { return "" }
+        return [topic, partition, offset].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
+    }
+
+    /// The record with its source position as key: a compacted topic takes none without.
+    func keyedBySource() -> KeptRecord {
+        var keyed = self
+        keyed.key = Array(self.sourceText.utf8)
+        return keyed
+    }
+
+    /// The dead letter without the value: its headers say how large that was, what the key began with, why, and where it all lies. The value is
+    /// empty and not null, which in a compacted topic would remove what stands under the key.
+    func shrunk() -> KeptRecord {
+        var small = self
+        small.headers = self.headers.compactMap { header in
+            guard header.name.starts(with: RecordHeader.prefix.utf8) else { return nil }
+            return (header.name, Array(header.value.prefix(Self.reasonByteCountMax)))
+        }
+        small.add(.valueBytes, "\(self.value?.count ?? 0)")
+        if let key = self.key, key.count > Self.keyByteCountMax {
+            small.headers.append((Array(RecordHeader.keyPrefix.text.utf8), Array(key.prefix(Self.keyByteCountMax))))
+            small.add(.keyBytes, "\(key.count)")
+            small.key = Array(self.sourceText.utf8)
+        }
+        small.value = []
+        return small
+    }
+
+    private mutating func add(_ header: RecordHeader, _ text: String) {
+        self.headers.append((Array(header.text.utf8), Array(text.utf8)))
+    }
+}

@@ -1,0 +1,119 @@
+import PushEngine
+import PushModel
+
+/// What becomes of records that Kafka never takes as they are.
+extension Outbox {
+    /// - Parameter error: why.
+    mutating func refusedForGood(
+        _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
+        now: EngineTime
+    ) {
+        switch record.topic {
+        case .outcomes:
+            self.counters.outcomesUnpublished += 1
+            self.letGo(record, failure, .unpublished, engine: &engine, now: now)
+        case .deadLetters: self.deadLetterRefused(record, failure, error, engine: &engine, now: now)
+        case .routed: self.routedRefused(record, failure, error, engine: &engine, now: now)
+        case .state: self.halt(for: record, failure, error, engine: &engine, now: now)
+        }
+    }
+
+    /// A bad record's letter gets smaller, and is given up as the last step. A good event's is kept, and its partition halts.
+    private mutating func deadLetterRefused(
+        _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
+        now: EngineTime
+    ) {
+        guard let partition = engine.partition(of: record.acknowledgement) else {
+            // Of a partition that has left: its next owner reads the record again.
+            self.refusals.taken(record.acknowledgement)
+            return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
+        }
+        if error == .invalidRecord, record.key == nil, !record.sourceText.isEmpty {
+            return self.tryAgain(record.keyedBySource(), after: failure, .keyed, now)
+        }
+        guard engine.mayGiveUp(record.acknowledgement) else {
+            return self.halt(for: record, failure, error, engine: &engine, now: now)
+        }
+        if !record.isShrunk {
+            self.counters.deadLettersShrunk += 1
+            return self.tryAgain(record.shrunk(), after: failure, .shrunk, now)
+        }
+        guard self.refusals.giveUpLimit.takes(partition, nowMillis: now.steadyMillis) else {
+            return self.halt(for: record, failure, error, engine: &engine, now: now)
+        }
+        self.counters.deadLettersGivenUp += 1
+        self.letGo(record, failure, .givenUp, engine: &engine, now: now)
+    }
+
+    /// An event becomes a dead letter instead. What workers tell each other cannot: its partition halts.
+    private mutating func routedRefused(
+        _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
+        now: EngineTime
+    ) {
+        let why = "the routed topic does not take the record: \(error.label)"
+        guard record.isForwardedEvent, self.becomesDeadLetter(record, why: why, engine: &engine, now: now) else {
+            return self.halt(for: record, failure, error, engine: &engine, now: now)
+        }
+        self.refusals.note(failure, record, .deadLettered, nowMillis: now.steadyMillis)
+    }
+
+    /// It was refused together with others, and a later one was not: forwarded now, it would be taken for a replay.
+    mutating func overtaken(_ record: KeptRecord, engine: inout ShardEngine, now: EngineTime) {
+        let why = "the routed topic refused it at first, and has taken a later one since"
+        if self.becomesDeadLetter(record, why: why, engine: &engine, now: now) {
+            self.refusals.note(ProduceFailure(why, .other), record, .deadLettered, nowMillis: now.steadyMillis)
+        } else {
+            self.retries.wait(record)
+        }
+    }
+
+    /// `false`: its headers do not say where it lay.
+    private mutating func becomesDeadLetter(
+        _ record: KeptRecord, why: String, engine: inout ShardEngine, now: EngineTime
+    ) -> Bool {
+        guard
+            let source = engine.source(
+                topic: record.header(.topic) ?? [], partition: record.header(.partition) ?? [],
+                offset: record.header(.offset) ?? [])
+        else { return false }
+        self.refusals.taken(record.acknowledgement)
+        engine.forwardRefused(
+            record.acknowledgement, source: source, timestamp: record.header(.timestamp) ?? [],
+            traceparent: record.headers.first { $0.name.elementsEqual("traceparent".utf8) }?.value ?? [],
+            key: record.key, value: record.value, why: why, now: now)
+        self.hasNewRecords = true
+        return true
+    }
+
+    /// It is not written, and nobody waits for it any more.
+    private mutating func letGo(
+        _ record: KeptRecord, _ failure: ProduceFailure, _ step: RefusalNotice.Step, engine: inout ShardEngine,
+        now: EngineTime
+    ) {
+        self.refusals.note(failure, record, step, nowMillis: now.steadyMillis)
+        self.refusals.taken(record.acknowledgement)
+        engine.acknowledged(record.acknowledgement, offset: -1, now: now)
+        self.hasNewRecords = true
+    }
+
+    private mutating func tryAgain(
+        _ record: KeptRecord, after failure: ProduceFailure, _ step: RefusalNotice.Step, _ now: EngineTime
+    ) {
+        self.refusals.note(failure, record, step, nowMillis: now.steadyMillis)
+        self.retries.goesAlone(record, nowMillis: now.steadyMillis)
+    }
+
+    /// The record stays, and its partition stops until a person has looked.
+    private mutating func halt(
+        for record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
+        now: EngineTime
+    ) {
+        self.refusals.note(failure, record, .halted, nowMillis: now.steadyMillis)
+        if let partition = engine.partition(of: record.acknowledgement) {
+            let source = record.sourceText.isEmpty ? "" : " of \(record.sourceText)"
+            self.refusals.halts(
+                partition, "a record\(source) is refused for good (\(error.label)): \(failure)")
+        }
+        self.retries.stick(record, nowMillis: now.steadyMillis)
+    }
+}

@@ -1,0 +1,102 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// What Kafka refuses, and what workers make of it.
+extension SimulationWorld {
+    /// Why Kafka refuses the record, whoever comes with it; `nil`: it does not.
+    func refusal(of record: LoggedRecord, at place: SimulatedKafka.Place) -> ProduceError? {
+        if self.steadyMillis < self.refusalWindow.untilMillis, self.refusalWindow.topics.contains(place.topic) {
+            return .size
+        }
+        // A record of another day has the wrong time for a topic with a bound.
+        if record.timestampMillis > 0, self.plan.refusals.batchPercent > 0 { return .invalidTimestamp }
+        guard place.topic == .deadLetters else { return nil }
+        return switch self.plan.refusals.deadLetters {
+        case .taken: nil
+        case .onlyShrunk: record.value.isEmpty || self.isStranded(record) ? nil : .size
+        case .refused: self.isStranded(record) ? nil : .size
+        }
+    }
+
+    /// A dead letter of an event that nothing is wrong with.
+    private func isStranded(_ record: LoggedRecord) -> Bool {
+        guard let position = Self.source(of: record), let event = self.written[position] else { return false }
+        return event.kind != .malformed
+    }
+
+    static func source(of record: LoggedRecord) -> SourcePosition? {
+        guard let partition = record.header(.partition).flatMap({ Int32($0) }),
+            let offset = record.header(.offset).flatMap({ Int64($0) })
+        else { return nil }
+        return SourcePosition(topic: 0, partition: partition, offset: offset)
+    }
+
+    /// A record has been sent, perhaps behind others of its batch.
+    func judgeBatch(of place: SimulatedKafka.Place, from worker: SimulatedWorker) {
+        let percent = self.plan.refusals.batchPercent
+        guard percent > 0 else { return }
+        self.kafka.judgeBatch(of: place, producer: worker.number, nowMillis: self.steadyMillis) {
+            guard self.faultsAreOn, Int.random(in: 0..<100, using: &self.refusalRandom) < percent else { return nil }
+            self.tell("a batch of worker \(worker.number) for \(place.topic) is refused")
+            return [.size, .invalidRecord, .invalidTimestamp].randomElement(using: &self.refusalRandom)
+        }
+    }
+
+    /// Perhaps somebody lowers a limit now.
+    func perhapsLowerLimits() {
+        guard self.faultsAreOn, self.steadyMillis >= self.refusalWindow.untilMillis,
+            Int.random(in: 0..<100, using: &self.refusalRandom) < self.plan.refusals.windowPercent,
+            let window = self.plan.refusals.windows.randomElement(using: &self.refusalRandom)
+        else { return }
+        let until = self.steadyMillis + Int64.random(in: 500...40_000, using: &self.refusalRandom)
+        self.tell("nothing is taken for \(window.topics) for \(until - self.steadyMillis) ms")
+        self.refusalWindow = (window.topics, until)
+    }
+
+    /// A partition cannot go on. Its worker is started again when the limit is what it was.
+    func noteHalt(_ partition: Int32, _ reason: String, of worker: SimulatedWorker) {
+        guard !self.refusalWindow.topics.isEmpty, !self.refusalWindow.topics.isDisjoint(with: [.state, .deadLetters])
+        else { return self.fail("partition \(partition) is halted: \(reason)") }
+        self.tell("partition \(partition) of worker \(worker.number) is halted: \(reason)")
+        let due =
+            max(self.steadyMillis, self.refusalWindow.untilMillis)
+            + Int64.random(in: 100...20_000, using: &self.refusalRandom)
+        if self.restarts[worker.number] == nil { self.restarts[worker.number] = due }
+    }
+
+    func noteRefusal(_ notice: RefusalNotice, of worker: SimulatedWorker) {
+        self.tell("worker \(worker.number): \(notice.sentence)")
+        let parts = notice.source.split(separator: "/")
+        guard case .deadLettered = notice.step, parts.count == 3, let partition = Int32(parts[1]),
+            let offset = Int64(parts[2])
+        else { return }
+        self.stranded.insert(SourcePosition(topic: 0, partition: partition, offset: offset))
+    }
+
+    /// Workers that an operator starts again, as a partition of theirs has halted.
+    func restartHalted() {
+        guard !self.restarts.isEmpty else { return }
+        for worker in self.workers where worker.runs {
+            guard let due = self.restarts[worker.number], due <= self.steadyMillis else { continue }
+            self.restarts[worker.number] = nil
+            self.kill(worker)
+        }
+        self.restarts = self.restarts.filter { number, _ in self.workers.contains { $0.number == number } }
+    }
+
+    /// An event that is in order and could not be forwarded lies among the dead letters, whole.
+    func judgeStranded() {
+        var found: Set<SourcePosition> = []
+        for (place, log) in self.kafka.logs where place.topic == .deadLetters {
+            for record in log where !record.value.isEmpty {
+                if let position = Self.source(of: record) { found.insert(position) }
+            }
+        }
+        for position in self.stranded where self.written[position].map({ $0.kind != .malformed }) ?? false {
+            // A former owner may have forwarded it before, or the next one after.
+            guard !found.contains(position), !self.evidence.isRouted(position) else { continue }
+            self.fail("\(position) could be neither forwarded nor is it among the dead letters")
+        }
+    }
+}
