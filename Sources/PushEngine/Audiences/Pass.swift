@@ -37,7 +37,7 @@ struct Pass {
     /// The newest version reaches its members by broadcast: nothing is owed to them, but to those that joined since.
     private(set) var isServedByChannel = false
     /// Those of them that have been served.
-    private(set) var servedLate: Set<MemberID> = []
+    private(set) var byToken = ListenersByToken()
     /// Members that said lately that they listen on the channel.
     var recentListeners = RecentListeners()
     /// Where its pushes leave by; none: a restore has not met the audience's name yet.
@@ -240,10 +240,14 @@ struct Pass {
 
     // MARK: Channels
     /// The newest version, of so many, reaches the members by broadcast.
-    /// - Parameter alertsSinceSeconds: of those who wait for an alert, who joined then or later waits on: no broadcast brings it. `max`: nobody does.
+    /// - Parameters:
+    ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
+    ///   - alertsSinceSeconds: of those who wait for an alert, who joined then or later waits on: no broadcast brings it. `max`: nobody does.
     mutating func leaveToChannel(
-        versionCount: Int, keepingAlertsSinceSeconds alertsSinceSeconds: Int64, in table: inout MemberTable
+        versionCount: Int, alertStampSeconds: Int64?, keepingAlertsSinceSeconds alertsSinceSeconds: Int64,
+        in table: inout MemberTable
     ) {
+        self.byToken.take(alertStampSeconds: alertStampSeconds, retries: self.retries)
         var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
         if alertsSinceSeconds < .max {
             for waiting in self.retries.alertEntries
@@ -260,15 +264,18 @@ struct Pass {
         }
         self.targets = Array(repeating: Target(until: self.position, ahead: 0), count: versionCount)
         self.quiet = []
-        self.servedLate = []
         self.isServedByChannel = true
     }
     /// An owner before has left it to the channel; who joined since waits.
-    mutating func resumeChannel() { self.isServedByChannel = true }
+    /// - Parameter alertStampSeconds: the newest alert's stamp; `nil`: there is none.
+    mutating func resumeChannel(alertStampSeconds: Int64?) {
+        self.isServedByChannel = true
+        self.byToken.resume(alertStampSeconds: alertStampSeconds)
+    }
     /// It is served by tokens from the next version on.
     mutating func leaveChannel() {
         self.isServedByChannel = false
-        self.servedLate = []
+        self.byToken.removeAll()
     }
     /// The alert of a version before, which no broadcast has brought, is owed to all.
     mutating func oweAlertAgain(count: Int) {
@@ -283,7 +290,7 @@ struct Pass {
         count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool,
         in table: inout MemberTable
     ) {
-        let (served, late) = (self.servedLate, self.lateNumbers.keys.sorted { $0.rawValue < $1.rawValue })
+        let (served, others) = (self.byToken.served, self.lateListeners)
         self.leaveChannel()
         guard !self.targets.isEmpty else { return }
         self.rebase()
@@ -294,21 +301,22 @@ struct Pass {
         self.goRound(count: count, alertGoesAlone: alertGoesAlone, in: &table)
         for member in served where self.retries[member] == nil { self.skip(member) }
         // A newer version may take over before the round has come to them: the alert goes on, and is not for them.
-        for member in served.sorted(by: { $0.rawValue < $1.rawValue }) + late { self.keepQuiet(member) }
+        for member in others { self.keepQuiet(member) }
     }
-    /// Members that joined while the newest version came by broadcast: they are served by their tokens.
+    /// Members that joined while the newest version came by broadcast, or had its alert by their tokens before: an alert that is owed to all is not for
+    /// them. Those that wait for it all the same are left out.
     var lateListeners: [MemberID] {
-        (Array(self.servedLate) + self.lateNumbers.keys).sorted { $0.rawValue < $1.rawValue }
+        let alerted = self.byToken.alerted.filter { self.retries[$0]?.owesAlert != true }
+        return self.byToken.served.union(alerted).union(self.lateNumbers.keys).sorted { $0.rawValue < $1.rawValue }
     }
     /// How many.
-    var lateListenerCount: Int { self.servedLate.count + self.lateNumbers.count }
+    var lateListenerCount: Int { self.byToken.served.count + self.lateNumbers.count }
     /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
     mutating func noteServedLate(_ member: MemberID) {
-        if self.isServedByChannel, self.servedLate.count < Self.skippedMax { self.servedLate.insert(member) }
+        if self.isServedByChannel { self.byToken.noteServed(member) }
     }
-    mutating func forgetServedLate(_ member: MemberID) {
-        if !self.servedLate.isEmpty { self.servedLate.remove(member) }
-    }
+    /// The member has left the ring.
+    mutating func forgetServedLate(_ member: MemberID) { self.byToken.forget(member) }
 
     // MARK: Members
     /// A member is in the ring from here on.

@@ -177,7 +177,7 @@ extension ShardEngine {
             part.skipped.append(Int64(members.table.position(of: member)))
         }
         // Where a channel brings the version no round passes over anybody.
-        for member in self.audiences.crowds[crowd].passes[pass].servedLate
+        for member in self.audiences.crowds[crowd].passes[pass].byToken.served
         where members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
             part.skipped.append(Int64(members.table.position(of: member)))
         }

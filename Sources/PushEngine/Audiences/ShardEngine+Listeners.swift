@@ -24,7 +24,8 @@ extension ShardEngine {
         if self.audiences.crowds[crowd].channel(ofPass: pass)?.serves == true {
             let versionCount = self.audiences.crowds[crowd].versions.count
             self.audiences.crowds[crowd].passes[pass].leaveToChannel(
-                versionCount: versionCount, keepingAlertsSinceSeconds: .max, in: &members.table)
+                versionCount: versionCount, alertStampSeconds: self.audiences.crowds[crowd].alert?.stampSeconds,
+                keepingAlertsSinceSeconds: .max, in: &members.table)
         }
         // Records of members name the channel by its number, and progress has its id.
         self.writeProgress(crowd, entry: entry, now: now)
@@ -52,7 +53,7 @@ extension ShardEngine {
             !self.audiences.crowds[crowd].versions.isEmpty,
             // What came by broadcast may not have come to it.
             !self.audiences.crowds[crowd].passes[old].isServedByChannel
-                || self.audiences.crowds[crowd].passes[old].servedLate.contains(member)
+                || self.audiences.crowds[crowd].passes[old].byToken.served.contains(member)
         else { return false }
         let flags = members.table.flags(of: member)
         return !flags.contains(.isLate) && !flags.contains(.isInFlight)
@@ -114,7 +115,7 @@ extension ShardEngine {
     ) -> Bool {
         // Whoever came later, or has been served since, is owed nothing.
         self.isAlertLeft(crowd, toChannelOf: pass) && !members.table.flags(of: member).contains(.isLate)
-            && !self.audiences.crowds[crowd].passes[pass].servedLate.contains(member)
+            && !self.audiences.crowds[crowd].passes[pass].byToken.served.contains(member)
             // Nor is whoever waits for the version without its alert.
             && self.audiences.crowds[crowd].passes[pass].retries[member] == nil
     }
@@ -265,7 +266,8 @@ extension ShardEngine {
             return (member: missing.member, notBeforeMillis: notBefore, owesAlert: missing.owesAlert)
         }
         self.audiences.crowds[crowd].passes[pass].leaveToChannel(
-            versionCount: versionCount, keepingAlertsSinceSeconds: alertsSinceSeconds, in: &members.table)
+            versionCount: versionCount, alertStampSeconds: self.audiences.crowds[crowd].alert?.stampSeconds,
+            keepingAlertsSinceSeconds: alertsSinceSeconds, in: &members.table)
         for (member, notBefore, owesAlert) in waiting
         where self.audiences.crowds[crowd].passes[pass].retries[member] == nil {
             let count = self.audiences.crowds[crowd].passes[pass].retries.count
@@ -310,7 +312,8 @@ extension ShardEngine {
         if let listening { self.audiences.crowds[crowd].passes[pass].channelID = listening.id }
         guard !self.audiences.crowds[crowd].versions.isEmpty else { return }
         if let listening, listening.isServed {
-            self.audiences.crowds[crowd].passes[pass].resumeChannel()
+            self.audiences.crowds[crowd].passes[pass].resumeChannel(
+                alertStampSeconds: self.audiences.crowds[crowd].alert?.stampSeconds)
             let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
             let ring = self.audiences.crowds[crowd].passes[pass].ring
             for position in progress.part(of: self.audiences.crowds[crowd].passes[pass])?.skipped ?? [] {
