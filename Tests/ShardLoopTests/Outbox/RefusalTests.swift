@@ -13,7 +13,7 @@ import Testing
         publication: OutcomePublication = .all, checksPlacement: Bool = false,
         refuses: @escaping (KeptRecord) -> ProduceError?
     ) -> LoopHarness {
-        var harness = LoopHarness(publication: publication, checksPlacement: checksPlacement)
+        var harness = LoopHarness(publication: publication, placement: checksPlacement ? .check : .trust)
         if checksPlacement {
             harness.carryOut(.assign([LoopHarness.grant(0)]))
             Self.settle(&harness, seconds: 1)
@@ -235,7 +235,7 @@ import Testing
     private static let good = #"{"event":"register","token":"bb"}"#
 
     @Test func anEventThatCannotBeForwardedIsDeadLettered() {
-        var harness = Self.begin(placement: .check) { $0.topic == .routed ? .size : nil }
+        var harness = Self.begin(checksPlacement: true) { $0.topic == .routed ? .size : nil }
         harness.write(Self.keyElsewhere(), Self.good)
         Self.settle(&harness)
         let letters = Self.letters(harness)
@@ -251,7 +251,7 @@ import Testing
 
     /// It has nowhere to go: nothing of it is given up.
     @Test func aGoodEventHaltsItsPartition() {
-        var harness = Self.begin(placement: .check) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
+        var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), Self.good)
         Self.settle(&harness)
         let lives = harness.lives
@@ -265,7 +265,7 @@ import Testing
 
     /// What is no event halts nothing.
     @Test func aBadRecordThatCannotBeForwardedIsGivenUp() {
-        var harness = Self.begin(placement: .check) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
+        var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), "broken")
         Self.settle(&harness)
         let lives = harness.lives
@@ -276,7 +276,7 @@ import Testing
 
     /// Whoever reads `routed` takes what first lay before another for a replay: none is handed over while those before it may be refused.
     @Test func nothingIsForwardedBeforeThoseInFrontAreAnswered() {
-        var harness = Self.begin(placement: .check) { _ in nil }
+        var harness = Self.begin(checksPlacement: true) { _ in nil }
         let key = Self.keyElsewhere()
         harness.write(key, Self.good)
         harness.write(key, #"{"event":"update","content-state":{}}"#)

@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// Rules and sections that comments and pages name: a reader must be able to find each.
+struct CitationTests {
+    /// The pages whose headings are rules, by what stands before a citation of one.
+    static let pages = [
+        "contract": "Sources/mailboat/Mailboat.docc/Contract.md",
+        "fan-out contract": "Sources/mailboat/Mailboat.docc/FanOutContract.md",
+    ]
+
+    @Test func everyRuleThatIsNamedExists() throws {
+        var rules: [String: Set<String>] = [:]
+        for (name, path) in Self.pages {
+            let page = try #require(ProjectFiles.textFile(path), "\(path) is not there")
+            rules[name] = Set(page.lines.filter { $0.hasPrefix("##") }.map { String($0.drop { "# ".contains($0) }) })
+        }
+        let citation = try Regex(#"\b((?:fan-out )?contract): ([A-Z][^;:)]*)"#)
+        var count = 0
+        for file in ProjectFiles.allTextFiles() where file.path != "Tests/TidyTests/CitationTests.swift" {
+            for match in Self.prose(of: file).matches(of: citation) {
+                guard let page = match.output[1].substring, let names = match.output[2].substring else { continue }
+                for name in names.split(separator: ", ") {
+                    count += 1
+                    #expect(
+                        rules[String(page)]?.contains(String(name)) == true,
+                        "\(file.path) names “\(name)”, which is no heading of \(Self.pages[String(page)] ?? "a page")")
+                }
+            }
+        }
+        #expect(count > 100, "only \(count) rules are named: the expression fits no longer")
+    }
+
+    /// Documents with numbered sections that a reader can have.
+    private static let numbered = ["RFC", "UAX", "trace-context", "Trace Context"]
+
+    @Test func sectionsAreOfDocumentsThatAReaderCanHave() {
+        for file in ProjectFiles.allTextFiles() where file.path != "Tests/TidyTests/CitationTests.swift" {
+            let text = Self.prose(of: file)
+            for range in text.ranges(of: "§") {
+                let before = text[..<range.lowerBound].suffix(60)
+                #expect(
+                    Self.numbered.contains { before.contains($0) },
+                    "\(file.path): “\(before.suffix(20))\(text[range.lowerBound...].prefix(6))” is a section of what?")
+            }
+        }
+    }
+
+    /// The file's text with lines joined, and without the marks that begin a comment: what is cited may go on in the next line.
+    private static func prose(of file: ProjectFiles.TextFile) -> String {
+        file.lines.map { line in
+            let trimmed = line.drop { $0 == " " }
+            return String(trimmed.hasPrefix("//") ? trimmed.drop { "/ ".contains($0) } : trimmed[...])
+        }.joined(separator: " ")
+    }
+}
