@@ -146,9 +146,11 @@ struct ChaosTraffic {
         switch Int.random(in: 0..<100, using: &self.random) {
         case 0..<4:
             for _ in 0..<Int.random(in: 3...6, using: &self.random) {
-                steps.append(.publish(self.untimed(self.publication(activity, self.update(activity)), activity, nowMillis)))
+                steps.append(
+                    .publish(self.untimed(self.publication(activity, self.update(activity)), activity, nowMillis)))
             }
-        case 4..<6 where activity.kind != .untimed: steps.append(.publish(self.publication(activity, self.old(activity, nowMillis))))
+        case 4..<6 where activity.kind != .untimed:
+            steps.append(.publish(self.publication(activity, self.old(activity, nowMillis))))
         case 6: steps.append(.publish(self.expired(activity, nowMillis)))
         case 7: steps.append(.publish(self.malformed(nowMillis)))
         default:
@@ -191,7 +193,8 @@ struct ChaosTraffic {
         guard activity.kind == .untimed, Bool.random(using: &self.random) else { return publication }
         var publication = publication
         // A broker takes no time further ahead than an hour.
-        publication.recordMillis = [1, max(1, nowMillis / 1_000), max(1, nowMillis + 1_800_000)].randomElement(using: &self.random)
+        publication.recordMillis = [1, max(1, nowMillis / 1_000), max(1, nowMillis + 1_800_000)].randomElement(
+            using: &self.random)
         return publication
     }
 

@@ -66,7 +66,8 @@ import Testing
 
     @Test func anEventAloneNeedsNoKey() {
         let reports = Self.reports(
-            #"{"event":"update","app":"com.example.match","content-state":{},"to":{"token":"00ff"},"timestamp":1700000000}"#)
+            #"{"event":"update","app":"com.example.match","content-state":{},"to":{"token":"00ff"},"timestamp":1700000000}"#
+        )
         guard case .taken(1, let lines) = reports.first else {
             Issue.record("\(reports)")
             return

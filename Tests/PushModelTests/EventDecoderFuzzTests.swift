@@ -142,7 +142,8 @@ import Testing
         try expect("input-push-channel", event.inputPushChannelInValue)
         #expect((object["timestamp"] as? NSNumber)?.int64Value == event.timestampSeconds)
         #expect((object["stale-date"] as? NSNumber)?.int64Value == event.staleDateSeconds)
-        #expect((object["dismissal-date"] as? NSNumber)?.int64Value == event.dismissalDateSeconds)
+        #expect(
+            (object["dismissal-date"] as? NSNumber).map { max(0, $0.int64Value) } == event.dismissalDateSeconds)
         #expect((object["expires"] as? NSNumber)?.int64Value == event.expiresSeconds)
         #expect((object["app"] as? String ?? "") == Self.text(event, event.appInText))
         #expect((object["id"] as? String ?? "") == Self.text(event, event.eventIDInText))

@@ -57,7 +57,9 @@ extension SimulationWorld {
 
     /// A high-priority update leaves with priority 5 when the budget is spent, and only then.
     private func checkDowngrade(_ request: PushRequest, body: String, activity: Int) {
-        guard let event = self.event(in: body), event.kind == .update, event.isHighPriority else { return }
+        guard let event = self.event(in: body), event.kind == .update, event.isHighPriority,
+            !self.recordTimes.untimed.contains(activity)
+        else { return }
         let token = String(decoding: request.target, as: UTF8.self)
         guard token != self.phones[activity].startToken else { return }
         let isReserved = body.contains("\"alert\":") || body.hasPrefix("{\"aps\":{\"event\":\"end\"")
@@ -80,7 +82,8 @@ extension SimulationWorld {
     func checkUnits(_ worker: SimulatedWorker) {
         self.renewUnrecorded(worker)
         let now = self.now(of: worker)
-        for activity in self.phones.indices {
+        // Each owner before may have sent an event without a time: a worker counts them all, whenever it was written.
+        for activity in self.phones.indices where !self.recordTimes.untimed.contains(activity) {
             let key = self.phones[activity].keyBytes
             guard worker.partitions[self.home(of: activity)]?.isRunning == true,
                 let counted = worker.loop.engine.budgetUnitsOut(

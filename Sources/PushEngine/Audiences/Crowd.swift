@@ -171,11 +171,11 @@ struct Crowd {
     /// Whoever has not been sent the start by then is not, seconds since 1970: it has expired, or what it would show is stale.
     var startEndsSeconds: Int64 {
         guard let order = self.starts.order else { return self.starts.orderExpiresSeconds }
-        var stale = order.layer.content.staleDateSeconds
+        var stale = order.layer.staleSeconds
         if let index = self.versions.indices.last, order.shows(self.versions[index]) {
-            stale = self.versions[index].layer.content.staleDateSeconds
+            stale = self.versions[index].layer.staleSeconds
         }
-        return min(order.expiresSeconds, stale ?? .max)
+        return min(order.expiresSeconds, stale)
     }
     /// What a push says beside the body.
     /// - Parameter isAlone: the alert's own version, and not the newest.

@@ -29,7 +29,7 @@ extension Coalescer {
                 layer.expiresSeconds <= now.wallSeconds || (startExpired && layer.isStart)
             }
             func expired(_ layer: Layer) -> OutcomeDetails.Cause {
-                layer.isStart ? startCause : layer.expirationHeaderSeconds == nil ? .updateStale : .expires
+                layer.isStart ? startCause : layer.isExpiredByStaleDate ? .updateStale : .expires
             }
             var index = 0
             while index < memory.updates[update].under.count {

@@ -67,6 +67,17 @@ struct Layer {
             && self.blob[self.alert.range] == older.blob[older.alert.range]
     }
 
+    /// From when on the content is stale, seconds since 1970; `Int64.max`: never. What a broken record of `state` says is held within bounds.
+    @inline(__always) var staleSeconds: Int64 {
+        guard let seconds = self.content.staleDateSeconds, seconds <= StateCodec.timeSecondsMax else { return .max }
+        return max(0, seconds)
+    }
+
+    /// It expires by its stale date, as an app may want it.
+    var isExpiredByStaleDate: Bool {
+        self.expirationHeaderSeconds == nil && self.expiresSeconds == self.content.staleDateSeconds
+    }
+
     /// Copies `bytes` behind what the blob holds.
     mutating func append(_ bytes: Span<UInt8>) -> ByteRange {
         guard !bytes.isEmpty else { return ByteRange() }

@@ -58,7 +58,7 @@ struct Update {
         return first
     }
     /// From when on what it says is stale, seconds since 1970; `Int64.max`: never. A phone puts up no card for a `start` that is.
-    @inline(__always) var staleSeconds: Int64 { self.top.content.staleDateSeconds ?? .max }
+    @inline(__always) var staleSeconds: Int64 { self.top.staleSeconds }
     /// Events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 

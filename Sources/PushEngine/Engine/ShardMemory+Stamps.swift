@@ -5,7 +5,8 @@ extension ShardMemory {
     /// The time of the newest event that the slot has taken, as far as it remembers; 0: none.
     func newestSeconds(of slot: SlotID) -> Int64 {
         var newest = max(0, self.slots[slot].lastAcceptedSeconds)
-        for update in [self.slots[slot].inFlight, self.slots[slot].pending, self.slots[slot].behind] where update.isSome {
+        for update in [self.slots[slot].inFlight, self.slots[slot].pending, self.slots[slot].behind] where update.isSome
+        {
             newest = max(newest, self.updates[update].top.timestampSeconds)
         }
         return newest

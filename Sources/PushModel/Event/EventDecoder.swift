@@ -85,7 +85,7 @@ extension EventReader {
         case .alert: event.alertInValue = try self.alert(bytes, isWithdrawn: &event.withdrawsAlert)
         case .staleDate: event.staleDateSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .relevanceScore: event.relevanceScoreInValue = try self.finiteNumber(bytes)
-        case .dismissalDate: 
+        case .dismissalDate:
             // Any past date means now: `Date.distantPast`, too, lies before 1970.
             event.dismissalDateSeconds = max(0, try self.seconds(bytes, least: .min))
         case .expires: event.expiresSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)

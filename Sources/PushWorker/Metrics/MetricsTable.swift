@@ -14,8 +14,9 @@ public enum MetricsTable {
             + Self.families(KafkaCounters.rows) + Self.families(TracingCounters.rows)
             + [
                 WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
-                WorkerMetrics.nothingLeaves, WorkerMetrics.degraded, WorkerMetrics.reloadSuccess, WorkerMetrics.reloadTime,
-                WorkerMetrics.awaitingRestart, WorkerMetrics.configuration, WorkerMetrics.clock, WorkerMetrics.build,
+                WorkerMetrics.nothingLeaves, WorkerMetrics.degraded, WorkerMetrics.reloadSuccess,
+                WorkerMetrics.reloadTime, WorkerMetrics.awaitingRestart, WorkerMetrics.configuration,
+                WorkerMetrics.clock, WorkerMetrics.build,
             ] + ProcessReading.metrics.map(\.metric) + [PrometheusMetricsFactory.ignoredSeries]
     }
 

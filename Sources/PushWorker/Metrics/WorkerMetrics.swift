@@ -71,7 +71,7 @@ enum WorkerMetrics {
         text.write(TracingCounters.rows, of: tracing)
         self.writeSurroundings(surroundings, to: &text)
         text.write(Self.errors, Double(snapshot.errors.count))
-        text.write(Self.nothingLeaves, snapshot.nothingLeaves ? 1 : 0)
+        text.write(Self.nothingLeaves, Double(snapshot.nothingLeaves ? 1 : 0))
         text.write(Self.degraded, Double(snapshot.degraded.count))
         self.writeConfiguration(snapshot.configuration, to: &text)
         text.write(Self.clock, Double(surroundings.wallMillis) / 1_000)

@@ -25,7 +25,7 @@ struct OutflowWatch {
         var outcomes = [UInt64](repeating: 0, count: Outcome.allCases.count)
 
         init() {}
-        init(_ engine: borrowing EngineCounters) {
+        init(_ engine: EngineCounters) {
             self.taken = engine.updatesTaken
             self.accepted = engine.pushesAccepted + engine.channelBroadcastsAccepted
             self.outcomes = engine.outcomes
@@ -53,6 +53,7 @@ struct OutflowWatch {
         let unsentCount = unsent.reduce(0) { $0 + became($1) }
         guard all > 0, unsentCount * 100 >= all * Self.unsentPercent else { return nil }
         let names = unsent.map { "\(became($0)) \($0.name)" }.joined(separator: ", ")
-        return "events come and nothing leaves: of \(taken) updates and starts in ten minutes APNs accepted none (\(names))"
+        return
+            "events come and nothing leaves: of \(taken) updates and starts in ten minutes APNs accepted none (\(names))"
     }
 }

@@ -7,11 +7,12 @@ import Testing
 @Suite struct RecordTimeTests {
     private static let now: Int64 = 1_700_000_000_000
     static let noTimes: [Int64] = [
-        .min, -1, 0, 1, 1_700_000_000, 1_483_228_799_999, now + 300_001, now * 1_000, now * 1_000_000, .max,
+        .min, -1, 0, 1, 1_700_000_000, 1_483_228_799_999, now + 310_000, now * 1_000, now * 1_000_000, .max,
     ]
 
     @Test func aTimeIsBelievedFrom2017UntilFiveMinutesAhead() {
         for millis in Self.noTimes { #expect(!RecordTime.isBelievable(millis: millis, nowMillis: Self.now)) }
+        #expect(!RecordTime.isBelievable(millis: Self.now + 300_001, nowMillis: Self.now))
         for millis in [1_483_228_800_000, Self.now, Self.now + 300_000] {
             #expect(RecordTime.believed(millis: millis, nowMillis: Self.now) == millis)
         }
