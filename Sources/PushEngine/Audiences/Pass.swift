@@ -456,20 +456,6 @@ struct Pass {
         max(self.notBeforeMillis, self.marks.notBeforeMillis(self.position, distanceMillis: distanceMillis))
     }
 
-    /// When a member may be met again, wherever it stands, steady.
-    mutating func nextNotBeforeMillis(
-        of member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
-    ) -> Int64 {
-        var notBefore = max(
-            self.notBeforeMillis,
-            self.marks.notBeforeMillis(self.turned(ringPosition), distanceMillis: distanceMillis))
-        if let served = self.recent.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis) {
-            notBefore = max(notBefore, served + distanceMillis)
-        }
-        return max(
-            notBefore, self.retries[member].map { $0.notBeforeMillis == .max ? .min : $0.notBeforeMillis } ?? .min)
-    }
-
     // MARK: What state says
     /// As it was written down; `ahead` is counted afterwards.
     mutating func restore(

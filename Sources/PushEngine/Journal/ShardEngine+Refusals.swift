@@ -42,7 +42,7 @@ extension ShardEngine {
             timestampMillis: DecimalDigits.value(of: timestamp.span) ?? 0, hasKey: key != nil, hasValue: value != nil,
             origin: nil)
         let log = self.journal.ledger.log(of: element.entry)
-        self.intake.begin(record, partition: element.partition, log: log, traceparent: traceparent.span)
+        self.intake.begin(record, partition: element.partition, log: log, traceparent: traceparent.span, now: now)
         let (key, value) = (key ?? [], value ?? [])
         var refusal = EventRejection(field: "record", reason: why)
         let isInOrder: Bool
