@@ -77,11 +77,30 @@ extension ShardLoop {
         return "\(self.configuration.stateTopic)[\(partition)]@\(offset) \(text)"
     }
 
+    /// The partition's `state` is not what it was. What this owner knows must go nowhere: written behind what is lost, it would look whole.
+    mutating func loseState(of number: Int32, _ what: String, _ now: EngineTime) {
+        guard let index = self.partitions.firstIndex(where: { $0.number == number }),
+            !self.partitions[index].life.isHalted, !self.partitions[index].life.isLeaving
+        else { return }
+        self.engine.forget(partition: number)
+        self.outbox.forget(partition: number, in: &self.engine, now: now)
+        _ = self.commits.take(of: [number])
+        self.forgetRepairs(of: [number])
+        self.partitions[index].forsake(
+            LogIdentity.stateReason(topic: self.configuration.stateTopic, partition: number, what))
+        self.hasChanged = true
+        self.news.append(.halted(partition: number, reason: self.partitions[index].haltReason))
+    }
+
     private mutating func finishRestore(_ index: Int, _ now: EngineTime) {
-        self.partitions[index].move(to: .running)
         let (grant, restore) = (self.partitions[index].grant, self.partitions[index].restore)
+        if let loss = self.engine.stateLoss(partition: grant.number, stateEnd: grant.stateEnd) {
+            return self.loseState(of: grant.number, loss, now)
+        }
+        self.partitions[index].move(to: .running)
         self.engine.restoreFinished(
-            partition: grant.number, logEnds: grant.logEnds, starts: grant.starts, now: now)
+            partition: grant.number, logEnds: grant.logEnds, starts: grant.starts, isOfNewLog: grant.isOfNewLog,
+            now: now)
         self.mayHaveActions = true
         self.log.beginReading(partition: grant.number)
         self.hasReadable = true

@@ -8,8 +8,8 @@ public enum ShardNews: Sendable {
     case halted(partition: Int32, reason: String)
     /// Its `state` has been read, and its events are taken from `starts` on. `recordCount`: records read.
     case restored(partition: Int32, recordCount: Int64, durationMillis: Int64, starts: [CommitPosition])
-    /// Its state was written for another Kafka cluster, and every event in the log is taken as new.
-    case voided(partition: Int32, clusterID: String)
+    /// What its `state` knows of positions means nothing, and every event in the log is taken as new.
+    case voided(partition: Int32, cause: VoidCause)
     /// Restores take long; this is how far they are, all together.
     case restoring(partitionCount: Int, recordCount: Int64, recordCountMax: Int64)
     /// Somebody else has written to the `state` of an own partition; it is being read.

@@ -121,7 +121,7 @@ struct KafkaConsumerTests {
         for metadata in ["a note", nil] {
             let again = await NamedThread.run("test") {
                 first.consumer.commitSync(
-                    [.init(topic: kafka["events"], partition: 1, offset: 7)], metadata: metadata, within: .seconds(5))
+                    [.init(topic: kafka["events"], partition: 1, offset: 7, metadata: metadata)], within: .seconds(5))
             }
             #expect(again.isSuccess)
             expectedPosition.committedMetadata = metadata

@@ -135,6 +135,9 @@ struct SimulatedKafka {
         return Int64(self.logs[place]!.count - 1)
     }
 
+    /// Deleted, and there again without its records. What is on its way comes to lie in the new one.
+    mutating func makeAnew(_ place: Place) { self.logs[place] = [] }
+
     mutating func commit(_ place: Place, _ offset: Int64) { self.committed[place] = offset }
 
     /// A record leaves its producer.

@@ -34,6 +34,8 @@ final class SimulatedWorker {
         var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
+    /// By partition: how far Kafka has acknowledged what it wrote to `state`, the claim aside.
+    var stateEnds: [Int32: (hasClaim: Bool, end: Int64?)] = [:]
 
     /// `nil`: it keeps none.
     var traces: SimulatedTraces?

@@ -66,6 +66,7 @@ extension SimulationWorld {
         self.decide(&flight)
         self.noteDeparture(flight)
         self.sentBodies.insert(request.body)
+        self.checkNotHalted(flight.partition, "a push")
         self.flights.append(flight)
     }
 

@@ -34,7 +34,7 @@ extension SimulationWorld {
             self.commitsUnderWay.append(
                 CommitUnderWay(
                     worker: worker.number, membership: self.group.memberships[worker.number] ?? 0,
-                    positions: last, givesBack: [leaving.partition],
+                    positions: last, notes: last.map { self.note(of: $0, worker) }, givesBack: [leaving.partition],
                     arrivesMillis: isLost
                         ? self.steadyMillis + 3_000
                         : max(floor, self.steadyMillis) + Int64.random(in: 1...60, using: &self.random),

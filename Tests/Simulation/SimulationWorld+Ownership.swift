@@ -30,7 +30,9 @@ extension SimulationWorld {
         let isMember =
             self.group.isMember(commit.worker) && self.group.memberships[commit.worker] == commit.membership
         if isMember, !commit.isLost {
-            for position in commit.positions { self.apply(position, worker: commit.worker) }
+            for (position, note) in zip(commit.positions, commit.notes) {
+                self.apply(position, note, worker: commit.worker)
+            }
         } else {
             self.tell("a commit of worker \(commit.worker) is refused")
         }
@@ -60,7 +62,7 @@ extension SimulationWorld {
         }
     }
 
-    private func apply(_ position: CommitPosition, worker: Int) {
+    private func apply(_ position: CommitPosition, _ note: PositionNote, worker: Int) {
         let place = SimulatedKafka.Place(
             topic: position.topic == 0 ? .events : .routed, partition: position.partition)
         let offset = position.nextOffset
@@ -73,6 +75,8 @@ extension SimulationWorld {
         if offset < committed { self.fail("a commit went back in \(place)") }
         if offset > committed { self.checkCommit(place, committed..<offset, worker: worker) }
         self.kafka.commit(place, offset)
+        self.losses.notes[place] = note
+        if offset > committed { self.checkNotHalted(place.partition, "a commit") }
     }
 
     /// The coordinator puts out who is silent, and hears again of who is back.
@@ -184,9 +188,11 @@ extension SimulationWorld {
         self.forgetStartMovements(partition, worker: worker)
         self.moveTimes[partition, default: []].append(self.steadyMillis)
         let owned = worker.partitions[partition]!
+        worker.stateEnds[partition] = (false, nil)
+        let logs = self.judgeLogs(partition, places)
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),
-            logEnds: Self.positions(owned.logEnds, partition))
+            logEnds: Self.positions(owned.logEnds, partition), stateEnd: logs.stateEnd, haltReason: logs.haltReason)
         worker.commits.own([partition], starts: grant.starts)
         worker.loop.carryOut(.assign([grant]), now: self.now(of: worker))
     }

@@ -42,9 +42,16 @@ extension SimulationWorld {
                 self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
             case .restored(let partition, _, _, let starts):
                 self.tell("worker \(worker.number) runs partition \(partition) from \(starts.map(\.nextOffset))")
-            case .halted(let partition, let reason): self.noteHalt(partition, reason, of: worker)
+                self.hearRestored(partition)
+            case .halted(let partition, let reason):
+                if partition == self.losses.partition {
+                    self.hearHalt(partition, reason)
+                } else {
+                    self.noteHalt(partition, reason, of: worker)
+                }
             case .refused(let notice): self.noteRefusal(notice, of: worker)
             case .failed(let text): self.fail("worker \(worker.number) ends: \(text)")
+            case .voided(let partition, .accepted) where partition == self.losses.partition: break
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
             case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
             case .restoring, .gapRepaired, .misplaced, .untimed: break
@@ -71,6 +78,7 @@ extension SimulationWorld {
             worker.inbox.removeFirst()
             guard let topic = first.place.topic.written else { continue }
             if let offset = first.offset {
+                if topic == .state { self.noteStateEnd(first.place.partition, offset: offset, worker) }
                 if topic == .state, withKeys || batch.hasFailures {
                     let key = first.record.key ?? []
                     batch.append(
@@ -233,7 +241,7 @@ extension SimulationWorld {
         self.commitsUnderWay.append(
             CommitUnderWay(
                 worker: worker.number, membership: self.group.memberships[worker.number] ?? 0, positions: positions,
-                givesBack: [],
+                notes: positions.map { self.note(of: $0, worker) }, givesBack: [],
                 arrivesMillis: max(self.commitFloorMillis(worker), self.steadyMillis)
                     + Int64.random(in: 1...60, using: &self.random),
                 isLost: false))

@@ -141,12 +141,15 @@ package final class SimulationWorld {
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
     var staleDates: StaleDates
+    var losses = SimulatedLosses()
 
     struct CommitUnderWay {
         var worker: Int
         /// Of the worker, when it asked.
         var membership: Int
         var positions: [CommitPosition]
+        /// What is said of each.
+        var notes: [PositionNote] = []
         /// Partitions given back once it is answered.
         var givesBack: [Int32]
         var arrivesMillis: Int64

@@ -17,6 +17,18 @@ import Testing
         for seed in first..<(first + 20) { Self.play(seed) }
     }
 
+    /// Somebody else's admin command, in worlds of a few seeds; in most there is something to lose.
+    @Test("A log that is not what it was halts its partition", arguments: SimulationWorld.Loss.allCases)
+    func whatIsLostHalts(loss: SimulationWorld.Loss) {
+        var count = 0
+        for seed in UInt64(0)..<20 {
+            let world = SimulationWorld(seed: seed, audiencesPercent: 0)
+            if world.run(losing: loss) { count += 1 }
+            #expect(world.faults.isEmpty, "\(world.faults.joined(separator: "\n"))")
+        }
+        #expect(count > 5)
+    }
+
     private static func play(_ seed: UInt64) {
         let world = SimulationWorld(seed: seed)
         world.run()

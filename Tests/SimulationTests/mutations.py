@@ -226,6 +226,28 @@ MUTATIONS = [
         "            if self.memory.slots[slot].hasWork || self.memory.slots[slot].isOpen || self.memory.slots[slot].isDirty {\n",
         "            if self.memory.slots[slot].isOpen, self.memory.slots[slot].isDirty {\n", test="ReleaseTests"),
     Mutation(
+        "other-record-same-log", "another record at the place of the one that was read is taken for the same log",
+        loop("Ownership/LogIdentity"), "        return millis != sample.millis\n", "        return millis < 0\n",
+        test="PositionNoteTests"),
+    Mutation(
+        "shorter-log-same-log", "a log that ends before what was read of it is taken for the same one", loop("Ownership/LogIdentity"),
+        "} else if sample.offset >= logEnd {", "} else if sample.offset < 0 {", test="PositionNoteTests"),
+    Mutation(
+        "state-end-unasked", "a `state` that ends before what was acknowledged is taken as it is", loop("Ownership/LogIdentity"),
+        "        return logEnd < stateEnd\n", "        return logEnd < 0\n", test="PositionNoteTests"),
+    Mutation(
+        "state-word-unasked", "a `state` without the word of an owner at work is taken as it is",
+        engine("Partitions/ShardEngine+StateLoss"), "        guard state.newestEpochRead < 0 else { return nil }\n",
+        "        guard state.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
+    Mutation(
+        "state-goes-back", "offsets of `state` that go back are no sign", engine("Partitions/PartitionState"),
+        "            if self.wentBackTo < 0 { self.wentBackTo = offset }\n", "", test="StateLossTests"),
+    Mutation(
+        "lost-state-written-on", "what is known of a partition whose `state` is lost is pushed and written on",
+        loop("ShardLoop+Restore"),
+        "        self.engine.forget(partition: number)\n        self.outbox.forget(partition: number, in: &self.engine, now: now)\n        _ = self.commits",
+        "        _ = self.commits", test="StateLossTests"),
+    Mutation(
         "retry-overtakes", "a record of `state` is tried again while others of its partition are under way",
         loop("Outbox/RetryQueue"),
         "where self.careful[lane] == nil && !underWay.isAny(lane.topic, partition: lane.partition) {",

@@ -12,11 +12,10 @@ struct PartitionList: ~Copyable {
         for partition in partitions { self.add(partition.topic, partition.partition) }
     }
 
-    /// - Parameter metadata: goes with the commit of each; brokers take less than 4,096 bytes.
-    init(_ positions: [TopicPartitionOffset], metadata: String? = nil) {
+    init(_ positions: [TopicPartitionOffset]) {
         self.init(capacity: positions.count)
         for position in positions {
-            self.add(position.topic, position.partition, offset: position.offset, metadata: metadata)
+            self.add(position.topic, position.partition, offset: position.offset, metadata: position.metadata)
         }
     }
 

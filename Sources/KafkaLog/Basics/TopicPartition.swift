@@ -21,10 +21,13 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
     public var topicPartition: TopicPartition
     /// From 0.
     public var offset: Int64
+    /// Kept with a commit until the next one of the partition, under 4,096 bytes; `nil`: nothing.
+    public var metadata: String?
 
-    public init(topic: String, partition: Int32, offset: Int64) {
+    public init(topic: String, partition: Int32, offset: Int64, metadata: String? = nil) {
         self.topicPartition = TopicPartition(topic: topic, partition: partition)
         self.offset = offset
+        self.metadata = metadata
     }
 
     /// The topic's name.

@@ -91,12 +91,9 @@ public final class KafkaConsumer: Sendable {
 
     /// Commits next offsets and waits. Blocks, at most `limit`; what is not answered by then counts as refused with
     /// `timedOut` (and may still happen).
-    /// - Parameter metadata: kept with each position until the next commit of it; under 4,096 bytes.
-    public func commitSync(
-        _ positions: [TopicPartitionOffset], metadata: String? = nil, within limit: Duration
-    ) -> CommitResult {
+    public func commitSync(_ positions: [TopicPartitionOffset], within limit: Duration) -> CommitResult {
         guard !positions.isEmpty else { return CommitResult(committed: [], refused: []) }
-        let list = PartitionList(positions, metadata: metadata)
+        let list = PartitionList(positions)
         // A queue of our own, because `rd_kafka_commit` has no time limit. It is disabled when destroyed: a late answer
         // is dropped.
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))

@@ -3,8 +3,10 @@ public enum PartitionAction: Sendable, Equatable {
     /// Its marker lies in `state` at this offset, the epoch of this owner. `state` is to be read up to and including it, each record given to
     /// `ShardEngine.restore`, then `ShardEngine.restoreFinished`.
     case restore(partition: Int32, markerOffset: Int64)
-    /// `state` was written for another cluster than this one, whose identifier this is: offsets in it mean nothing here.
-    case tellVoid(partition: Int32, clusterID: String)
+    /// What `state` knows of positions means nothing in the logs that are read.
+    case tellVoid(partition: Int32, cause: VoidCause)
+    /// Its `state` is not what it was, and what this owner knows of it must go nowhere: it is to be forgotten. The reason, in words.
+    case loseState(partition: Int32, reason: String)
     /// Somebody else wrote to its `state`. The stretch is to be read, each record given to `ShardEngine.repair`, then
     /// `ShardEngine.stateGapRepaired`. One of a partition at a time, none before it runs.
     case repair(StateGap)

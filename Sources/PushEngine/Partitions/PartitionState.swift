@@ -40,6 +40,15 @@ struct PartitionState {
     /// Keys under which the restore has met a record of an owner that was not the owner any more. Compaction would keep that one alone: what is
     /// known of them is written again.
     var outdatedKeys: [[UInt8]] = []
+    /// Kafka has taken a record of this owner below one that it had acknowledged: where; -1: none.
+    var wentBackTo: Int64 = -1
+    /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the restore has met no such
+    /// word.
+    var acceptedStateEnd: Int64?
+    /// Where that word lies, as long as the restore has met no owner at work behind it; -1: none, or it has been followed.
+    var openAcceptance: Int64 = -1
+    /// A person has moved the group into another log.
+    var isOfNewLog = false
     /// The restore has met audiences of an app that is not configured here: members whose audience nobody names may be theirs.
     var hasCrowdsOfOtherApps = false
     /// More are not kept.
@@ -73,6 +82,12 @@ struct PartitionState {
     }
     /// Pushes may leave as far as its phase goes.
     var sends: Bool { self.phase == .running }
+    /// What `state` knows of positions means nothing in the logs that are read; why.
+    var voidCause: VoidCause? {
+        if let voidingClusterID { return .cluster(voidingClusterID) }
+        if self.openAcceptance >= 0 { return .accepted }
+        return self.isOfNewLog ? .newLog : nil
+    }
     /// The restore has met what another owner wrote.
     var hadOwner: Bool { self.newestTakeoverRead >= 0 || self.newestEpochRead >= 0 }
 
@@ -84,8 +99,11 @@ struct PartitionState {
     mutating func noteStateOffset(_ offset: Int64) -> Bool {
         guard offset >= 0 else { return false }
         let next = self.nextStateOffset
-        // Records of a partition are acknowledged in order. One that stands for another's offset changes nothing.
-        guard offset >= next else { return false }
+        // Records of a partition are acknowledged in order, and no offset is given twice: the log is another one, or has lost its end.
+        guard offset >= next else {
+            if self.wentBackTo < 0 { self.wentBackTo = offset }
+            return false
+        }
         self.nextStateOffset = offset + 1
         guard next >= 0, offset > next else { return false }
         let gap = next..<offset

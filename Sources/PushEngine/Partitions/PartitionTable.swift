@@ -4,6 +4,8 @@ struct PartitionTable {
     /// By partition number; none: not owned.
     private var indexOfNumber: [PartitionIndex] = []
 
+    /// Partitions whose `state` went back, until somebody is told.
+    private(set) var wentBack: [PartitionIndex] = []
     /// A partition may have a gap in its `state` that nobody has taken. Asked every turn.
     private var hasGaps = false
 
@@ -45,15 +47,27 @@ struct PartitionTable {
         self.states[partition].logs = []
         self.states[partition].gaps = []
         self.states[partition].outdatedKeys = []
+        self.wentBack.removeAll { $0 == partition }
     }
 
     // MARK: Gaps
 
     /// Kafka has a record of this owner's in the partition's `state`. See `PartitionState.noteStateOffset`.
     mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
-        guard self.states[partition].noteStateOffset(offset) else { return false }
+        guard self.states[partition].noteStateOffset(offset) else {
+            if self.states[partition].wentBackTo >= 0, !self.wentBack.contains(partition) {
+                self.wentBack.append(partition)
+            }
+            return false
+        }
         self.hasGaps = true
         return true
+    }
+
+    /// Partitions whose `state` went back since this was last asked.
+    mutating func takeWentBack() -> [PartitionIndex] {
+        defer { self.wentBack = [] }
+        return self.wentBack
     }
 
     /// The next stretch of some partition's `state` that another wrote, to be repaired now. One of a partition at a time, none before it runs.

@@ -3,6 +3,7 @@ extension ShardEngine {
     /// Adds what is to be done since the last call to `actions`. Cheap while nothing is: it may be called at every step of a turn.
     public mutating func takeActions(into actions: inout [PartitionAction]) {
         if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions) }
+        if !self.memory.partitions.wentBack.isEmpty { self.lookAtLostState(&actions) }
         while let gap = self.memory.partitions.takeGap() { actions.append(.repair(gap)) }
         if !self.intake.untimed.waiting.isEmpty {
             for record in self.intake.untimed.take() { actions.append(.tellUntimed(record)) }
@@ -33,9 +34,7 @@ extension ShardEngine {
                 if let reason = state.stopReason {
                     actions.append(.halt(partition: state.number, reason: reason))
                 }
-                if let clusterID = state.voidingClusterID {
-                    actions.append(.tellVoid(partition: state.number, clusterID: clusterID))
-                }
+                if let cause = state.voidCause { actions.append(.tellVoid(partition: state.number, cause: cause)) }
             case .releasing:
                 guard state.inFlightCount == 0 else { continue }
                 actions.append(.finishRelease(partition: state.number))

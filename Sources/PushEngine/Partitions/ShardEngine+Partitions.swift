@@ -25,9 +25,11 @@ extension ShardEngine {
     ///   - number: the partition's number. One that is not being restored is left alone.
     ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
+    ///   - isOfNewLog: the group was moved into another log: positions that `state` knows are void.
     ///   - now: catching up is counted from here.
     public mutating func restoreFinished(
-        partition number: Int32, logEnds: [CommitPosition], starts: [CommitPosition], now: EngineTime
+        partition number: Int32, logEnds: [CommitPosition], starts: [CommitPosition], isOfNewLog: Bool = false,
+        now: EngineTime
     ) {
         guard let partition = self.memory.partitions.index(of: number),
             self.memory.partitions[partition].phase == .restoring
@@ -45,13 +47,18 @@ extension ShardEngine {
         // From here on what former owners had on their way is not believed. It lies there before the first push leaves, so that a successor
         // stamps further than this owner, whatever compaction takes away meanwhile.
         self.writeMarker(partition, saysTakeovers: true, now: now)
-        let isVoid = self.memory.partitions[partition].voidingClusterID != nil
+        self.memory.partitions[partition].isOfNewLog = isOfNewLog
+        let isVoid = self.memory.partitions[partition].voidCause != nil
         if isVoid {
             self.ownership.watch(partition)
             self.audiences.forwarded.forget(partition: partition)
         }
         for slot in self.memory.slots.members(of: partition) {
-            if isVoid { self.memory.slots.voidPositions(of: slot) }
+            if isVoid {
+                self.memory.slots.voidPositions(of: slot)
+                // A successor is not told of the void any more, and must not find them.
+                self.journal.markDirty(slot, in: &self.memory, now: now)
+            }
             self.settleRestored(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }

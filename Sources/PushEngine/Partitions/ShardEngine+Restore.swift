@@ -7,8 +7,8 @@ extension ShardEngine {
     /// - Parameter key: the record's key; borrowed for the call, as `value` is.
     /// - Parameter value: empty for a tombstone.
     /// - Parameter isTombstone: the value is null, not empty.
-    /// - Parameter headerNumber: what the header `RecordHeader.epoch` of a tombstone, or `RecordHeader.takeovers` of a marker, says; `nil`
-    ///   without one.
+    /// - Parameter headerNumber: what the header `RecordHeader.epoch` of a tombstone, or `RecordHeader.takeovers` of a marker, says, or
+    ///   `RecordHeader.acceptedEnd` of one that has it; `nil` without one.
     /// - Parameter offset: where the record lies in `state`.
     /// - Parameter now: what is left of waits and of the budget is computed for this time.
     public mutating func restore(

@@ -31,6 +31,7 @@ extension ShardMemory {
     mutating func noteEpoch(_ epoch: Int64, partition: PartitionIndex) {
         guard epoch > self.partitions[partition].newestEpochRead else { return }
         self.partitions[partition].newestEpochRead = epoch
+        if epoch > self.partitions[partition].openAcceptance { self.partitions[partition].openAcceptance = -1 }
         self.doubtHandOvers(partition: partition)
         // Compaction may have taken the first marker; a later one of the same owner tells the time as well.
         let begun = self.partitions[partition].takeovers.last { $0.epoch == epoch }?.wallMillis ?? 0
@@ -52,7 +53,8 @@ extension ShardMemory {
     }
 
     /// A marker met in a restore.
-    /// - Parameter takeovers: what its header `RecordHeader.takeovers` says; `nil` without one.
+    /// - Parameter takeovers: what its header `RecordHeader.takeovers` says, or, of a first marker, `RecordHeader.acceptedEnd`; `nil` without
+    ///   one.
     /// - Parameter clusterID: Kafka's name of the cluster; empty: not known.
     mutating func noteMarker(
         _ marker: StateCodec.Marker, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,
@@ -70,6 +72,10 @@ extension ShardMemory {
             {
                 self.partitions[partition].ownersWallMillis[last] = marker.takenOverWallMillis
             }
+        } else if let acceptedEnd = takeovers {
+            // Nobody's claim: a person has accepted that `state` is lost.
+            self.partitions[partition].acceptedStateEnd = acceptedEnd
+            self.partitions[partition].openAcceptance = offset
         } else {
             self.partitions[partition].takeoversRead = min(
                 self.partitions[partition].takeoversRead + 1, Self.takeoversReadMax)

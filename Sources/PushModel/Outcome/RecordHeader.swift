@@ -9,6 +9,8 @@ public enum RecordHeader: CaseIterable, Sendable {
     case epoch
     /// Of an owner's marker in `state`, until it is refreshed: how far it stamps past owners before it (`PartitionState.takeoversRead`).
     case takeovers
+    /// Of a marker that no owner wrote: a person accepts that `state` is lost, which was acknowledged up to this offset.
+    case acceptedEnd
     /// What a record of the routed topic is, if it is no event: `question`, `version`, `void`, `report` or `pause`.
     case kind
     /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
@@ -29,6 +31,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .field: "mailboat-field"
         case .epoch: "mailboat-epoch"
         case .takeovers: "mailboat-takeovers"
+        case .acceptedEnd: "mailboat-accepted-end"
         case .republished: "mailboat-republished"
         case .kind: "mailboat-kind"
         case .valueBytes: "mailboat-value-bytes"

@@ -12,6 +12,10 @@ struct AssignmentPlan {
     private(set) var toRead: [CommitPosition] = []
     /// What is committed at once.
     private(set) var toCommit: [CommitPosition] = []
+    /// What is committed again once an owner is at work; see `StartPositions.toConfirm`.
+    private(set) var toConfirm: [CommitPosition] = []
+    /// What the last commits said of each.
+    private(set) var notes: [(position: CommitPosition, note: PositionNote)] = []
 
     /// Each partition has one shard for as long as the worker lives.
     static func shard(of partition: Int32, shardCount: Int) -> Int { Int(partition) % shardCount }
@@ -21,11 +25,13 @@ struct AssignmentPlan {
     ///   - topics: the input topics; the routed one is the last.
     ///   - positions: where the group stands and where the logs end.
     ///   - inlets: those that lie beyond the partitions that `state` was written for.
+    ///   - findings: what else is known of the logs, by partition number.
+    ///   - stateTopic: its name.
     ///   - hasQueues: whether every topic of a partition can be read.
     init(
         partitions: [Int32], topics: [String], positions: [TopicPartition: PartitionPositions],
-        startFrom: WorkerConfiguration.StartFrom, shardCount: Int, inlets: Set<Int32> = [],
-        hasQueues: (Int32) -> Bool
+        startFrom: WorkerConfiguration.StartFrom, findings: [Int32: LogFindings] = [:], stateTopic: String = "",
+        shardCount: Int, inlets: Set<Int32> = [], hasQueues: (Int32) -> Bool
     ) {
         for number in partitions {
             if inlets.contains(number) {
@@ -37,15 +43,26 @@ struct AssignmentPlan {
                 continue
             }
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
-            let start = StartPositions(partition: number, positions: mine, startFrom: startFrom)
+            let start = StartPositions(
+                partition: number, positions: mine, startFrom: startFrom,
+                findings: findings[number] ?? LogFindings(), stateTopic: stateTopic)
             for position in start.starts {
                 self.starts[TopicPartition(topic: topics[Int(position.topic)], partition: number)] = position.nextOffset
             }
-            self.toRead += start.starts
-            self.toCommit += start.toCommit
+            // Nothing is committed for one that is halted where nothing was: it would hide why it is.
+            self.toRead +=
+                start.haltReason == nil
+                ? start.starts : start.starts.filter { mine[Int($0.topic)].committed != nil }
+            self.toCommit += start.haltReason == nil ? start.toCommit : []
+            self.toConfirm += start.toConfirm
+            for (position, sample) in zip(start.starts, StartPositions.samples(mine)) {
+                var note = start.notes[Int(position.topic)] ?? PositionNote()
+                note.sample = sample
+                self.notes.append((position, note))
+            }
             let grant = PartitionGrant(
                 number: number, starts: start.starts, logEnds: start.logEnds,
-                releasedWallMillis: start.releaseNote?.wallMillis,
+                releasedWallMillis: start.releasedWallMillis, stateEnd: start.stateEnd, isOfNewLog: start.isOfNewLog,
                 haltReason: hasQueues(number) ? start.haltReason : "a queue of the partition is missing")
             self.grants[Self.shard(of: number, shardCount: shardCount), default: []].append(grant)
         }

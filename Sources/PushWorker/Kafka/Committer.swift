@@ -26,6 +26,10 @@ final class Committer: Sendable {
         var commits: UInt64 = 0
         var failures: UInt64 = 0
         var refusal: KafkaError?
+        /// By partition: see `confirm`.
+        var toConfirm: [Int32: [CommitPosition]] = [:]
+        /// By partition: when the routed topic's position is committed again beside others, steady.
+        var witnessDueMillis: [Int32: Int64] = [:]
     }
 
     private let state: Mutex<State>
@@ -35,6 +39,8 @@ final class Committer: Sendable {
     let askEveryMillis: Int64
     /// By the index in a `CommitPosition`.
     private let inputTopics: [String]
+    /// What commits say of their logs.
+    let notes: PositionNotes
     private let topicIndexes: [String: UInt16]
     private let logger: Logger
 
@@ -43,6 +49,7 @@ final class Committer: Sendable {
         self.askEveryMillis = lease.askEveryMillis
         self.state = Mutex(State(queue: CommitQueue(lease: lease)))
         self.inputTopics = inputTopics
+        self.notes = PositionNotes(inputTopics: inputTopics)
         self.topicIndexes = Dictionary(
             inputTopics.enumerated().map { ($0.element, UInt16($0.offset)) }, uniquingKeysWith: { first, _ in first })
         self.logger = logger
@@ -77,8 +84,24 @@ final class Committer: Sendable {
     var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
     /// See `CommitQueue.own`.
-    func own(_ partitions: [Int32], starts: [CommitPosition]) {
-        self.state.withLock { $0.queue.own(partitions, starts: starts) }
+    /// - Parameter toConfirm: see `StartPositions.toConfirm`.
+    func own(_ partitions: [Int32], starts: [CommitPosition], toConfirm: [CommitPosition] = []) {
+        self.state.withLock { state in
+            state.queue.own(partitions, starts: starts)
+            for partition in partitions {
+                state.toConfirm[partition] = toConfirm.filter { $0.partition == partition }
+            }
+        }
+    }
+
+    /// Owners of these partitions are at work, as their `state` says now: the next commit says so, and comes soon even where nothing is read.
+    func confirm(_ partitions: [Int32]) {
+        let positions = self.state.withLock { state in
+            partitions.flatMap { state.toConfirm.removeValue(forKey: $0) ?? [] }.filter {
+                state.queue.newest(of: $0) == $0.nextOffset
+            }
+        }
+        if !positions.isEmpty { self.add(positions) }
     }
 
     /// Asks the group whether this worker is a member, by committing a position again. Nothing when a commit is on its way.
@@ -89,12 +112,38 @@ final class Committer: Sendable {
 
     /// Positions to be committed soon; the newest of a partition counts.
     func add(_ positions: [CommitPosition]) {
-        self.state.withLock { $0.queue.add(positions) }
+        let nowMillis = MachineClock.now().steadyMillis
+        self.state.withLock { state in
+            state.queue.add(positions)
+            for position in positions { self.addWitness(of: position, nowMillis, &state) }
+        }
         self.sendNext()
     }
 
+    /// With an input topic Kafka deletes what the group has committed of it: now and then the routed topic's commit is told what was read.
+    private func addWitness(of position: CommitPosition, _ nowMillis: Int64, _ state: inout State) {
+        let routed = UInt16(self.inputTopics.count - 1)
+        guard position.topic != routed, state.witnessDueMillis[position.partition] ?? .min <= nowMillis else { return }
+        var witness = CommitPosition(topic: routed, partition: position.partition, nextOffset: 0)
+        guard let next = state.queue.newest(of: witness) else { return }
+        witness.nextOffset = next
+        state.witnessDueMillis[position.partition] = nowMillis + Self.witnessMillis
+        state.queue.add([witness])
+    }
+
+    /// How old at most what the routed topic's commit says of others may be while they are read.
+    private static let witnessMillis: Int64 = 60_000
+
     /// Takes partitions out: what waited for them is returned, nothing of them is sent any more.
-    func take(_ partitions: [Int32]) -> [CommitPosition] { self.state.withLock { $0.queue.take(partitions) } }
+    func take(_ partitions: [Int32]) -> [CommitPosition] {
+        self.state.withLock { state in
+            for partition in partitions {
+                state.toConfirm[partition] = nil
+                state.witnessDueMillis[partition] = nil
+            }
+            return state.queue.take(partitions)
+        }
+    }
 
     /// Waits until the batch on its way, if any, is answered.
     func settle() async {
@@ -107,11 +156,15 @@ final class Committer: Sendable {
         }
     }
 
-    /// As Kafka names them.
-    func named(_ positions: [CommitPosition]) -> [TopicPartitionOffset] {
-        positions.map {
-            TopicPartitionOffset(
-                topic: self.inputTopics[Int($0.topic)], partition: $0.partition, offset: $0.nextOffset)
+    /// As Kafka names them, with what is said of their logs.
+    /// - Parameter releasedWallMillis: see `PositionNote.releasedWallMillis`.
+    func named(_ positions: [CommitPosition], releasedWallMillis: Int64? = nil) -> [TopicPartitionOffset] {
+        positions.map { position in
+            var note = self.notes.note(of: position)
+            note.releasedWallMillis = releasedWallMillis
+            return TopicPartitionOffset(
+                topic: self.inputTopics[Int(position.topic)], partition: position.partition,
+                offset: position.nextOffset, metadata: note.metadata)
         }
     }
 

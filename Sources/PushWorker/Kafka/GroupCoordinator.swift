@@ -15,6 +15,7 @@ final class GroupCoordinator: Sendable {
     private let consumer: KafkaConsumer
     private let shards: [ShardHandle]
     private let committer: Committer
+    private let logLook: LogLook
     private let hub: SnapshotHub
     private let logger: Logger
     private let kafkaLines: KafkaLines
@@ -32,7 +33,7 @@ final class GroupCoordinator: Sendable {
 
     init(
         configuration: WorkerConfiguration, partitionCount: Int32, consumer: KafkaConsumer, shards: [ShardHandle],
-        committer: Committer, hub: SnapshotHub,
+        committer: Committer, logLook: LogLook, hub: SnapshotHub,
         logger: Logger, kafkaLines: KafkaLines, fail: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
@@ -40,6 +41,7 @@ final class GroupCoordinator: Sendable {
         self.consumer = consumer
         self.shards = shards
         self.committer = committer
+        self.logLook = logLook
         self.hub = hub
         self.logger = logger
         self.kafkaLines = kafkaLines
@@ -77,7 +79,7 @@ final class GroupCoordinator: Sendable {
             switch item {
             case .event(let event): await self.handle(event)
             case .askAgain: self.askAboutWaiting()
-            case .answered(let result, let asked): self.answered(result, asked: asked)
+            case .answered(let result, let asked): await self.answered(result, asked: asked)
             }
         }
     }
@@ -123,7 +125,7 @@ final class GroupCoordinator: Sendable {
         if !left.isEmpty { self.leaveOut(left, of: number) }
         let result = await Self.positions(
             wanted.flatMap(self.topicPartitions), consumer: self.consumer, within: Self.positionsDurationMax)
-        self.begin(wanted, of: number, assignment, result, endsRebalance: true)
+        await self.begin(wanted, of: number, assignment, result, endsRebalance: true)
     }
 
     private func isInlet(_ number: Int32) -> Bool { number >= self.partitionCount }
@@ -174,7 +176,7 @@ final class GroupCoordinator: Sendable {
     private func begin(
         _ numbers: [Int32], of assignmentNumber: Int, _ assignment: PartitionAssignment, _ result: PositionsResult,
         endsRebalance: Bool
-    ) {
+    ) async {
         var answers = PositionAnswers()
         switch result {
         case .success(let found):
@@ -186,6 +188,9 @@ final class GroupCoordinator: Sendable {
             self.hub.updateGroup { $0.errors["positions"] = "where the group stands cannot be read: \(error)" }
         }
         let asked = AskedPartitions(numbers, answers: answers, needed: self.needed)
+        let findings = await self.logLook.findings(
+            asked.ready.filter { !self.isInlet($0) }, topics: assignment.topics, positions: answers.known,
+            startFrom: self.configuration.startFrom)
         let topicCount = assignment.topics.count
         var readers: [Int32: [PartitionReader]] = [:]
         for number in asked.ready {
@@ -195,10 +200,12 @@ final class GroupCoordinator: Sendable {
         }
         let plan = AssignmentPlan(
             partitions: asked.ready, topics: assignment.topics, positions: answers.known,
-            startFrom: self.configuration.startFrom, shardCount: self.shards.count,
+            startFrom: self.configuration.startFrom, findings: findings,
+            stateTopic: self.configuration.topics.state, shardCount: self.shards.count,
             inlets: Set(asked.ready.filter(self.isInlet)),
             hasQueues: { readers[$0]?.count == topicCount })
-        self.committer.own(asked.ready, starts: plan.toRead)
+        self.committer.notes.own(plan.notes)
+        self.committer.own(asked.ready, starts: plan.toRead, toConfirm: plan.toConfirm)
         if endsRebalance {
             // Otherwise taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
             guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else { return }
@@ -291,7 +298,7 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    private func answered(_ result: PositionsResult, asked: [(number: Int32, assignment: Int)]) {
+    private func answered(_ result: PositionsResult, asked: [(number: Int32, assignment: Int)]) async {
         let current = self.waiting.withLock { waiting in
             waiting.isAsking = false
             return asked.filter { waiting.partitions.places[$0.number]?.assignment == $0.assignment }
@@ -300,7 +307,7 @@ final class GroupCoordinator: Sendable {
         for number in Set(current.map(\.0.assignment)).sorted() {
             let mine = current.filter { $0.0.assignment == number }
             guard let assignment = mine.first?.1 else { continue }
-            self.begin(mine.map(\.0.number), of: number, assignment, result, endsRebalance: false)
+            await self.begin(mine.map(\.0.number), of: number, assignment, result, endsRebalance: false)
         }
         self.waitingChanged()
     }
@@ -314,6 +321,7 @@ final class GroupCoordinator: Sendable {
             metadata: ["partitions": "\(Self.list(revocation.partitions))"])
         if !revocation.isLost { await self.release(revocation) }
         _ = self.committer.take(revocation.partitions)
+        self.committer.notes.forget(revocation.partitions)
         await self.forget(revocation.partitions)
         if !revocation.complete() {
             self.logger.warning(
@@ -346,12 +354,11 @@ final class GroupCoordinator: Sendable {
         }
         let last = CommitGathering.last(waiting: self.committer.take(revocation.partitions), released: positions)
         await self.committer.settle()
-        let wanted = self.committer.named(last)
+        let wanted = self.committer.named(last, releasedWallMillis: MachineClock.now().wallMillis)
         guard !wanted.isEmpty else { return }
         let consumer = self.consumer
-        let note = ReleaseNote(wallMillis: MachineClock.now().wallMillis)
         let result = await NamedThread.run("kafka-commit") {
-            consumer.commitSync(wanted, metadata: note.metadata, within: Self.commitDurationMax)
+            consumer.commitSync(wanted, within: Self.commitDurationMax)
         }
         if let refusal = result.refused.first {
             self.logger.warning(

@@ -1,5 +1,6 @@
 import KafkaLog
 import PushEngine
+import ShardLoop
 
 /// Where the topics of one partition begin to be read (contract §6, first start and committed offsets outside the log).
 /// Pure.
@@ -10,20 +11,40 @@ struct StartPositions: Equatable {
     /// To be committed at once: where the group begins although it never committed, so that a restart does not begin elsewhere, and what
     /// carries a note of the former owner's.
     var toCommit: [CommitPosition] = []
-    /// What the former owner left word of; `nil`: nothing.
-    var releaseNote: ReleaseNote?
+    /// To be committed again once an owner is at work: until then nothing says that `state` has to hold something.
+    var toConfirm: [CommitPosition] = []
+    /// What the last commits said, by input topic index.
+    var notes: [PositionNote?] = []
+    /// When the former owner had stopped sending, by its wall clock; `nil`: nobody left word.
+    var releasedWallMillis: Int64?
+    /// How far `state` was acknowledged when the group last committed; `nil`: it need not hold anything.
+    var stateEnd: Int64?
+    /// A person has moved the group into another log: what `state` knows of positions means nothing there.
+    var isOfNewLog = false
     /// Why the partition cannot be consumed; `nil`: it can.
     var haltReason: String?
 
-    /// - Parameter positions: of one partition number, in the order of the input topics; the routed topic is the last.
-    init(partition: Int32, positions: [PartitionPositions], startFrom: WorkerConfiguration.StartFrom) {
+    /// - Parameters:
+    ///   - positions: of one partition number, in the order of the input topics; the routed topic is the last.
+    ///   - findings: what else is known of the logs.
+    ///   - stateTopic: its name.
+    init(
+        partition: Int32, positions: [PartitionPositions], startFrom: WorkerConfiguration.StartFrom,
+        findings: LogFindings = LogFindings(), stateTopic: String = ""
+    ) {
         var reasons: [String] = []
+        self.notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
+        self.readStateEnd(positions)
+        let samples = Self.samples(positions)
         for (topic, position) in positions.enumerated() {
             let start: Int64
             if let committed = position.committed {
                 start = committed
-                if topic == 0, let note = ReleaseNote(metadata: position.committedMetadata) {
-                    self.releaseNote = note
+                self.toConfirm.append(
+                    CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: committed))
+                if let note = self.notes[topic], note.isOfNewLog { self.isOfNewLog = true }
+                if topic == 0, let released = self.notes[topic]?.releasedWallMillis {
+                    self.releasedWallMillis = released
                     // It was said to this owner alone.
                     self.toCommit.append(CommitPosition(topic: 0, partition: partition, nextOffset: start))
                 }
@@ -35,16 +56,54 @@ struct StartPositions: Equatable {
             } else {
                 // What was forwarded has been taken from the input already: it is never skipped.
                 let isRouted = topic == positions.count - 1
-                start = startFrom == .beginning || isRouted ? position.lowOffset : position.endOffset
-                if startFrom == .end {
-                    self.toCommit.append(CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: start))
+                // A group whose offsets were forgotten has read events before: those since are not skipped.
+                let isFirst = startFrom == .end && !findings.stateHasOwner
+                start = isFirst && !isRouted ? position.endOffset : position.lowOffset
+                if startFrom == .end || isRouted {
+                    self.toConfirm.append(
+                        CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: start))
                 }
+            }
+            if position.isCommittedInLog, let sample = samples[topic],
+                let reason = LogIdentity.reasonIfOther(
+                    topic: position.topicPartition.topic, partition: partition, sample,
+                    findings.found[topic] ?? .nothing, logEnd: position.endOffset)
+            {
+                reasons.append(reason)
             }
             self.starts.append(CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: start))
             self.logEnds.append(
                 CommitPosition(topic: UInt16(topic), partition: partition, nextOffset: position.endOffset))
         }
+        if let end = findings.stateLogEnd,
+            LogIdentity.isStateCut(logEnd: end, stateEnd: self.stateEnd, acceptedEnd: findings.acceptedStateEnd)
+        {
+            reasons.append(
+                LogIdentity.stateReason(
+                    topic: stateTopic, partition: partition,
+                    "it ends at offset \(end), and records up to \(self.stateEnd ?? 0) were acknowledged"))
+        }
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
+    }
+
+    /// A record that the group has read of each topic; `nil`: none is known. Where the group's offset is gone the commits of the others tell:
+    /// Kafka deletes it with the topic.
+    /// - Parameter positions: as for `init`.
+    static func samples(_ positions: [PartitionPositions]) -> [PositionNote.Sample?] {
+        let notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
+        return positions.indices.map { index in
+            guard positions[index].committed == nil else { return notes[index]?.sample }
+            let topic = positions[index].topicPartition.topic
+            return notes.compactMap { $0?.others[topic] }.max { $0.offset < $1.offset }
+        }
+    }
+
+    /// Offsets that a person has set carry no word of a worker's: whoever sets those of the input says where it begins, and `state` may be
+    /// empty then. What was set of the routed topic alone says nothing.
+    private mutating func readStateEnd(_ positions: [PartitionPositions]) {
+        let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
+        let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input
+        self.stateEnd = speaking.compactMap { self.notes[$0]?.stateEnd }.max()
     }
 }
 

@@ -10,6 +10,8 @@ package struct KafkaInput {
     private let wake: @Sendable () -> Void
     /// `nil`: nothing is traced.
     private let traces: EventTraces?
+    /// Told of the last record of each read; `nil`: nobody commits.
+    private let notes: PositionNotes?
     /// Partitions that are owned, by no order.
     private var queues: [PartitionQueues] = []
     /// By partition number: its place in `queues`; -1: not owned.
@@ -20,16 +22,26 @@ package struct KafkaInput {
         let number: Int32
         let readers: [PartitionReader]
         let flags: [ReadableFlag]
+        /// By topic index: what is thought of a log whose topic was said not to exist.
+        var suspicions: [LogSuspicion?]
     }
+    /// Looks whether a log is still the same, from any thread, until the suspicion is let go of.
+    typealias LookAgain = (_ topic: UInt16, _ partition: TopicPartition, LogSuspicion) -> Void
+    private let lookAgain: LookAgain?
 
     /// - Parameter inputTopics: the last is the routed one.
     package init(inputTopics: [String], wake: @escaping @Sendable () -> Void) {
-        self.init(inputTopics: inputTopics, traces: nil, wake: wake)
+        self.init(inputTopics: inputTopics, traces: nil, notes: nil, lookAgain: nil, wake: wake)
     }
 
-    init(inputTopics: [String], traces: EventTraces?, wake: @escaping @Sendable () -> Void) {
+    init(
+        inputTopics: [String], traces: EventTraces?, notes: PositionNotes?, lookAgain: LookAgain?,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        self.lookAgain = lookAgain
         self.inputTopics = inputTopics
         self.traces = traces
+        self.notes = notes
         self.wake = wake
     }
 
@@ -39,7 +51,9 @@ package struct KafkaInput {
         while self.queueIndexes.count <= Int(number) { self.queueIndexes.append(-1) }
         self.queueIndexes[Int(number)] = self.queues.count
         self.queues.append(
-            PartitionQueues(number: number, readers: readers, flags: readers.map { _ in ReadableFlag() }))
+            PartitionQueues(
+                number: number, readers: readers, flags: readers.map { _ in ReadableFlag() },
+                suspicions: readers.map { _ in nil }))
     }
 
     private func queueIndex(of number: Int32) -> Int? {
@@ -59,15 +73,27 @@ package struct KafkaInput {
     }
 
     /// See `ShardLog.read`.
-    package func read(
+    package mutating func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead {
         guard let queueIndex = self.queueIndex(of: partition), Int(topic) < self.queues[queueIndex].readers.count else {
             return QueueRead(recordCount: 0, mayHaveMore: false)
         }
+        if let suspicion = self.queues[queueIndex].suspicions[Int(topic)] {
+            if let read = suspicion.read { return read }
+            self.queues[queueIndex].suspicions[Int(topic)] = nil
+        }
         let isRouted = Int(topic) == self.inputTopics.count - 1
+        var last = PositionNote.Sample(offset: -1, millis: -1)
         let result = self.queues[queueIndex].readers[Int(topic)].read(max: max) { record in
+            last = PositionNote.Sample(offset: record.offset, millis: record.timestampMillis)
             self.take(record, topic: topic, isRouted: isRouted, into: &batch, whenFull: whenFull)
+        }
+        if last.offset >= 0 { self.notes?.noteRead(topic: topic, partition: partition, last) }
+        if let lookAgain = self.lookAgain, result.failure?.isOfMissingLog == true {
+            let suspicion = LogSuspicion()
+            self.queues[queueIndex].suspicions[Int(topic)] = suspicion
+            lookAgain(topic, self.queues[queueIndex].readers[Int(topic)].topicPartition, suspicion)
         }
         return QueueRead(
             recordCount: result.recordCount, mayHaveMore: result.mayHaveMore,

@@ -11,6 +11,7 @@ final class KafkaShardLog: ShardLog {
     /// By `EngineRecord.Topic.rawValue`.
     private let topics: [KafkaTopic]
     private var headers = KafkaHeaders()
+    private var stateEnds = AcknowledgedStateEnds()
     /// Asks for a turn.
     private let waker: ShardWaker
 
@@ -19,7 +20,11 @@ final class KafkaShardLog: ShardLog {
     ) throws(KafkaError) {
         self.producer = producer
         self.shared = shared
-        self.input = KafkaInput(inputTopics: inputTopics, traces: traces, wake: { waker.wake() })
+        self.input = KafkaInput(
+            inputTopics: inputTopics, traces: traces, notes: shared.committer.notes,
+            lookAgain: { topic, partition, suspicion in
+                Self.lookAgain(topic, partition, suspicion, shared: shared) { waker.wake() }
+            }, wake: { waker.wake() })
         self.waker = waker
         let names = shared.configuration.topics
         self.topics = [
@@ -34,7 +39,26 @@ final class KafkaShardLog: ShardLog {
     // MARK: Records of the input
 
     /// See `KafkaInput.own`.
-    func own(_ number: Int32, _ readers: [PartitionReader]) { self.input.own(number, readers) }
+    func own(_ number: Int32, _ readers: [PartitionReader]) {
+        self.input.own(number, readers)
+        self.stateEnds.begin(number)
+    }
+
+    private static func lookAgain(
+        _ topic: UInt16, _ partition: TopicPartition, _ suspicion: LogSuspicion, shared: ShardShared,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        guard let sample = shared.committer.notes.lastSample(topic: topic, partition: partition.partition) else {
+            return suspicion.found(nil)
+        }
+        let look = LogLook(
+            logReader: shared.logReader, stateTopic: shared.configuration.topics.state, logger: shared.logger)
+        Task.detached { [weak suspicion] in
+            let reason = await look.reasonIfOther(partition, sample) { [weak suspicion] in suspicion != nil }
+            suspicion?.found(reason)
+            wake()
+        }
+    }
 
     func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) { self.input.takeReadable(body) }
 
@@ -144,6 +168,9 @@ final class KafkaShardLog: ShardLog {
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
         self.producer.drainDeliveries(max: max) { delivery in
             let topic = self.topic(of: delivery)
+            if topic == .state, delivery.error == nil {
+                self.stateEnds.note(partition: delivery.partition, offset: delivery.offset)
+            }
             if let error = delivery.error {
                 batch.append(Self.record(of: delivery, topic), ProduceFailure(error))
             } else if topic == .state, withKeys || batch.hasFailures {
@@ -154,6 +181,11 @@ final class KafkaShardLog: ShardLog {
                 batch.append(
                     delivery.opaque, topic: topic, partition: delivery.partition, offset: delivery.offset)
             }
+        }
+        let grown = self.stateEnds.take()
+        if !grown.isEmpty {
+            self.shared.committer.notes.noteStateEnds(grown)
+            self.shared.committer.confirm(grown.map(\.partition))
         }
     }
 

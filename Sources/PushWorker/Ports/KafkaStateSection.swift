@@ -33,10 +33,12 @@ final class KafkaStateSection: StateSection {
     private static func headerNumber(_ record: borrowing KafkaRecord) -> Int64? {
         // Of the records with a value only a marker has a header, and its key is a single byte.
         guard !record.hasValue || record.key.count == 1 else { return nil }
-        let header: RecordHeader = record.hasValue ? .takeovers : .epoch
-        return record.withHeader(header.name) { value, isPresent in
-            isPresent ? DecimalDigits.value(of: value) : nil
-        }
+        guard record.hasValue else { return Self.number(.epoch, record) }
+        return Self.number(.takeovers, record) ?? Self.number(.acceptedEnd, record)
+    }
+
+    private static func number(_ header: RecordHeader, _ record: borrowing KafkaRecord) -> Int64? {
+        record.withHeader(header.name) { value, isPresent in isPresent ? DecimalDigits.value(of: value) : nil }
     }
 }
 

@@ -15,10 +15,18 @@ enum ShardLines {
                     "records": "\(recordCount)", "ms": "\(durationMillis)",
                     "starts": "\(starts.map { "\($0.nextOffset)" }.joined(separator: ","))",
                 ])
-        case .voided(let partition, let clusterID):
+        case .voided(let partition, .cluster(let clusterID)):
             logger.error(
                 "the state of partition \(partition) was written for another Kafka cluster: its positions mean nothing here, every event in the log is taken as new",
                 metadata: ["cluster": "\(clusterID)"])
+        case .voided(let partition, .newLog):
+            logger.error(
+                "the input of partition \(partition) is another log, into which its offset was moved: positions in its state mean nothing, every event in the log is taken as new"
+            )
+        case .voided(let partition, .accepted):
+            logger.error(
+                "the loss of the state of partition \(partition) was accepted: positions in it mean nothing, every event in the log is taken as new"
+            )
         case .restoring(let partitionCount, let recordCount, let recordCountMax):
             logger.info(
                 "reading state",

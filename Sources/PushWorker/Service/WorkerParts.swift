@@ -222,7 +222,7 @@ final class WorkerParts: Sendable {
                 inputTopics: plan.inputTopics, sessionTimeoutMillis: configuration.kafka.sessionTimeoutMillis,
                 logger: logger)
             let logReader = try KafkaLogReader(configuration.kafka.consumerSettings, log: kafkaLog)
-            try logReader.prepare(configuration.topics.state)
+            for topic in [configuration.topics.state] + plan.inputTopics { try logReader.prepare(topic) }
             let clusterID = await NamedThread.run("kafka-cluster") { logReader.clusterID(within: .seconds(5)) }
             let shared = ShardShared(
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
@@ -257,7 +257,10 @@ final class WorkerParts: Sendable {
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
                 configuration: configuration, partitionCount: partitionCount, consumer: consumer, shards: shards,
-                committer: committer, hub: hub, logger: logger, kafkaLines: kafkaLines, fail: fail)
+                committer: committer,
+                logLook: LogLook(logReader: logReader, stateTopic: configuration.topics.state, logger: logger),
+                hub: hub,
+                logger: logger, kafkaLines: kafkaLines, fail: fail)
             let inlets = InletWatch(
                 consumer: consumer, coordinator: coordinator, inputTopics: configuration.topics.events, logger: logger)
             try coordinator.start()

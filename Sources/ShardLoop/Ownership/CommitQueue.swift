@@ -41,6 +41,9 @@ public struct CommitQueue: Sendable {
         for start in starts { self.newest[Key(start)] = start.nextOffset }
     }
 
+    /// The newest position that may be committed, or where reading began; `nil`: the partition is not owned.
+    public func newest(of position: CommitPosition) -> Int64? { self.newest[Key(position)] }
+
     /// The group is to be asked whether this worker is a member, by committing a position again. Nothing when a commit is on its way, and
     /// nothing when one waits: that asks as well. A partition that the group keeps refusing asks nothing: another one is committed beside it, as
     /// otherwise one topic without a right would end the lease of all.

@@ -12,18 +12,24 @@ public struct PartitionGrant: Sendable {
     public var releasedWallMillis: Int64?
     /// It lies beyond the partitions that `state` was written for: its records are forwarded (`InletGate`).
     public var isInlet: Bool
+    /// How far `state` was acknowledged to owners at work, as the group's commits say; `nil`: it may be empty.
+    public var stateEnd: Int64?
+    /// A person has moved the group into another log: positions that `state` knows mean nothing in it.
+    public var isOfNewLog: Bool
     /// Why it cannot be consumed; `nil`: it can.
     public var haltReason: String?
 
     public init(
         number: Int32, starts: [CommitPosition], logEnds: [CommitPosition], releasedWallMillis: Int64? = nil,
-        isInlet: Bool = false, haltReason: String? = nil
+        stateEnd: Int64? = nil, isOfNewLog: Bool = false, isInlet: Bool = false, haltReason: String? = nil
     ) {
         self.isInlet = isInlet
         self.number = number
         self.starts = starts
         self.logEnds = logEnds
         self.releasedWallMillis = releasedWallMillis
+        self.stateEnd = stateEnd
+        self.isOfNewLog = isOfNewLog
         self.haltReason = haltReason
     }
 }
@@ -59,6 +65,12 @@ struct OwnedPartition {
         guard next != .restoring else { return }
         self.section?.close()
         self.section = nil
+    }
+
+    /// It is halted, and what was known of it is let go of: nothing is written down when it leaves.
+    mutating func forsake(_ reason: String) {
+        self.move(to: .haltedUnrestored)
+        self.haltReason = reason
     }
 
     mutating func halt(_ reason: String) {

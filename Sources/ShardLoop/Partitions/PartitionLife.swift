@@ -19,7 +19,7 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     case inlet
     /// It had run and cannot go on without a person.
     case halted
-    /// It never ran, and cannot go on without a person.
+    /// It never ran, or what was known of it is let go of, and it cannot go on without a person.
     case haltedUnrestored
     /// It is to leave: nothing more is taken, answers of APNs are awaited.
     case quieting
@@ -33,7 +33,8 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
         switch self {
         case .claiming: [.restoring, .haltedUnrestored, .quieting]
         case .restoring: [.running, .haltedUnrestored, .quieting]
-        case .running, .inlet: [.halted, .quieting]
+        case .running: [.halted, .haltedUnrestored, .quieting]
+        case .inlet: [.halted, .quieting]
         case .halted, .haltedUnrestored: [.quieting]
         case .quieting: [.writing]
         case .writing: [.left]

@@ -291,7 +291,7 @@ import Testing
         let end = CommitPosition(topic: 0, partition: 0, nextOffset: 1_000)
         engine.restoreFinished(partition: 0, logEnds: [end], starts: [], now: h.now)
         engine.takeActions(into: &told)
-        #expect(told == (pushes == 2 ? [.tellVoid(partition: 0, clusterID: before)] : []))
+        #expect(told == (pushes == 2 ? [.tellVoid(partition: 0, cause: .cluster(before))] : []))
         for (record, key, value) in h.consumed[0] ?? [] {
             engine.consume(record, key: key.span, value: value.span, traceparent: [UInt8]().span, now: h.now)
         }

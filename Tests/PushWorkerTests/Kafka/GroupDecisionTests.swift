@@ -38,16 +38,13 @@ struct StartPositionsTests {
     /// The note is for the next owner alone: it replaces it at once.
     @Test(
         arguments: [
-            (
-                ReleaseNote(wallMillis: 1_700_000_000_123).metadata, nil, ReleaseNote(wallMillis: 1_700_000_000_123),
-                [12]
-            ),
-            (nil, ReleaseNote(wallMillis: 1).metadata, nil, []), ("", nil, nil, []), ("somebody else's", nil, nil, []),
-            ("mailboat-released=", nil, nil, []), ("mailboat-released=-5", nil, nil, []),
-            ("mailboat-released=99999999999999999999", nil, nil, []),
-        ] as [(String?, String?, ReleaseNote?, [Int64])])
+            ("mailboat released=1700000000123", nil, 1_700_000_000_123, [12]),
+            ("mailboat-released=1700000000123", nil, 1_700_000_000_123, [12]),
+            (nil, "mailboat released=1", nil, []), ("", nil, nil, []), ("somebody else's", nil, nil, []),
+            ("mailboat at=3:4", nil, nil, []),
+        ] as [(String?, String?, Int64?, [Int64])])
     func whatTheFormerOwnerSaidIsReadAndReplaced(
-        driver: String?, routed: String?, note: ReleaseNote?, committed: [Int64]
+        driver: String?, routed: String?, released: Int64?, committed: [Int64]
     ) {
         let start = StartPositions(
             partition: 3,
@@ -55,7 +52,7 @@ struct StartPositionsTests {
                 Self.position("events", committed: 12, metadata: driver, low: 5, end: 20),
                 Self.position("routed", committed: 7, metadata: routed, low: 7, end: 7),
             ], startFrom: .beginning)
-        #expect(start.releaseNote == note)
+        #expect(start.releasedWallMillis == released)
         #expect(start.toCommit.map(\.nextOffset) == committed)
         #expect(start.starts.map(\.nextOffset) == [12, 7])
     }
@@ -65,7 +62,82 @@ struct StartPositionsTests {
         let end = Self.starts((nil, 5, 20), (nil, 2, 9), from: .end)
         // What was forwarded was taken from the input before: it is never skipped.
         #expect(end.starts.map(\.nextOffset) == [20, 2])
-        #expect(end.toCommit.map(\.nextOffset) == [20, 2])
+        // Once an owner is at work: a commit before that would say of an empty state that it is lost.
+        #expect(end.toCommit.isEmpty && end.toConfirm.map(\.nextOffset) == [20, 2])
+    }
+
+    /// Offsets are forgotten after a while, and `state` is not.
+    @Test func aGroupThatStateKnowsNeverBeginsAtTheEnd() {
+        var findings = LogFindings()
+        findings.stateHasOwner = true
+        let start = StartPositions(
+            partition: 3,
+            positions: [
+                Self.position("events", committed: nil, low: 5, end: 20),
+                Self.position("routed", committed: nil, low: 2, end: 9),
+            ], startFrom: .end, findings: findings)
+        #expect(start.starts.map(\.nextOffset) == [5, 2])
+    }
+
+    /// By what lies at offset 11 now, and how far `state` goes.
+    @Test(
+        arguments: [
+            (.record(millis: 110), 40, nil, []), (.record(millis: 111), 40, nil, ["events is another one"]),
+            (.nothing, 40, nil, []), (.nothing, 39, nil, ["lost what it knew"]), (.nothing, 39, 40, []),
+            (.nothing, nil, nil, []),
+            (
+                .record(millis: 111), 0, 7,
+                ["events is another one", "lost what it knew", "offsets reset", "accept-empty"]
+            ),
+        ] as [(LogIdentity.Found, Int64?, Int64?, [String])])
+    func anotherLogHaltsThePartition(
+        found: LogIdentity.Found, stateLogEnd: Int64?, acceptedEnd: Int64?, reasons: [String]
+    ) {
+        var findings = LogFindings()
+        findings.found[0] = found
+        findings.stateLogEnd = stateLogEnd
+        findings.acceptedStateEnd = acceptedEnd
+        let start = StartPositions(
+            partition: 3,
+            positions: [
+                Self.position("events", committed: 12, metadata: "mailboat at=11:110 state=40", low: 5, end: 20),
+                Self.position("routed", committed: 7, metadata: "mailboat state=38", low: 7, end: 7),
+            ], startFrom: .beginning, findings: findings, stateTopic: "state")
+        #expect((start.haltReason == nil) == reasons.isEmpty)
+        for reason in reasons { #expect(start.haltReason?.contains(reason) == true) }
+    }
+
+    /// Kafka deletes the group's offsets with the topic: what the others' commits say remains. After a reset nothing is compared.
+    @Test(
+        arguments: [
+            (nil, nil, 20, true), (nil, nil, 4, true), (0, "mailboat new-log", 20, false), (3, nil, 20, false),
+        ] as [(Int64?, String?, Int64, Bool)])
+    func aTopicMadeAnewIsKnownByTheOthers(committed: Int64?, metadata: String?, end: Int64, halts: Bool) {
+        var findings = LogFindings()
+        if end > 11 { findings.found[0] = .record(millis: 111) }
+        let start = StartPositions(
+            partition: 3,
+            positions: [
+                Self.position("events", committed: committed, metadata: metadata, low: 0, end: end),
+                Self.position("routed", committed: 7, metadata: "mailboat of=events:11:110", low: 7, end: 7),
+            ], startFrom: .beginning, findings: findings)
+        #expect((start.haltReason != nil) == halts)
+    }
+
+    /// Offsets of the input that a person has set are the word of nobody who was at work.
+    @Test(
+        arguments: [
+            ("mailboat state=40", "mailboat state=38", 40), (nil, "mailboat state=38", nil),
+            ("mailboat new-log", "mailboat state=38", nil), ("mailboat-released=5", nil, nil),
+        ] as [(String?, String?, Int64?)])
+    func offsetsSetByHandBeginOnAnEmptyState(events: String?, routed: String?, stateEnd: Int64?) {
+        let positions = [
+            Self.position("events", committed: 12, metadata: events, low: 5, end: 20),
+            Self.position("routed", committed: 7, metadata: routed, low: 7, end: 7),
+        ]
+        let start = StartPositions(partition: 3, positions: positions, startFrom: .beginning)
+        #expect(start.stateEnd == stateEnd)
+        #expect(start.isOfNewLog == (events == "mailboat new-log"))
     }
 
     @Test(arguments: [4, 21] as [Int64])

@@ -1,5 +1,6 @@
 import APNSProtocol
 import PushEngine
+import PushModel
 import ShardLoop
 
 /// A Kafka in memory that does what a test says. Records lie where they are written at once; that they do is told when the test lets it.
@@ -62,6 +63,11 @@ final class ScriptedLog: ShardLog {
             if refusal == nil, !isFailure { self.taken.append(record) }
             self.told.append((record, isFailure || refusal != nil ? nil : offset, refusal))
         }
+    }
+
+    /// Deleted, and there again without its records.
+    func makeAnew(_ topic: EngineRecord.Topic, partition: Int32) {
+        self.logs[Place(topic: topic, partition: partition)] = []
     }
 
     func append(state record: KeptRecord) {
@@ -169,7 +175,11 @@ final class ScriptedSection: StateSection {
         let first = self.next
         while self.next < min(self.end, self.records.count), self.next - first < max {
             let (key, value) = (self.records[self.next].key ?? [], self.records[self.next].value ?? [])
-            body(key.span, value.span, self.records[self.next].value == nil, nil, Int64(self.next))
+            let name = Array(RecordHeader.acceptedEnd.text.utf8)
+            let acceptedEnd = self.records[self.next].headers.first { $0.name == name }.flatMap {
+                Int64(String(decoding: $0.value, as: UTF8.self))
+            }
+            body(key.span, value.span, self.records[self.next].value == nil, acceptedEnd, Int64(self.next))
             self.next += 1
         }
         return SectionRead(recordCount: self.next - first, mayHaveMore: false, isFinished: self.next >= self.end)

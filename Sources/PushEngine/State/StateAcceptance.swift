@@ -1,0 +1,25 @@
+import PushModel
+
+/// The record by which a person accepts that a partition's `state` is lost: a marker that no owner wrote, under the key of markers.
+///
+/// It holds until an owner has been at work behind it, and for one loss alone: its header `RecordHeader.acceptedEnd` says how far `state` had
+/// been acknowledged. Releases that do not know the header take it for the claim of an owner that did nothing.
+public enum StateAcceptance {
+    /// The record's key.
+    public static var key: [UInt8] { StateCodec.markerKey }
+
+    /// The record's value.
+    /// - Parameters:
+    ///   - partitionCount: of the topics.
+    ///   - clusterID: Kafka's name of the cluster; empty: not known.
+    ///   - wallMillis: now, milliseconds since 1970.
+    public static func value(partitionCount: Int32, clusterID: String, wallMillis: Int64) -> [UInt8] {
+        let marker = StateCodec.Marker(
+            epoch: -1, takenOverWallMillis: wallMillis, partitionCount: partitionCount,
+            clusterID: Array(clusterID.utf8.prefix(StateCodec.clusterIDByteCountMax)))
+        var bytes: [UInt8] = []
+        var scratch: [UInt8] = []
+        bytes.append(atMost: StateCodec.byteCountMax(marker), using: &scratch) { StateCodec.write(marker, to: &$0) }
+        return bytes
+    }
+}

@@ -1,0 +1,101 @@
+import KafkaLog
+import Logging
+import PushModel
+import PushTransport
+import ShardLoop
+
+/// Looks into the logs of partitions that come, before anything is read or claimed: whether a record lies where the last commit says, and
+/// how far `state` goes. What cannot be asked in time goes unchecked, with a line.
+struct LogLook: Sendable {
+    let logReader: KafkaLogReader
+    let stateTopic: String
+    let logger: Logger
+
+    /// Others of the group wait meanwhile.
+    private static let durationMax: Duration = .seconds(5)
+
+    /// - Parameters:
+    ///   - partitions: that came.
+    ///   - topics: the input topics.
+    ///   - positions: where the group stands.
+    ///   - startFrom: where it begins that never committed.
+    func findings(
+        _ partitions: [Int32], topics: [String], positions: [TopicPartition: PartitionPositions],
+        startFrom: WorkerConfiguration.StartFrom
+    ) async -> [Int32: LogFindings] {
+        let look = self
+        return await NamedThread.run("kafka-look") {
+            var findings: [Int32: LogFindings] = [:]
+            let deadline = ContinuousClock.now + Self.durationMax
+            look.lookAtInput(partitions, topics, positions, until: deadline, &findings)
+            look.lookAtState(partitions, topics, positions, startFrom, until: deadline, &findings)
+            return findings
+        }
+    }
+
+    // MARK: Blocks
+
+    private func lookAtInput(
+        _ partitions: [Int32], _ topics: [String], _ positions: [TopicPartition: PartitionPositions],
+        until deadline: ContinuousClock.Instant, _ findings: inout [Int32: LogFindings]
+    ) {
+        var places: [(number: Int32, topic: Int, sample: PositionNote.Sample, position: PartitionPositions)] = []
+        for number in partitions {
+            let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
+            for (index, sample) in StartPositions.samples(mine).enumerated() {
+                if let sample { places.append((number, index, sample, mine[index])) }
+            }
+        }
+        let found = self.logReader.found(
+            places.map { ($0.sample, $0.position) }, within: deadline - .now, whenUnknown: self.tell)
+        for (place, found) in zip(places, found) {
+            findings[place.number, default: LogFindings()].found[place.topic] = found
+        }
+    }
+
+    private func lookAtState(
+        _ partitions: [Int32], _ topics: [String], _ positions: [TopicPartition: PartitionPositions],
+        _ startFrom: WorkerConfiguration.StartFrom, until deadline: ContinuousClock.Instant,
+        _ findings: inout [Int32: LogFindings]
+    ) {
+        var wanted: [(number: Int32, start: StartPositions)] = []
+        for number in partitions {
+            let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
+            let start = StartPositions(partition: number, positions: mine, startFrom: startFrom)
+            let maySkip = startFrom == .end && mine.contains { $0.committed == nil }
+            if start.stateEnd != nil || maySkip { wanted.append((number, start)) }
+        }
+        let logs = self.positions(
+            of: wanted.map { TopicPartition(topic: self.stateTopic, partition: $0.number) })
+        for (number, start) in wanted {
+            guard let log = logs.first(where: { $0.topicPartition.partition == number }) else { continue }
+            findings[number, default: LogFindings()].stateLogEnd = log.endOffset
+            let isWhole = !LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: start.stateEnd, acceptedEnd: nil)
+            if isWhole, start.stateEnd != nil { continue }
+            do throws(KafkaError) {
+                let word = try GroupWord.stateWord(
+                    log, stateEnd: start.stateEnd, self.logReader, within: max(.milliseconds(1), deadline - .now))
+                findings[number]?.stateHasOwner = word.hasOwner
+                findings[number]?.acceptedStateEnd = word.acceptedEnd
+            } catch {
+                self.tell(log.topicPartition, error)
+            }
+        }
+    }
+
+    private func positions(of partitions: [TopicPartition]) -> [PartitionPositions] {
+        guard !partitions.isEmpty else { return [] }
+        do throws(KafkaError) {
+            return try self.logReader.positions(of: partitions, within: Self.durationMax)
+        } catch {
+            self.tell(partitions[0], error)
+            return []
+        }
+    }
+
+    private func tell(_ partition: TopicPartition, _ error: KafkaError) {
+        self.logger.warning(
+            "whether a log is still the one that the group has read cannot be asked; going on without",
+            metadata: ["partition": "\(partition)", "cause": "\(error)"])
+    }
+}

@@ -1,0 +1,29 @@
+package import KafkaLog
+import PushEngine
+import PushModel
+
+/// What the records of one partition of `state` say of its owners: whether one was ever at work, and whether a person has accepted a loss.
+package struct StateWord: Sendable {
+    /// A record of an owner at work was met. The first marker of an owner alone is none: one that found nothing has written it, too.
+    package private(set) var hasOwner = false
+    /// What the newest accepted loss was acknowledged up to; `nil`: none.
+    package private(set) var acceptedEnd: Int64?
+
+    private let reader = StateRecordReader(inputTopics: [])
+
+    package init() {}
+
+    /// Takes the next record, in the order of offsets.
+    package mutating func read(_ record: OwnedRecord) {
+        guard let key = record.key else { return }
+        let description = self.reader.read(key: key, value: record.value, tombstoneEpoch: nil, nowMillis: 0)
+        guard case .marker(let marker) = description.content, marker.epoch == nil else {
+            self.hasOwner = true
+            return
+        }
+        let name = RecordHeader.acceptedEnd.text
+        if let header = record.headers.first(where: { $0.name == name }), let value = header.value {
+            self.acceptedEnd = Int64(String(decoding: value, as: UTF8.self)) ?? self.acceptedEnd
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// What the metadata of a commit says about the logs that it was made from, so that the next owner can tell whether they are the same ones.
+/// Pure.
+///
+/// Written as `mailboat at=20:1764196000000 state=57 released=1764196001234`: what is not known is left out, and words that a later release
+/// adds are passed over. The former release wrote `mailboat-released=…` alone, which is read as well; it passes over this one.
+public struct PositionNote: Equatable, Sendable {
+    /// A record that this group has read, by its place and its time.
+    public struct Sample: Equatable, Sendable {
+        /// Below the committed offset, mostly the one before it.
+        public var offset: Int64
+        /// The time of the record that lies there, milliseconds since 1970.
+        public var millis: Int64
+
+        public init(offset: Int64, millis: Int64) {
+            self.offset = offset
+            self.millis = millis
+        }
+    }
+
+    /// A record of the same log; `nil`: none is known.
+    public var sample: Sample?
+    /// The offset after the newest record of `state` that Kafka had acknowledged to an owner at work; `nil`: none was.
+    public var stateEnd: Int64?
+    /// When the owner that gives the partition up had stopped sending, by its wall clock, milliseconds since 1970. It is said to the next
+    /// owner alone, which replaces it at once: nobody shall take it for the word of a later one that could not say anything any more.
+    public var releasedWallMillis: Int64?
+    /// The log was found to be another one and a person has moved the offset into it: what `state` knows of positions means nothing in it.
+    public var isOfNewLog = false
+
+    /// A record of each other input topic of the partition, by the topic's name: with a topic Kafka deletes the group's offsets of it.
+    public var others: [String: Sample] = [:]
+
+    /// Nothing is known.
+    public init() {}
+
+    /// What is said of others stays below this: brokers take 4,096 bytes.
+    private static let byteCountMax = 3_000
+
+    private static let mark = "mailboat"
+    private static let formerPrefix = "mailboat-released="
+
+    /// - Parameter metadata: of a commit. `nil` is the result where it is none, or somebody else's.
+    public init?(metadata: String?) {
+        guard let metadata else { return nil }
+        if metadata.hasPrefix(Self.formerPrefix) {
+            guard let millis = Self.number(metadata.dropFirst(Self.formerPrefix.count)) else { return nil }
+            self.releasedWallMillis = millis
+            return
+        }
+        var words = metadata.split(separator: " ")[...]
+        guard words.popFirst().map({ $0 == Self.mark }) ?? false else { return nil }
+        for word in words {
+            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            switch (parts[0], parts.count > 1 ? parts[1] : "") {
+            case ("at", let text):
+                let numbers = text.split(separator: ":", maxSplits: 1).map { Self.number($0) }
+                if numbers.count == 2, let offset = numbers[0], let millis = numbers[1] {
+                    self.sample = Sample(offset: offset, millis: millis)
+                }
+            case ("of", let text):
+                let parts = text.split(separator: ":")
+                if parts.count == 3, let offset = Self.number(parts[1]), let millis = Self.number(parts[2]) {
+                    self.others[String(parts[0])] = Sample(offset: offset, millis: millis)
+                }
+            case ("state", let text): self.stateEnd = Self.number(text)
+            case ("released", let text): self.releasedWallMillis = Self.number(text)
+            case ("new-log", _): self.isOfNewLog = true
+            default: break
+            }
+        }
+    }
+
+    private static func number(_ text: Substring) -> Int64? { Int64(text).flatMap { $0 >= 0 ? $0 : nil } }
+
+    /// Some 100 bytes, and as much for each other topic.
+    public var metadata: String {
+        var text = Self.mark
+        if let sample { text += " at=\(sample.offset):\(sample.millis)" }
+        if let stateEnd { text += " state=\(stateEnd)" }
+        if let releasedWallMillis { text += " released=\(releasedWallMillis)" }
+        if self.isOfNewLog { text += " new-log" }
+        for (topic, sample) in self.others.sorted(by: { $0.key < $1.key }) {
+            let word = " of=\(topic):\(sample.offset):\(sample.millis)"
+            if text.utf8.count + word.utf8.count <= Self.byteCountMax { text += word }
+        }
+        return text
+    }
+}

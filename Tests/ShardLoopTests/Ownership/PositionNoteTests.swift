@@ -1,0 +1,105 @@
+import Testing
+
+@testable import ShardLoop
+
+/// What commits say of their logs, and what follows from it.
+@Suite struct PositionNoteTests {
+    private static func note(
+        at sample: (Int64, Int64)? = nil, state: Int64? = nil, released: Int64? = nil, isOfNewLog: Bool = false
+    ) -> PositionNote {
+        var note = PositionNote()
+        note.sample = sample.map { PositionNote.Sample(offset: $0.0, millis: $0.1) }
+        note.stateEnd = state
+        note.releasedWallMillis = released
+        note.isOfNewLog = isOfNewLog
+        return note
+    }
+
+    @Test(
+        arguments: [
+            Self.note(), Self.note(at: (20, 1_764_196_000_000)), Self.note(state: 57), Self.note(released: 1),
+            Self.note(at: (0, 0), state: 2, released: 1_764_196_001_234, isOfNewLog: true),
+            Self.note(at: (.max, .max), state: .max, released: .max, isOfNewLog: true),
+        ])
+    func whatIsWrittenIsRead(note: PositionNote) {
+        #expect(PositionNote(metadata: note.metadata) == note)
+        #expect(note.metadata.utf8.count < 200, "brokers take 4,096 bytes")
+    }
+
+    /// What the former release wrote, what one to come may add, what others wrote, and what cannot be.
+    @Test(
+        arguments: [
+            ("mailboat-released=1700000000123", Self.note(released: 1_700_000_000_123)), ("mailboat-released=-5", nil),
+            ("mailboat-released=", nil), ("mailboat-released=99999999999999999999", nil), (nil, nil), ("", nil),
+            ("somebody else's", nil), ("mailboatish at=1:2", nil), ("mailboat", Self.note()),
+            ("mailboat later=7 at=3:4 word", Self.note(at: (3, 4))), ("mailboat at=3", Self.note()),
+            ("mailboat at=3:-4", Self.note()),
+            ("mailboat at=x:4 state=y released= ", Self.note()), ("mailboat =", Self.note()),
+            ("mailboat of=events:1", Self.note()), ("mailboat of=:1:2 of=a:x:2", Self.note()),
+        ] as [(String?, PositionNote?)])
+    func whatIsReadIsWhatItMeans(metadata: String?, note: PositionNote?) {
+        #expect(PositionNote(metadata: metadata) == note)
+    }
+
+    @Test(
+        arguments: [
+            (.record(millis: 5), false), (.record(millis: 6), true), (.record(millis: -1), true), (.nothing, false),
+        ] as [(LogIdentity.Found, Bool)])
+    func anotherRecordShowsAnotherLog(found: LogIdentity.Found, isOther: Bool) {
+        #expect(LogIdentity.isOther(PositionNote.Sample(offset: 1, millis: 5), found) == isOther)
+    }
+
+    @Test(
+        arguments: [
+            (9, nil, nil, false), (9, 9, nil, false), (8, 9, nil, true), (0, 9, nil, true), (1, 9, 9, false),
+            (1, 9, 8, true),
+        ] as [(Int64, Int64?, Int64?, Bool)])
+    func aStateThatEndsTooSoonIsCut(logEnd: Int64, stateEnd: Int64?, acceptedEnd: Int64?, isCut: Bool) {
+        #expect(LogIdentity.isStateCut(logEnd: logEnd, stateEnd: stateEnd, acceptedEnd: acceptedEnd) == isCut)
+    }
+
+    /// As many as there is room for.
+    @Test func otherTopicsAreNamed() throws {
+        var note = PositionNote()
+        for number in 0..<40 {
+            note.others[String(repeating: "t", count: 200) + "\(number)"] = PositionNote.Sample(offset: 7, millis: 70)
+        }
+        #expect(note.metadata.utf8.count <= 3_000)
+        let read = try #require(PositionNote(metadata: note.metadata)).others
+        #expect(read.count > 10 && read.values.allSatisfy { $0.offset == 7 && $0.millis == 70 })
+    }
+
+    @Test(
+        arguments: [
+            (.record(millis: 5), 9, false), (.record(millis: 6), 9, true), (.nothing, 9, false), (.nothing, 1, true),
+        ] as [(LogIdentity.Found, Int64, Bool)])
+    func aLogThatEndsTooSoonIsAnotherOne(found: LogIdentity.Found, logEnd: Int64, isOther: Bool) {
+        let reason = LogIdentity.reasonIfOther(
+            topic: "events", partition: 3, PositionNote.Sample(offset: 1, millis: 5), found, logEnd: logEnd)
+        #expect((reason != nil) == isOther)
+        #expect(reason.map { $0.contains("events") && $0.contains("offsets reset") } ?? true)
+    }
+
+    @Test func aCommitNamesTheNewestRecordBelowIt() {
+        var samples = RecordSamples(PositionNote.Sample(offset: 4, millis: 40))
+        #expect(samples.newest(below: 4) == nil, "a record at the offset itself is not read yet")
+        for offset in [9, 7, 15, 15] as [Int64] {
+            samples.note(PositionNote.Sample(offset: offset, millis: offset * 10))
+        }
+        samples.note(PositionNote.Sample(offset: 99, millis: -1))
+        #expect(samples.newest(below: 5)?.offset == 4)
+        #expect(samples.newest(below: 15)?.offset == 9)
+        #expect(samples.newest(below: 5) == nil, "commits do not go back")
+        #expect(samples.newest(below: 200) == PositionNote.Sample(offset: 15, millis: 150))
+    }
+
+    /// Memory is bounded, and a commit far behind still has a record to name.
+    @Test func ofManyReadsSomeAreKept() throws {
+        var samples = RecordSamples()
+        for offset in 0..<Int64(10_000) { samples.note(PositionNote.Sample(offset: offset, millis: offset)) }
+        #expect(samples.last?.offset == 9_999)
+        let early = try #require(samples.newest(below: 5_000)?.offset)
+        #expect(early < 5_000)
+        #expect(samples.newest(below: 10_000)?.offset == 9_999)
+    }
+}

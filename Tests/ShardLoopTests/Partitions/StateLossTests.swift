@@ -1,0 +1,98 @@
+import PushEngine
+import PushModel
+import Testing
+
+@testable import ShardLoop
+
+/// A `state` that is not what it was: the partition stops, and nothing of it is pushed, written or committed.
+@Suite struct StateLossTests {
+    private static func grant(stateEnd: Int64?) -> PartitionGrant {
+        var grant = LoopHarness.grant(0)
+        grant.stateEnd = stateEnd
+        return grant
+    }
+
+    /// What a person writes.
+    private static func acceptance(of end: Int64) -> KeptRecord {
+        KeptRecord(
+            topic: .state, partition: 0, key: StateAcceptance.key,
+            value: StateAcceptance.value(partitionCount: 4, clusterID: "", wallMillis: 1_760_000_000_000),
+            headers: [(Array(RecordHeader.acceptedEnd.text.utf8), Array("\(end)".utf8))], timestampMillis: 0,
+            acknowledgement: 0)
+    }
+
+    /// By what `state` holds before the claim: nothing, claims of owners that never ran, or an accepted loss.
+    @Test(
+        arguments: [
+            (nil, 0, nil, true), (2, 0, nil, false), (9, 0, nil, false), (2, 3, nil, false), (nil, 3, nil, true),
+            (2, 0, 2, true), (9, 0, 9, true), (9, 0, 8, false),
+        ] as [(Int64?, Int, Int64?, Bool)])
+    func withoutAnOwnersWordItStops(stateEnd: Int64?, claims: Int, accepted: Int64?, runs: Bool) throws {
+        var harness = LoopHarness()
+        if let accepted { harness.log.append(state: Self.acceptance(of: accepted)) }
+        for _ in 0..<claims {
+            var other = LoopHarness()
+            other.carryOut(.assign([LoopHarness.grant(0)]))
+            harness.log.append(state: try #require(other.log.state().first))
+        }
+        harness.carryOut(.assign([Self.grant(stateEnd: stateEnd)]))
+        let written = harness.log.state().count
+        harness.settle()
+        #expect(harness.lives == [0: runs ? .running : .haltedUnrestored])
+        guard !runs else { return }
+        #expect(harness.log.state().count == written, "its claim is all that it wrote")
+        let errors = harness.loop.errors
+        #expect(errors.first?.contains("has lost what it knew of partition 0") == true)
+        harness.write("register", #"{"event":"register","token":"aa"}"#)
+        harness.writeUpdate(1)
+        harness.wait(millis: 3_000)
+        #expect(harness.push.requests.isEmpty && harness.log.commits.isEmpty)
+        harness.carryOut(.release(number: 1, [0], times: ReleaseTimes(quietMillis: 100, limitMillis: 200)))
+        guard case .released(1, [], [])? = harness.takeNews().last else { return #expect(Bool(false)) }
+    }
+
+    /// The next owner finds the word of the one before, and its end.
+    @Test(arguments: [0, 400] as [Int64])
+    func anOwnersWordIsEnoughUnlessTheEndIsMissing(more: Int64) {
+        var former = LoopHarness()
+        former.begin()
+        var harness = LoopHarness()
+        for record in former.log.state() { harness.log.append(state: record) }
+        harness.carryOut(.assign([Self.grant(stateEnd: Int64(former.log.state().count) + more)]))
+        harness.settle()
+        #expect(harness.lives == [0: more == 0 ? .running : .haltedUnrestored])
+    }
+
+    /// Made anew under its owner: what Kafka acknowledges next lies where it had acknowledged another record.
+    @Test func aRunningOneStopsWhenItsStateGoesBack() {
+        var harness = LoopHarness()
+        harness.begin()
+        harness.writeUpdate(1)
+        harness.settle()
+        harness.wait(millis: 2_000)
+        harness.accept()
+        harness.settle()
+        let pushes = harness.push.requests.count
+        #expect(pushes > 0 && harness.lives == [0: .running])
+        harness.log.makeAnew(.state, partition: 0)
+        harness.writeUpdate(2)
+        harness.wait(millis: 2_000)
+        harness.accept()
+        harness.wait(millis: 2_000)
+        harness.settle()
+        #expect(harness.lives == [0: .haltedUnrestored])
+        let commits = harness.log.commits
+        let sent = harness.push.requests.count
+        harness.writeUpdate(3)
+        harness.wait(millis: 5_000)
+        harness.settle()
+        #expect(harness.log.commits == commits && harness.push.requests.count == sent)
+        let errors = harness.loop.errors
+        #expect(errors.contains { $0.contains("accept-empty") })
+        let written = harness.log.state().count
+        harness.carryOut(.release(number: 1, [0], times: ReleaseTimes(quietMillis: 100, limitMillis: 200)))
+        harness.settle()
+        #expect(harness.log.state().count == written, "what it knew goes nowhere")
+        #expect(harness.lives == [0: .left])
+    }
+}
