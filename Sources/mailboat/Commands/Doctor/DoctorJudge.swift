@@ -228,9 +228,32 @@ enum DoctorJudge {
         }
     }
 
-    static func offsets(group: String, _ positions: [PartitionPositions]) -> DoctorFinding {
+    /// Whether `state` holds what the group's commits say was written.
+    static func state(topic: String, _ looks: [StateLook]) -> DoctorFinding {
+        guard let first = looks.first(where: \.isLost) else {
+            return DoctorFinding(level: .ok, check: .topics, subject: topic, found: "holds what was written to it")
+        }
+        return DoctorFinding(
+            level: .fail, check: .topics, subject: topic,
+            found:
+                "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which ends at \(first.logEnd) and was acknowledged up to \(first.stateEnd ?? 0)",
+            remedy:
+                "'State is lost' in Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
+        )
+    }
+
+    /// - Parameter others: partitions where another record lies than the group has read.
+    static func offsets(
+        group: String, _ positions: [PartitionPositions], others: Set<TopicPartition> = []
+    ) -> DoctorFinding {
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
             DoctorFinding(level: level, check: .offsets, subject: "group \(group)", found: found, remedy: remedy)
+        }
+        if let first = others.map(\.description).sorted().first {
+            return finding(
+                .fail,
+                "\(others.count) of \(positions.count) partitions are other logs than the group has read, such as \(first): the topic was made anew",
+                "'mailboat offsets reset --config FILE --to earliest' says what moving there reads")
         }
         let outside = positions.filter { !$0.isCommittedInLog }
         if let first = outside.first {

@@ -41,9 +41,15 @@ struct DoctorKafka {
         guard !looked.findings.contains(where: { $0.setting == "exists" }) else { return findings }
         let group = configuration.kafka.groupID
         do {
-            let positions = try OffsetsSession(kafka, group: group).positions(
+            let session = try OffsetsSession(kafka, group: group)
+            let positions = try session.positions(
                 of: configuration.topics.events + [configuration.topics.routed], partitions: [])
-            findings.append(DoctorJudge.offsets(group: group, positions))
+            findings.append(
+                DoctorJudge.offsets(group: group, positions, others: try session.otherLogs(among: positions)))
+            findings.append(
+                DoctorJudge.state(
+                    topic: configuration.topics.state,
+                    try StateLook.all(kafka, stateTopic: configuration.topics.state, positions).looks))
         } catch {
             findings.append(
                 DoctorFinding(

@@ -1,22 +1,27 @@
 import CommandSupport
 import KafkaLog
+import PushWorker
 
 /// A partition that `mailboat offsets reset` looked at, and what is to become of its offset: as a line for a person, or for a program.
 struct OffsetMove {
     let position: PartitionPositions
     private let verdict: OffsetReset.Verdict
+    /// Another record lies where the group has read one, or the log ends before the offset: it is another log.
+    private let isOtherLog: Bool
 
-    init(_ position: PartitionPositions, _ verdict: OffsetReset.Verdict) {
+    init(_ position: PartitionPositions, _ verdict: OffsetReset.Verdict, isOtherLog: Bool = false) {
         self.position = position
         self.verdict = verdict
+        self.isOtherLog = isOtherLog || position.committed.map { $0 > position.endOffset } ?? false
     }
 
     /// Where it is to be moved; `nil`: it is not.
     var wanted: TopicPartitionOffset? {
         guard case .move(let offset) = self.verdict else { return nil }
         return TopicPartitionOffset(
-            topic: self.position.topicPartition.topic, partition: self.position.topicPartition.partition, offset: offset
-        )
+            topic: self.position.topicPartition.topic, partition: self.position.topicPartition.partition,
+            offset: offset,
+            metadata: self.isOtherLog ? GroupWord.newLogMetadata : nil)
     }
 
     var isImpossible: Bool {
@@ -37,7 +42,8 @@ struct OffsetMove {
             let from = self.position.committed.map { "\($0)" } ?? "none"
             return
                 "\(willMove ? "to move" : "would move") \(topicPartition) from \(from) to \(offset) (log \(low) to \(end)): "
-                + OffsetReset.consequences(of: offset, self.position).joined(separator: "; ")
+                + OffsetReset.consequences(of: offset, self.position, isOtherLog: self.isOtherLog).joined(
+                    separator: "; ")
         }
     }
 
@@ -65,7 +71,9 @@ struct OffsetMove {
             case .move(let offset):
                 (
                     !isCommitted ? "would-move" : refusal == nil ? "moved" : "not-moved", offset,
-                    refusal ?? OffsetReset.consequences(of: offset, self.position).joined(separator: "; ")
+                    refusal
+                        ?? OffsetReset.consequences(of: offset, self.position, isOtherLog: self.isOtherLog).joined(
+                            separator: "; ")
                 )
             }
         return JSONLine.text(

@@ -19,8 +19,9 @@ struct OffsetReset {
     /// Also offsets that lie in the log, and partitions that the group never committed; otherwise those outside the log alone.
     var includesThoseInside: Bool
 
-    func verdict(_ position: PartitionPositions) -> Verdict {
-        guard self.includesThoseInside || !position.isCommittedInLog else {
+    /// - Parameter isOtherLog: another record lies where the group has read one.
+    func verdict(_ position: PartitionPositions, isOtherLog: Bool = false) -> Verdict {
+        guard self.includesThoseInside || isOtherLog || !position.isCommittedInLog else {
             return .keep(position.committed == nil ? "never committed: start-from decides" : "in the log")
         }
         let offset: Int64
@@ -35,12 +36,19 @@ struct OffsetReset {
             }
             offset = wanted
         }
-        return offset == position.committed ? .keep("stands there already") : .move(to: offset)
+        return offset == position.committed && !isOtherLog ? .keep("stands there already") : .move(to: offset)
     }
 
     /// What moving there means for the records of the partition, each clause on its own.
-    static func consequences(of offset: Int64, _ position: PartitionPositions) -> [String] {
+    static func consequences(of offset: Int64, _ position: PartitionPositions, isOtherLog: Bool = false) -> [String] {
         var clauses: [String] = []
+        if isOtherLog, position.isCommittedInLog {
+            return [
+                "another record lies where the group has read one: the topic was made anew, and positions that state knows are void",
+                "skips \(Self.records(offset - position.lowOffset))",
+                "\(Self.records(position.endOffset - offset)) to read",
+            ]
+        }
         let (low, end) = (position.lowOffset, position.endOffset)
         // Where reading would have gone on.
         let next: Int64

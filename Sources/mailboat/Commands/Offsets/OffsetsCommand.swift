@@ -16,7 +16,7 @@ struct OffsetsCommand: ParsableCommand {
             abstract: "Move the group's offsets to where its workers can go on.",
             discussion: """
                 A worker never jumps by itself: a partition whose committed offset lies outside the log stops, and readiness names it. Retention has \
-                cut off events that nobody had read, or the topic was made anew. This command looks at the input topics and the routed one, and says \
+                cut off events that nobody had read, or the topic was made anew, which a record shows that is not the one that was read. This command looks at the input topics and the routed one, and says \
                 of each such partition where the offset would go and what that skips or repeats; with --execute it moves them. Offsets that lie in the \
                 log are left alone, unless --all is given. Events that are repeated and that 'state' knows as applied are not pushed again.
 
@@ -106,9 +106,18 @@ struct OffsetsCommand: ParsableCommand {
                 self.topics.isEmpty ? configuration.topics.events + [configuration.topics.routed] : self.topics
             // Asked first: a missing right on the group is named here, while librdkafka only waits when it asks for offsets.
             let members = try session.members()
+            let all = configuration.topics.events + [configuration.topics.routed]
             let positions = try session.positions(of: topics, partitions: self.partitions)
             let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
-            let moves = positions.map { OffsetMove($0, reset.verdict($0)) }
+            // What one topic's commits say concerns the others, too.
+            let isKnown = topics.allSatisfy(all.contains)
+            let others = try session.otherLogs(
+                among: topics == all || !isKnown
+                    ? positions : try session.positions(of: all, partitions: self.partitions))
+            let moves = positions.map { position in
+                let isOther = others.contains(position.topicPartition)
+                return OffsetMove(position, reset.verdict(position, isOtherLog: isOther), isOtherLog: isOther)
+            }
             let willMove = self.execute && members.isEmpty
             if self.format == .text {
                 for line in moves.compactMap({ $0.line(willMove: willMove) }) { StandardOutput.print(line) }
@@ -128,7 +137,7 @@ struct OffsetsCommand: ParsableCommand {
                 if !members.isEmpty { Self.say(Self.refusal(session.group, members, executes: false)) }
                 Self.say("\(wanted.count) would be moved, \(kept); nothing was written: --execute moves")
             } else {
-                let committed = session.commit(wanted)
+                let committed = session.commit(wanted, driverTopic: configuration.topics.events[0])
                 self.tell(committed, session.group)
                 Self.say("\(committed.committed.count) moved, \(committed.refused.count) not, \(kept)")
                 isComplete = isComplete && committed.refused.isEmpty

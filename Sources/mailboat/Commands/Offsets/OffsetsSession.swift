@@ -1,18 +1,21 @@
 import CommandSupport
 import KafkaLog
+import PushWorker
 
 /// What `mailboat offsets` asks of a cluster. Blocks: on a thread of its own.
 struct OffsetsSession {
     let group: String
+    let settings: KafkaSettings
     private let kafka: KafkaOptions
     private let admin: KafkaAdmin
     /// Speaks for the group without joining it.
     private let outsider: KafkaConsumer
-    private var limit: Duration { self.kafka.limit }
+    var limit: Duration { self.kafka.limit }
 
     init(_ kafka: KafkaOptions, group: String) throws {
         let settings = try kafka.settings(for: .consumer)
         self.group = group
+        self.settings = settings
         self.kafka = kafka
         do throws(KafkaError) {
             self.admin = try KafkaAdmin(settings, log: { _ in })
@@ -49,6 +52,25 @@ struct OffsetsSession {
         } catch { throw CommandFailure("\(brokers) cannot be asked where the group \(self.group) stands: \(error)") }
     }
 
+    /// Those of the partitions where another record lies than the group has read.
+    /// - Parameter positions: of all input topics, in their order, and the routed one at the end.
+    func otherLogs(among positions: [PartitionPositions]) throws -> Set<TopicPartition> {
+        let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(
+            try self.kafka.settings(for: .consumer))
+        do throws(KafkaError) {
+            let reader = try KafkaLogReader(settings, log: { _ in })
+            var others: Set<TopicPartition> = []
+            for number in Set(positions.map(\.topicPartition.partition)).sorted() {
+                let mine = positions.filter { $0.topicPartition.partition == number }
+                others.formUnion(try GroupWord.otherLogs(mine, reader, within: self.limit))
+            }
+            return others
+        } catch  where error.isRefusal {
+            // Without the right to read only the ends of the logs can tell.
+            return []
+        } catch { throw CommandFailure("what the group \(self.group) has read cannot be looked at: \(error)") }
+    }
+
     /// Who is in the group; nobody also where the cluster cannot tell: then the commit is refused.
     func members() throws -> [GroupMember] {
         do throws(KafkaError) {
@@ -59,5 +81,22 @@ struct OffsetsSession {
     }
 
     /// Kafka refuses it while the group has members, so that none can slip in between.
-    func commit(_ moves: [TopicPartitionOffset]) -> CommitResult { self.outsider.commitSync(moves, within: self.limit) }
+    /// - Parameter driverTopic: what the group subscribes to.
+    func commit(_ moves: [TopicPartitionOffset], driverTopic: String) -> CommitResult {
+        let result = self.outsider.commitSync(moves, within: self.limit)
+        guard result.committed.isEmpty, result.refused.allSatisfy({ $0.error.code == .unknownMember }) else {
+            return result
+        }
+        do throws(KafkaError) {
+            // A broker that names the members has none that it could not name.
+            _ = try self.admin.members(of: self.group, within: self.limit)
+            return result
+        } catch {
+            guard error.code == .unsupportedFeature,
+                let count = try? self.admin.describeTopics([driverTopic], within: self.limit).first?.partitionCount
+            else { return result }
+            let asMember = try? self.commitAsMember(moves, driverTopic: driverTopic, partitionCount: count)
+            return asMember ?? result
+        }
+    }
 }

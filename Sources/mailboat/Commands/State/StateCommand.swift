@@ -8,7 +8,8 @@ import PushWorker
 /// `mailboat state`.
 struct StateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "state", abstract: "Look into what workers remember.", subcommands: [Dump.self])
+        commandName: "state", abstract: "Look into what workers remember, or accept that it is lost.",
+        subcommands: [Dump.self, AcceptEmpty.self])
 
     struct Dump: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
