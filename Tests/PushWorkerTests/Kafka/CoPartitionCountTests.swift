@@ -1,5 +1,6 @@
 import KafkaLog
 import PushEngine
+import ShardLoop
 import Testing
 
 @testable import PushWorker

@@ -1,3 +1,5 @@
+import APNSSimulator
+import DeviceModel
 import KafkaLog
 import PushEngine
 import Testing

@@ -1,0 +1,105 @@
+import PushEngine
+import PushModel
+import Testing
+
+@testable import ShardLoop
+
+/// Publishers learn of an added partition at different times, the group commits when it likes, and whoever asks does so a partition at a time.
+/// Whatever is let in has nothing of its key before it that is not done.
+@Suite struct InletOrderTests {
+    /// Two partitions that count, and one that was added.
+    private struct World {
+        static let inlet: Int32 = 2
+        var random: SplitMix64
+        var gate = InletGate()
+        /// By partition: keys in the order of their records.
+        var logs: [[Int]] = [[], [], []]
+        var committed: [Int64] = [0, 0, 0]
+        /// By key: how many records each of the old partitions has of it, up to the last.
+        var keyCount = 12
+        var hasLearnt: Set<Int> = []
+        /// Of each record of the inlet: where its key's last record lay, in an old partition.
+        var before: [Int64?] = []
+        var lastOld: [Int: Int64] = [:]
+        var letIn: Int64 = 0
+
+        init(seed: UInt64) { self.random = SplitMix64(seed: seed) }
+
+        static func home(_ key: Int) -> Int { key % 2 }
+
+        mutating func live() {
+            for _ in 0..<Int.random(in: 0...6, using: &self.random) {
+                let key = Int.random(in: 0..<self.keyCount, using: &self.random)
+                if Int.random(in: 0..<8, using: &self.random) == 0 { self.hasLearnt.insert(key) }
+                if self.hasLearnt.contains(key) {
+                    self.before.append(self.lastOld[key])
+                    self.logs[2].append(key)
+                } else {
+                    self.lastOld[key] = Int64(self.logs[Self.home(key)].count)
+                    self.logs[Self.home(key)].append(key)
+                }
+            }
+            for partition in 0..<2 where Bool.random(using: &self.random) {
+                let end = Int64(self.logs[partition].count)
+                if self.committed[partition] < end {
+                    self.committed[partition] = Int64.random(in: self.committed[partition]...end, using: &self.random)
+                }
+            }
+        }
+
+        /// Commits are asked for first, then the ends, and the world goes on meanwhile.
+        mutating func look() -> [InletGate.Sight] {
+            let committed = self.committed
+            var sights: [InletGate.Sight] = []
+            for partition in (0..<3).shuffled(using: &self.random) {
+                if Bool.random(using: &self.random) { self.live() }
+                sights.append(
+                    InletGate.Sight(
+                        topic: 0, partition: Int32(partition), committedOffset: committed[partition],
+                        endOffset: Int64(self.logs[partition].count)))
+            }
+            return sights
+        }
+
+        /// - Returns: records that were let in too early.
+        mutating func step() -> Int {
+            self.live()
+            let sights = self.look()
+            var early = 0
+            for position in self.gate.saw(sights, inlets: [Self.inlet]) {
+                for offset in self.letIn..<position.nextOffset {
+                    guard let last = self.before[Int(offset)] else { continue }
+                    let key = self.logs[2][Int(offset)]
+                    if self.committed[Self.home(key)] <= last { early += 1 }
+                }
+                self.letIn = max(self.letIn, position.nextOffset)
+            }
+            self.committed[2] = self.letIn
+            return early
+        }
+
+        /// Nothing more is published, and everything old is done.
+        mutating func end() {
+            for partition in 0..<2 { self.committed[partition] = Int64(self.logs[partition].count) }
+            for _ in 0..<4 {
+                let sights = (0..<3).map {
+                    InletGate.Sight(
+                        topic: 0, partition: Int32($0), committedOffset: self.committed[$0],
+                        endOffset: Int64(self.logs[$0].count))
+                }
+                for position in self.gate.saw(sights, inlets: [Self.inlet]) { self.letIn = position.nextOffset }
+            }
+        }
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func nothingOvertakes(seed: UInt64) {
+        var world = World(seed: seed)
+        for _ in 0..<60 {
+            let early = world.step()
+            #expect(early == 0)
+        }
+        world.end()
+        #expect(world.letIn == Int64(world.logs[2].count), "and in the end all of it is let in")
+    }
+}
