@@ -86,6 +86,36 @@ struct TopicPlanTests {
         #expect(finding?.value == value)
     }
 
+    /// Bounds on times are looked at where a cluster has them, and never created.
+    @Test(arguments: [
+        ("routed", "3600000", TopicFinding.Verdict.poor), ("routed", "9223372036854775807", .right),
+        ("outcomes", "86400000", .right), ("state", "1000", .poor),
+    ])
+    func boundsOnTimesAreKnown(topic: String, millis: String, verdict: TopicFinding.Verdict) {
+        let new = Self.plan.missing(existing: [])
+        let setting = "message.timestamp.before.max.ms"
+        var configurations = Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) })
+        func finding() -> TopicFinding? {
+            Self.plan.check(existing: new.map(Self.described), configurations: configurations).first {
+                $0.topic == topic && $0.setting == setting
+            }
+        }
+        #expect(finding() == nil)
+        configurations[topic]?[setting] = millis
+        #expect(finding()?.verdict == verdict)
+        configurations[topic]?["message.timestamp.type"] = "LogAppendTime"
+        #expect(finding() == nil)
+    }
+
+    @Test func outcomesAreAskedForTheirSize() {
+        let new = Self.plan.missing(existing: [])
+        var configurations = Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) })
+        configurations["outcomes"]?["max.message.bytes"] = "1000"
+        let findings = Self.plan.check(existing: new.map(Self.described), configurations: configurations)
+        #expect(findings.filter { $0.verdict != .right }.map(\.setting) == ["max.message.bytes"])
+        #expect(findings.first { $0.verdict != .right }?.verdict == .poor)
+    }
+
     @Test func aClusterThatDoesNotTellIsNotCalledRight() {
         let existing = Self.plan.missing(existing: []).map(Self.described)
         let verdicts = Self.plan.check(existing: existing, configurations: nil).filter { $0.setting != "partitions" }

@@ -46,7 +46,8 @@ public struct TopicPlan: Sendable {
         let partitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
         return self.topics.filter { !names.contains($0.name) }.map { topic in
             var configuration = Dictionary(
-                topic.role.rules.map { ($0.name, $0.createdValue) }, uniquingKeysWith: { first, _ in first })
+                topic.role.rules.filter { !$0.isOptional }.map { ($0.name, $0.createdValue) },
+                uniquingKeysWith: { first, _ in first })
             configuration["min.insync.replicas"] = String(self.inSyncReplicasMin)
             return NewTopic(
                 name: topic.name, partitionCount: partitionCount,
@@ -73,9 +74,16 @@ public struct TopicPlan: Sendable {
             ]
             let values = configurations.map { $0[topic.name] ?? [:] }
             findings.append(self.inSyncReplicas(topic, values))
-            findings += topic.role.rules.map { Self.finding(topic, $0, values) }
+            findings += topic.role.rules.filter { !$0.isOptional || Self.applies($0, values) }.map {
+                Self.finding(topic, $0, values)
+            }
             return findings
         }
+    }
+
+    /// Whether a setting that not every Kafka has is there, and means something. A topic that sets the time of its records itself has no bounds.
+    private static func applies(_ rule: TopicRule, _ values: [String: String]?) -> Bool {
+        values?[rule.name] != nil && values?["message.timestamp.type"] != "LogAppendTime"
     }
 
     private func partitions(_ topic: Topic, _ found: TopicDescription, _ coPartitionCount: Int?) -> TopicFinding {

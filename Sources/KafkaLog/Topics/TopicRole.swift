@@ -22,56 +22,64 @@ public enum TopicRole: String, Sendable, Hashable, CaseIterable {
     /// The topic settings that matter, in the order they are shown.
     public var rules: [TopicRule] {
         switch self {
-        case .events, .routed:
-            [
-                .cleanupPolicy("delete"),
-                .atLeast(
-                    "retention.ms", TopicRule.dayMillis, .required, created: 7 * TopicRule.dayMillis,
-                    "an outage this long loses nothing"),
-                .equal("retention.bytes", "-1", .advised, "a bound in bytes can cut events that nobody has read yet"),
-                .atLeast(
-                    "max.message.bytes", 65_536, .required, created: 1_048_588,
-                    "an event of 16 KiB with its key and headers"),
-            ]
-        case .state:
-            [
-                .cleanupPolicy("compact"),
-                .atLeast(
-                    "min.compaction.lag.ms", 30 * TopicRule.minuteMillis, .required,
-                    created: 30 * TopicRule.minuteMillis,
-                    "a late writer's record must be found before compaction hides it"),
-                .atLeast(
-                    "max.message.bytes", 262_144, .required, created: 1_048_588,
-                    "one record holds all of a slot, its pending update too"),
-                .equal(
-                    "unclean.leader.election.enable", "false", .required,
-                    "an unclean leader may lack acknowledged state"),
-                .atMost(
-                    "max.compaction.lag.ms", 60 * TopicRule.minuteMillis, created: 45 * TopicRule.minuteMillis,
-                    "restores read less"),
-                .atMost(
-                    "segment.ms", 30 * TopicRule.minuteMillis, created: 10 * TopicRule.minuteMillis,
-                    "the open segment is never compacted"),
-                .atMost("segment.bytes", 67_108_864, created: 33_554_432, "the open segment is never compacted"),
-                .created("min.cleanable.dirty.ratio", "0.1", "restores read less"),
-            ]
-        case .outcomes:
-            [
-                .cleanupPolicy("delete"),
-                .atLeast(
-                    "retention.ms", TopicRule.dayMillis, .advised, created: 7 * TopicRule.dayMillis,
-                    "time to read what became of events"),
-            ]
-        case .deadLetters:
-            [
-                .cleanupPolicy("delete"),
-                .atLeast(
-                    "retention.ms", 7 * TopicRule.dayMillis, .advised, created: 30 * TopicRule.dayMillis,
-                    "time to repair and replay"),
-                .atLeast(
-                    "max.message.bytes", 1_048_588, .advised, created: 2_097_152,
-                    "the largest record that came in, and its headers"),
-            ]
+        case .events: Self.inputRules
+        case .routed: Self.inputRules + TopicRule.timestampBounds
+        case .state: Self.stateRules + TopicRule.timestampBounds
+        case .outcomes: Self.outcomeRules + TopicRule.timestampBounds
+        case .deadLetters: Self.deadLetterRules + TopicRule.timestampBounds
         }
     }
+
+    private static let inputRules: [TopicRule] = [
+        .cleanupPolicy("delete"),
+        .atLeast(
+            "retention.ms", TopicRule.dayMillis, .required, created: 7 * TopicRule.dayMillis,
+            "an outage this long loses nothing"),
+        .equal("retention.bytes", "-1", .advised, "a bound in bytes can cut events that nobody has read yet"),
+        .atLeast(
+            "max.message.bytes", 65_536, .required, created: 1_048_588,
+            "an event of 16 KiB with its key and headers"),
+    ]
+
+    private static let stateRules: [TopicRule] = [
+        .cleanupPolicy("compact"),
+        .atLeast(
+            "min.compaction.lag.ms", 30 * TopicRule.minuteMillis, .required,
+            created: 30 * TopicRule.minuteMillis,
+            "a late writer's record must be found before compaction hides it"),
+        .atLeast(
+            "max.message.bytes", 262_144, .required, created: 1_048_588,
+            "one record holds all of a slot, its pending update too"),
+        .equal(
+            "unclean.leader.election.enable", "false", .required,
+            "an unclean leader may lack acknowledged state"),
+        .atMost(
+            "max.compaction.lag.ms", 60 * TopicRule.minuteMillis, created: 45 * TopicRule.minuteMillis,
+            "restores read less"),
+        .atMost(
+            "segment.ms", 30 * TopicRule.minuteMillis, created: 10 * TopicRule.minuteMillis,
+            "the open segment is never compacted"),
+        .atMost("segment.bytes", 67_108_864, created: 33_554_432, "the open segment is never compacted"),
+        .created("min.cleanable.dirty.ratio", "0.1", "restores read less"),
+    ]
+
+    private static let outcomeRules: [TopicRule] = [
+        .cleanupPolicy("delete"),
+        .atLeast(
+            "retention.ms", TopicRule.dayMillis, .advised, created: 7 * TopicRule.dayMillis,
+            "time to read what became of events"),
+        .atLeast(
+            "max.message.bytes", 65_536, .advised, created: 1_048_588,
+            "an outcome with its key, its reason and its headers"),
+    ]
+
+    private static let deadLetterRules: [TopicRule] = [
+        .cleanupPolicy("delete"),
+        .atLeast(
+            "retention.ms", 7 * TopicRule.dayMillis, .advised, created: 30 * TopicRule.dayMillis,
+            "time to repair and replay"),
+        .atLeast(
+            "max.message.bytes", 1_048_588, .advised, created: 2_097_152,
+            "the largest record that came in, and its headers"),
+    ]
 }

@@ -27,6 +27,25 @@ public struct TopicRule: Sendable, Hashable {
     /// Why, in a few words.
     public let reason: String
     let acceptable: Acceptable
+    /// Not every Kafka has it: it is looked at where the cluster tells it, and `topics create` leaves it alone.
+    public private(set) var isOptional = false
+
+    /// A bound on how far a record's time may be from the broker's. One that the topic sets itself has none.
+    static func timestampBound(_ name: String, _ low: Int64, _ reason: String) -> TopicRule {
+        var rule = TopicRule.atLeast(name, low, .advised, created: low, reason)
+        rule.isOptional = true
+        return rule
+    }
+
+    /// What a topic asks of times of records that workers write.
+    static let timestampBounds: [TopicRule] = [
+        .timestampBound(
+            "message.timestamp.before.max.ms", TopicRule.dayMillis, "a record that waited for an outage is taken"),
+        .timestampBound(
+            "message.timestamp.after.max.ms", 60 * TopicRule.minuteMillis, "a worker's clock may be ahead"),
+        .timestampBound(
+            "message.timestamp.difference.max.ms", TopicRule.dayMillis, "a record that waited for an outage is taken"),
+    ]
 
     static func cleanupPolicy(_ policy: String) -> TopicRule {
         let reason = policy == "compact" ? "the newest record of every key is kept for good" : "old records go"
