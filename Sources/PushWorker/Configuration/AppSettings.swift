@@ -48,6 +48,9 @@ public struct AppSettings: Sendable {
     /// The app's bundle identifier, such as `com.example.pizza`.
     public var bundleID: String { self.engine.bundleID }
 
+    /// The bundle id for faults and changes. One that looks drawn by chance may be a token that was given as an app.
+    var shownBundleID: String { ShownText.name(self.bundleID) }
+
     /// Where one of the two environments is reached.
     public func endpoint(_ environment: Environment) -> Endpoint {
         switch environment {

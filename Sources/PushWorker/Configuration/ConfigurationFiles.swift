@@ -49,7 +49,7 @@ extension WorkerConfiguration {
     static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         func complain(_ setting: String, _ text: String) {
-            faults.append(ConfigurationFault(setting: "apps.\(app.bundleID).\(setting)", text: text))
+            faults.append(ConfigurationFault(setting: "apps.\(app.shownBundleID).\(setting)", text: text))
         }
         // As a worker reads them when it starts, but for one environment: they are the same files.
         let key = ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile)

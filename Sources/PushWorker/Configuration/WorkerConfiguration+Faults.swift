@@ -147,9 +147,9 @@ extension WorkerConfiguration {
             if other.teamID != app.teamID || other.keyFile != app.keyFile {
                 faults.append(
                     ConfigurationFault(
-                        setting: "apps.\(app.bundleID).apns.key-id",
+                        setting: "apps.\(app.shownBundleID).apns.key-id",
                         text:
-                            "is \"\(keyID)\", which \(other.bundleID) uses with another team or file: expected one team and one file per key"
+                            "is \"\(keyID)\", which \(other.shownBundleID) uses with another team or file: expected one team and one file per key"
                     ))
             }
         }
@@ -166,14 +166,14 @@ extension AppSettings {
             let expected = Self.settings.first { $0.description.name == name }?.description.expected ?? ""
             faults.append(
                 ConfigurationFault(
-                    setting: "apps.\(self.bundleID).\(name)",
+                    setting: "apps.\(self.shownBundleID).\(name)",
                     text: "is missing, and so is \(name) for all apps: expected \(expected)"))
         }
         // A path that is no file's may be a directory's, whose files say their keys' ids.
         if self.keyID == nil, self.keyFile.hasSuffix(".p8"), KeyFileName.keyID(path: self.keyFile) == nil {
             faults.append(
                 ConfigurationFault(
-                    setting: "apps.\(self.bundleID).apns.key-id",
+                    setting: "apps.\(self.shownBundleID).apns.key-id",
                     text:
                         "is missing, and the name of apns.key-file does not say it: expected the id, or a file named AuthKey_ABC123DEFG.p8"
                 ))
@@ -182,7 +182,7 @@ extension AppSettings {
         if self.engine.budgetReserve >= smallest {
             faults.append(
                 ConfigurationFault(
-                    setting: "apps.\(self.bundleID).budget.reserve",
+                    setting: "apps.\(self.shownBundleID).budget.reserve",
                     text:
                         "is \(self.engine.budgetReserve): expected less than budget.per-hour and budget.frequent-per-hour (the smaller is \(smallest))"
                 ))

@@ -73,19 +73,19 @@ struct ConfigurationChange {
             guard var app = new.apps.first(where: { $0.bundleID == before.bundleID }) else {
                 self.held.append(
                     SettingChange(
-                        setting: "apps.\(before.bundleID)", before: "configured", after: nil, effect: .restart))
+                        setting: "apps.\(before.shownBundleID)", before: "configured", after: nil, effect: .restart))
                 apps.append(before)
                 continue
             }
             let after = app
             for row in AppSettings.settings {
-                self.compare(row, before, after, prefix: "apps.\(before.bundleID).", into: &app)
+                self.compare(row, before, after, prefix: "apps.\(before.shownBundleID).", into: &app)
             }
             apps.append(app)
         }
         for app in new.apps where !old.apps.contains(where: { $0.bundleID == app.bundleID }) {
             self.taken.append(
-                SettingChange(setting: "apps.\(app.bundleID)", before: nil, after: "configured", effect: .live))
+                SettingChange(setting: "apps.\(app.shownBundleID)", before: nil, after: "configured", effect: .live))
             apps.append(app)
         }
         self.effective.apps = apps

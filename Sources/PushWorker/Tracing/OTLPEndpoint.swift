@@ -68,7 +68,7 @@ struct OTLPEndpoint: Equatable, Sendable {
     var shown: String {
         let path = String(self.path.prefix { $0 != "?" })
         return
-            "\(self.isSecure ? "https" : "http")://\(ShownText.name(self.authority))\(ShownText.path(path) ?? "/(a path)")"
+            "\(self.isSecure ? "https" : "http")://\(ShownText.addresses(self.authority))\(ShownText.path(path) ?? "/(a path)")"
     }
 }
 
