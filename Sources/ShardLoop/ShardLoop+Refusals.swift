@@ -10,7 +10,7 @@ extension ShardLoop {
             guard let index = self.partitions.firstIndex(where: { $0.number == number }) else { continue }
             switch self.partitions[index].life {
             case .claiming, .restoring: self.halt(index, reason)
-            case .running:
+            case .running, .inlet:
                 self.engine.stop(partition: number, reason: reason)
                 self.mayHaveActions = true
                 self.hasMore = true

@@ -35,7 +35,8 @@ final class SimulatedWorker {
     }
     var partitions: [Int32: Owned] = [:]
     /// By partition: how far Kafka has acknowledged what it wrote to `state`, the claim aside.
-    var stateEnds: [Int32: (hasClaim: Bool, end: Int64?)] = [:]
+    /// `isOwn`: it was said to this owner, and not to those before.
+    var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
 
     /// `nil`: it keeps none.
     var traces: SimulatedTraces?

@@ -30,7 +30,10 @@ extension SimulationWorld {
         var note = PositionNote()
         note.stateEnd = worker.stateEnds[position.partition]?.end
         let place = SimulatedKafka.Place(topic: position.topic == 0 ? .events : .routed, partition: position.partition)
-        if position.nextOffset > 0, let record = self.kafka.record(place, position.nextOffset - 1) {
+        // What was read is what is told, and nobody has read of the new log.
+        if position.partition == self.losses.partition {
+            note.sample = self.losses.notes[place]?.sample
+        } else if position.nextOffset > 0, let record = self.kafka.record(place, position.nextOffset - 1) {
             note.sample = PositionNote.Sample(offset: position.nextOffset - 1, millis: record.timestampMillis)
         }
         return note
@@ -39,7 +42,10 @@ extension SimulationWorld {
     /// Kafka has told the worker of a record in `state`: the first of an owner is its claim.
     func noteStateEnd(_ partition: Int32, offset: Int64, _ worker: SimulatedWorker) {
         guard var end = worker.stateEnds[partition] else { return }
-        if end.hasClaim { end.end = max(end.end ?? 0, offset + 1) }
+        if end.hasClaim {
+            end.end = end.isOwn ? max(end.end ?? 0, offset + 1) : offset + 1
+            end.isOwn = true
+        }
         end.hasClaim = true
         worker.stateEnds[partition] = end
     }

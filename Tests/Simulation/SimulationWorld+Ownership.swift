@@ -188,8 +188,8 @@ extension SimulationWorld {
         self.forgetStartMovements(partition, worker: worker)
         self.moveTimes[partition, default: []].append(self.steadyMillis)
         let owned = worker.partitions[partition]!
-        worker.stateEnds[partition] = (false, nil)
         let logs = self.judgeLogs(partition, places)
+        worker.stateEnds[partition] = (false, logs.stateEnd, false)
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),
             logEnds: Self.positions(owned.logEnds, partition), stateEnd: logs.stateEnd, haltReason: logs.haltReason)
