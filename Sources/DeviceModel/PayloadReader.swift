@@ -29,7 +29,7 @@ public enum PayloadReader {
 
         func has(_ key: Key) -> Bool { self.seen & key.bit != 0 }
 
-        /// What an event requires and forbids (apns.md §3.2, §3.3).
+        /// What an event requires and forbids.
         func check() throws(PayloadFault) {
             try self.require(.event)
             try self.require(.timestamp)
@@ -91,7 +91,7 @@ public enum PayloadReader {
         }
     }
 
-    /// Apple's general keys that a payload may carry without effect on a Live Activity (apns.md §3.2).
+    /// Apple's general keys that a payload may carry without effect on a Live Activity.
     private static let inertKeys: [StaticString] = [
         "badge", "category", "content-available", "filter-criteria", "interruption-level", "mutable-content", "sound",
         "target-content-id",

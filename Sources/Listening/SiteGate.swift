@@ -9,6 +9,7 @@ package struct SiteGate: RouterMiddleware {
     /// - Parameter host: the address the port listens on.
     package init(host: String) { self.guarding = RequestGuard(host: host) }
 
+    /// Passes a request on, or answers it with status 403 and the reason. Runs on no particular thread.
     @concurrent package func handle(
         _ request: Request, context: BasicRequestContext,
         next: @concurrent (Request, BasicRequestContext) async throws -> Response

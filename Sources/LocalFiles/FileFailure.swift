@@ -24,5 +24,6 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
 }
 
 extension FileFailure: CustomReflectable {
+    /// Shows the description alone: a library that reflects the failure must not tell the path of what may be a secret.
     package var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
 }

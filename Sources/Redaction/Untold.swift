@@ -2,7 +2,10 @@
 public protocol Untold: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Untold {
+    /// The name of the type.
     public var description: String { "\(Self.self)" }
+    /// The name of the type.
     public var debugDescription: String { "\(Self.self)" }
+    /// No children.
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }

@@ -5,6 +5,7 @@ package struct WithheldValues: Sendable {
     private static let mark = "***"
     private var values: [String] = []
 
+    /// Withholds nothing yet.
     package init() {}
 
     /// Also each line of it: it may be repeated by lines.

@@ -2,7 +2,11 @@ public import PushEngine
 
 extension ShardLoop {
     /// What was written to Kafka since the start, and how Kafka answered.
-    public var outboxCounters: OutboxCounters { self.outbox.counters }
+    public var outboxCounters: OutboxCounters {
+        var counters = self.outbox.counters
+        counters.refusals = self.outbox.refusals.table
+        return counters
+    }
 
     /// Records that the engine has made and Kafka has not got: they gather, there is no room for them, or they wait to be tried again.
     public var waitingRecordCount: Int { self.engine.batch.records.count + self.outbox.waitingRecordCount }

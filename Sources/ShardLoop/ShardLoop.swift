@@ -119,7 +119,7 @@ public struct ShardLoop: ~Copyable {
     }
 
     /// Whether the partitions are still this worker's, as far as it can know. Without that it pushes nothing, writes nothing and commits
-    /// nothing (contract §6); what it learns meanwhile waits.
+    /// nothing (contract: One owner); what it learns meanwhile waits.
     mutating func mayAct(_ now: EngineTime) -> Bool {
         let isHeld = self.partitions.isEmpty || now.steadyMillis < self.log.leaseEndsMillis
         if isHeld != self.holdsLease {

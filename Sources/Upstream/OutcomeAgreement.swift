@@ -1,4 +1,4 @@
-/// What the owners of a partition, one after the other, say of one source position (contract §6).
+/// What the owners of a partition, one after the other, say of one source position (contract: Conservation).
 ///
 /// An outcome lies in Kafka before the state record that says the event is done. An owner that dies between the two leaves a successor
 /// that reads the event again and cannot know what was said: it may say something else, and one of the two counts.

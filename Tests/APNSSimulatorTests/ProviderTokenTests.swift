@@ -2,7 +2,7 @@ import APNSSimulator
 import TLSSession
 import Testing
 
-/// The JWT rules of a connection (apns.md §5).
+/// The JWT rules of a connection.
 @Suite(.timeLimit(.minutes(5))) struct ProviderTokenTests {
     private static func reason(_ response: TestResponse) -> String {
         response.status == 200 ? "200" : String(response.body.dropFirst(11).prefix { $0 != "\"" })

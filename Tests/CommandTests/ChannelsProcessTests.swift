@@ -67,7 +67,7 @@ struct ChannelsProcessTests {
 
     @Test(
         arguments: [
-            (["show", "--environment", "development", "YQ=="], "--environment is development"),
+            (["show", "--environment", "development", "YQ=="], "--environment is \"development\""),
             (["list", "--app", "com.example.tea"], "--app is com.example.tea: expected one of com.example.pizza"),
             (["create"], "--storage"),
         ])

@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// Every rule of contract §2, broken: what the stranger who wrote the event gets to read.
+/// Every rule of an event (contract: What an event is), broken: what the stranger who wrote the event gets to read.
 @Suite struct EventRejectionTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var json: String

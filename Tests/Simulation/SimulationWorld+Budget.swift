@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The budget as the judge counts it (contract §5): the units that are out for sure, of which there are never more than N, and those that
+/// The budget as the judge counts it (contract: The budget): the units that are out for sure, of which there are never more than N, and those that
 /// a worker may count, without which nothing is held back.
 extension SimulationWorld {
     /// A unit that is out, or that a worker may believe to be out.
@@ -199,7 +199,7 @@ extension SimulationWorld {
     }
 
     /// What has been read may wait until a void lies in `state`, which may take seconds. A replay counts its unit when it is taken, and not when
-    /// it is read: contract §5 says that it may count one, and no push of it leaves before.
+    /// it is read: the contract (contract: The budget) says that it may count one, and no push of it leaves before.
     private func renewUnrecorded(_ worker: SimulatedWorker) {
         for activity in worker.replayed where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)

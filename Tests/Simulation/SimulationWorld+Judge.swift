@@ -215,7 +215,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The device must show what it would show had every event been pushed in order (contract §4), those set aside left out. Of an event
+    /// The device must show what it would show had every event been pushed in order (contract: Device equivalence), those set aside left out. Of an event
     /// whose outcome is unknown both may be, and pushed it need not have kept older ones away, as nobody had said that it was accepted: one way
     /// of taking them all must explain what the phone shows.
     private func judge(_ activity: Int) {

@@ -9,7 +9,7 @@ struct StraightEvent {
     var hasExpiry: Bool
 }
 
-/// Publishers that take the id of a kept channel from the outcomes and send to it (fan-out, §4: such events are rejected).
+/// Publishers that take the id of a kept channel from the outcomes and send to it (fan-out contract: Mixed audiences; such events are rejected).
 extension SimulationWorld {
     private static let mark = "\"straight\":"
 

@@ -241,7 +241,7 @@ MUTATIONS = [
         "        guard state.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
     Mutation(
         "state-goes-back", "offsets of `state` that go back are no sign", engine("Partitions/PartitionState"),
-        "            if self.wentBackTo < 0 { self.wentBackTo = offset }\n", "", test="StateLossTests"),
+        "            return .wentBack\n", "            return .inOrder\n", test="StateLossTests"),
     Mutation(
         "lost-state-written-on", "what is known of a partition whose `state` is lost is pushed and written on",
         loop("ShardLoop+Restore"),
@@ -305,8 +305,8 @@ MUTATIONS = [
         engine("Partitions/PartitionState"), "            && self.catchUpEndsMillis == nil\n", "", test="CatchUpTests"),
     Mutation(
         "no-gap-watch", "a record of another in `state` is not noticed", engine("Partitions/PartitionState"),
-        "        guard next >= 0, offset > next else { return false }\n",
-        "        guard next >= 0, offset > next, self.epoch < 0 else { return false }\n", test="OwnershipTests"),
+        "        guard next >= 0, offset > next else { return .inOrder }\n",
+        "        guard next >= 0, offset > next, self.epoch < 0 else { return .inOrder }\n", test="OwnershipTests"),
     Mutation(
         "silent-replay", "an event that an owner before may have sent gives way without saying so",
         engine("Coalescing/Coalescer"), "Cause = layer.mayBeSent ? .mayBeSentBefore : into == nil ?",

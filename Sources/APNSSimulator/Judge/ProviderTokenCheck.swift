@@ -54,7 +54,7 @@ struct ParsedProviderToken {
     }
 }
 
-/// Which provider tokens are good, by the keys registered, and on which connection (apns.md §5).
+/// Which provider tokens are good, by the keys registered, and on which connection .
 struct ProviderTokenChecks {
     /// `iat` may differ from the server's clock by this much, seconds.
     static let ageSecondsMax: Int64 = 3_600

@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// Keeps the channels of one app in one environment: it alone lists, counts, creates, deletes and reconciles there (fan-out, §4). Decides; never
+/// Keeps the channels of one app in one environment: it alone lists, counts, creates, deletes and reconciles there (fan-out contract: The keeper). Decides; never
 /// touches a socket, a clock or a lock. Each method takes one thing that has happened and answers with what to do.
 ///
 /// - The intent of a creation is in `state`, acknowledged, before the request leaves; the id is, before it is told.

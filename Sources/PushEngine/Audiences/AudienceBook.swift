@@ -1,7 +1,7 @@
 import PushModel
 
 /// What the owner of an audience keeps beside what any slot has: who brings its versions to members, which versions are on their way there, and
-/// two ledgers of priority 10 (fan-out, §3.1, 2 and 10).
+/// two ledgers of priority 10 (fan-out contract: Owner and versions, Audience budget).
 struct AudienceBook {
     /// A version that has been given its stamp.
     struct Publication {
@@ -72,7 +72,7 @@ struct AudienceBook {
     }
 }
 
-/// Versions that left with priority 10 in a rolling hour (contract §5, fan-out §3.10). A unit comes back an hour after the last partition has
+/// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit comes back an hour after the last partition has
 /// reported that nobody gets priority 10 by it any more.
 struct VersionLedger: Equatable {
     /// Stamps of versions that are not reported yet, oldest first.

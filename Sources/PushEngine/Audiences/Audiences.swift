@@ -127,7 +127,7 @@ struct PassQueue {
     }
 }
 
-/// What became of what members were due (fan-out §5): `due + restored == …` is not how it is counted; what a takeover finds owed is due there.
+/// What became of what members were due (fan-out contract: Conservation for members): `due + restored == …` is not how it is counted; what a takeover finds owed is due there.
 public struct MemberCounters: Sendable, Equatable {
     /// A member and a version it has to be shown.
     public var due: UInt64 = 0

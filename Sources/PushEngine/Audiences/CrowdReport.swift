@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What became of the members of one version in one partition (fan-out §5): told to the audience's owner, and written as a `pass` record. A
+/// What became of the members of one version in one partition (fan-out contract: Member records): told to the audience's owner, and written as a `pass` record. A
 /// later one of the same version replaces it.
 struct CrowdReport: Equatable {
     var stampSeconds: Int64 = 0

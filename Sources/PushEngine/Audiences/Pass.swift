@@ -1,7 +1,7 @@
 import DequeModule
 import PushModel
 
-/// How far a partition has brought the members of one ring to the newest version (fan-out, §3.4 and 5).
+/// How far a partition has brought the members of one ring to the newest version (fan-out contract: Passes, Supersession).
 ///
 /// The ring is a circle of positions, and the pass goes round it. Positions are counted on: one turn further is `circle` more. A newer version
 /// takes over where the pass stands, and goes once round from there. So is an alert, and the right to priority 10: each ends where it began,

@@ -2,7 +2,7 @@ import DequeModule
 import PushModel
 
 /// Members that have left an audience within the hour, and may have got pushes with priority 10 there: whichever audience they join next, they
-/// get none by its ledger before the hour is over (fan-out, §3.10). Those whose last record was forwarded are kept beside them: what a former
+/// get none by its ledger before the hour is over (fan-out contract: Audience budget). Those whose last record was forwarded are kept beside them: what a former
 /// owner of the partition where it first lay still has on its way is older than that.
 ///
 /// The record of each stays in `state` for that hour in place of a tombstone, so that a new owner of the partition knows as much.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What the owner of an audience has been told of one version, by partition, and when it says so in an `audience` record (fan-out §5).
+/// What the owner of an audience has been told of one version, by partition, and when it says so in an `audience` record (fan-out contract: Member records).
 struct RollUp {
     struct Told {
         var isFinished = false

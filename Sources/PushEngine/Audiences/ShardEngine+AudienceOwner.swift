@@ -1,6 +1,6 @@
 public import PushModel
 
-/// The owner of an audience: a slot that makes versions of events, and tells them to the partitions that asked (fan-out, §3.1 and 2).
+/// The owner of an audience: a slot that makes versions of events, and tells them to the partitions that asked (fan-out contract: Owner and versions).
 extension ShardEngine {
     /// An audience's slot waits to make a version.
     public var hasVersionsReady: Bool { self.dispatch.readyVersionCount > 0 }
@@ -66,7 +66,7 @@ extension ShardEngine {
         self.journal.requireStateRecord(slot, in: &self.memory, now: now)
         self.journal.flushNow(now: now)
     }
-    /// Priority 10 for each of the two kinds of members whose ledger has a unit (fan-out, §3.10).
+    /// Priority 10 for each of the two kinds of members whose ledger has a unit (fan-out contract: Audience budget).
     private mutating func takeUnits(
         for version: inout Version, update: UpdateID, slot: SlotID, book: inout AudienceBook, now: EngineTime
     ) {

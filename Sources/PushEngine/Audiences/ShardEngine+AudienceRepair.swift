@@ -1,6 +1,6 @@
 import PushModel
 
-/// Records of others about audiences, found in a partition's `state` (contract §6).
+/// Records of others about audiences, found in a partition's `state` (contract: One owner).
 extension ShardEngine {
     /// A record of another about a member or a crowd, found in a gap: what this owner knows is written again.
     /// - Returns: `nil`: the key names neither.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Audiences and members as `state` has them, after a takeover (fan-out, §3.8).
+/// Audiences and members as `state` has them, after a takeover (fan-out contract: Takeover of a pass).
 extension ShardEngine {
     /// A member's record.
     /// - Parameter token: raw.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Members that come and go (fan-out §2).
+/// Members that come and go (fan-out contract: Joins and leaves).
 extension ShardEngine {
     /// A join or a leave: the record's key is the token.
     mutating func consumeMember(

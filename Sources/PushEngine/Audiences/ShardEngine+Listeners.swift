@@ -1,6 +1,6 @@
 import PushModel
 
-/// Members that listen on their audience's channel (fan-out, §4): they stand in rings of their own, which are owed nothing by token while the channel
+/// Members that listen on their audience's channel (fan-out contract: Mixed audiences): they stand in rings of their own, which are owed nothing by token while the channel
 /// brings the newest version.
 extension ShardEngine {
     // MARK: Joining

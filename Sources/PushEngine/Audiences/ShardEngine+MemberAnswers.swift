@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What became of a push to a member (fan-out, §3.6).
+/// What became of a push to a member (fan-out contract: Member failures).
 extension ShardEngine {
     /// Takes the answer to a push to a member. One to an attempt that is no longer in flight changes nothing.
     mutating func memberAnswered(_ answer: PushAnswer, now: EngineTime) {

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// Members that are served (fan-out, §3.4 to 7).
+/// Members that are served (fan-out contract: Passes).
 extension ShardEngine {
     /// What a member is sent.
     private struct Serving {

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What a partition tells of its passes (fan-out §5): to the audience's owner, and in `pass` records.
+/// What a partition tells of its passes (fan-out contract: Member records): to the audience's owner, and in `pass` records.
 extension ShardEngine {
     /// Records about single members that failed in one pass of a partition; the others are counted.
     static var failuresToldMax: UInt64 { 1_024 }

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Start members that come and go (fan-out §2).
+/// Start members that come and go (fan-out contract: Joins and leaves).
 extension ShardEngine {
     /// The record's key is a push-to-start token that joins an audience. `scratchToken` has it raw.
     mutating func joinStart(app: UInt16, partition: PartitionIndex, now: EngineTime) throws(EventRejection) {

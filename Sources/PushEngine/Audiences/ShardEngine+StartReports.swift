@@ -1,6 +1,6 @@
 import PushModel
 
-/// What is counted and told of starts (fan-out §5).
+/// What is counted and told of starts (fan-out contract: Member records).
 extension ShardEngine {
     // MARK: Counting
     /// Start members are owed more than before.

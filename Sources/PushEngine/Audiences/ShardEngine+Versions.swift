@@ -1,6 +1,6 @@
 import PushModel
 
-/// Versions that come to a partition (fan-out, §3.3 and 5).
+/// Versions that come to a partition (fan-out contract: Versions in a partition, Supersession).
 extension ShardEngine {
     /// A record of `routed` that is no event. It counts among no events; what it leaves undone keeps its offset open.
     mutating func consumeBus(_ kind: RoutedKind, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
@@ -57,7 +57,7 @@ extension ShardEngine {
     private mutating func passBusRecord() {
         self.journal.ledger.consumed(log: self.intake.log, offset: self.intake.record.offset)
     }
-    /// Only a newer release can go on (contract §6).
+    /// Only a newer release can go on (contract: Unknown kinds).
     private mutating func stopPartition(_ reason: String) {
         let partition = self.intake.partition
         guard self.memory.partitions[partition].stopReason == nil else { return }

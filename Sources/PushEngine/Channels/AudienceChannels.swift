@@ -1,6 +1,6 @@
 import PushModel
 
-/// What the owner of an audience keeps of its channels (fan-out, §4): at most one in each environment, for one life. Written at the end of its book.
+/// What the owner of an audience keeps of its channels (fan-out contract: A channel kept for an audience): at most one in each environment, for one life. Written at the end of its book.
 struct AudienceChannels {
     enum Standing: UInt8 {
         /// The keeper has been asked for one, or will be.

@@ -2,7 +2,7 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// What a keeper, the owners of audiences and the partitions of channels tell each other through `routed` (fan-out, §4). Values are version 1, as all
+/// What a keeper, the owners of audiences and the partitions of channels tell each other through `routed` (fan-out contract: The keeper). Values are version 1, as all
 /// of `BusRecord`.
 extension BusRecord {
     /// An owner tells the keeper what it wants for a life of its audience. The key is the audience's id.

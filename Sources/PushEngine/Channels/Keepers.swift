@@ -18,7 +18,7 @@ struct HostedKeeper {
     var standing: KeeperStanding?
 }
 
-/// The keepers that live in this shard: those whose names' partitions it owns (fan-out, §4).
+/// The keepers that live in this shard: those whose names' partitions it owns (fan-out contract: The keeper).
 struct Keepers {
     /// Notices that nobody has taken yet. More are only counted.
     static let noticesMax = 64

@@ -1,7 +1,7 @@
 import ChannelKeeping
 import PushModel
 
-/// What the partition of a channel asks the keeper of its app's channels before the channel's first broadcast, and what that answers (fan-out, §4:
+/// What the partition of a channel asks the keeper of its app's channels before the channel's first broadcast, and what that answers (fan-out contract: Mixed audiences;
 /// events sent straight to a kept channel are rejected). The key of both is the channel's id, and values are version 1.
 extension BusRecord {
     struct KeptQuestion: Equatable {

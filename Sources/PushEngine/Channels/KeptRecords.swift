@@ -1,7 +1,7 @@
 import ChannelKeeping
 import PushModel
 
-/// The records of `state` about channels that are kept for audiences (fan-out, §4), by partition: what `state` says, or will once Kafka has what was
+/// The records of `state` about channels that are kept for audiences (fan-out contract: A channel kept for an audience), by partition: what `state` says, or will once Kafka has what was
 /// written. Keepers begin with them, and what others write over them is mended by them.
 struct KeptRecords {
     /// As many as `state` has: nothing that it says is left out. Whoever writes them keeps to `KeeperSettings.keptMax`.

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// Versions that an audience's owner broadcasts (fan-out, §4). It sends them itself: it alone knows which version is newest and whether APNs has
+/// Versions that an audience's owner broadcasts (fan-out contract: Mixed audiences). It sends them itself: it alone knows which version is newest and whether APNs has
 /// taken it, `state` has both, and whoever takes over sends the very same again.
 extension ShardEngine {
     mutating func enqueueBroadcast(_ slot: SlotID, book: inout AudienceBook, channel index: Int, now: EngineTime) {

@@ -2,7 +2,7 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// The channels of an audience at its owner (fan-out, §4): wished for, told of, and given up with its life.
+/// The channels of an audience at its owner (fan-out contract: A channel kept for an audience): wished for, told of, and given up with its life.
 extension ShardEngine {
     /// How often a keeper that does not answer is asked, minutes; and when one that has refused is.
     private static var wishEveryMinutes: Int64 { 1 }

@@ -2,7 +2,7 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Keepers of channels (fan-out, §4): each lives with the owner of the partition of its name. What it decides is carried out here.
+/// Keepers of channels (fan-out contract: The keeper): each lives with the owner of the partition of its name. What it decides is carried out here.
 extension ShardEngine {
     // MARK: Begin and end
     /// `state` has been read: the keepers whose names belong to the partition begin with what it says.

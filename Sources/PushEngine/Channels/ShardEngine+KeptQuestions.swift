@@ -1,7 +1,7 @@
 import ChannelKeeping
 import PushModel
 
-/// Events that a publisher sends straight to a channel that is kept for an audience are rejected (fan-out, §4): they would come between the
+/// Events that a publisher sends straight to a channel that is kept for an audience are rejected (fan-out contract: Mixed audiences): they would come between the
 /// audience's versions, and their stamps would make phones ignore what is newer.
 ///
 /// The channel's slot and the keeper lie in different partitions. Where audiences have channels, the slot asks before its first broadcast, and `state`

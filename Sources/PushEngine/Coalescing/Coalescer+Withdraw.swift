@@ -1,6 +1,6 @@
 import PushModel
 
-/// `"alert": null` (contract §2): the goal was none. An alert that has not been sent does not sound any more.
+/// `"alert": null` (contract: Withdrawn alerts): the goal was none. An alert that has not been sent does not sound any more.
 extension Coalescer {
     /// The event in `scratchLayer` withdraws the alerts that are not newer than itself; an `end`, which is the last word whatever its
     /// timestamp, all of them. It is merged after this, like any event.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What a slot will send next (contract §4): takes an event into what waits, and says which events ended by that.
+/// What a slot will send next (contract: Merging): takes an event into what waits, and says which events ended by that.
 ///
 /// What is kept follows from device equivalence: an event older than what already stands would be ignored by the device, its alert with it;
 /// a newer one replaces content, and brings along the newest alert the device has not been shown.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What one push will say: the newest content of a slot, and what it must still carry of the events it replaced (contract §4).
+/// What one push will say: the newest content of a slot, and what it must still carry of the events it replaced (contract: Merging).
 ///
 /// `top` is the newest event. `under` holds older events that outlive it: should `top` expire unsent, the device must show the
 /// newest of those. Almost always empty. Newest last.

@@ -67,7 +67,7 @@ extension Dispatch {
         self.budgets.refunded(&memory.slots[slot].budget)
     }
 
-    /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract §5): its unit
+    /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract: The budget): its unit
     /// is counted as spent now. So is one for each that has died over the same: each before the next took over, and after the event was
     /// written. At most once per slot and assignment.
     /// - Parameter recordMillis: when the first event was written that may have been sent.

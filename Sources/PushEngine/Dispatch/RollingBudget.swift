@@ -1,4 +1,4 @@
-/// High-priority pushes of one activity in a rolling hour (contract §5).
+/// High-priority pushes of one activity in a rolling hour (contract: The budget).
 ///
 /// A unit is taken when the request leaves and comes back `windowMillis` after its answer; at once if APNs refused it. While a push is
 /// in flight its unit is held by `inFlight`; afterwards its answer time stands in `answers`. On the steady clock, so a wall clock that

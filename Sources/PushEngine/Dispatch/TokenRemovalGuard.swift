@@ -1,5 +1,5 @@
 /// Keeps tokens from being removed because of answers that may be our own fault: with a wrong environment or topic APNs
-/// calls every token bad (contract §3). One per app and environment of a shard.
+/// calls every token bad (contract: Removal guard). One per app and environment of a shard.
 ///
 /// It looks at the last answers, not at the last minutes, as a small app has few: a single BadDeviceToken proves nothing
 /// while no other token was found good, and twenty a minute are nothing to a large one. Two counts decide: of the last

@@ -2,7 +2,7 @@ public import PushModel
 
 /// Plain counts of one shard since start; the loop publishes snapshots of them.
 ///
-/// At every moment `consumed + restored + forwardsRefused == outcomes + pending + forwarded + handedOver` (contract §6, conservation).
+/// At every moment `consumed + restored + forwardsRefused == outcomes + pending + forwarded + handedOver` (contract: Conservation).
 public struct EngineCounters: Sendable, Equatable {
     /// Events taken from Kafka.
     public var consumed: UInt64 = 0

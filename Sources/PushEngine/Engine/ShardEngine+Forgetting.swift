@@ -1,6 +1,6 @@
 import PushModel
 
-/// The end of what is known of a slot (contract §3): it leaves memory and the changelog.
+/// The end of what is known of a slot (contract: Life cycle): it leaves memory and the changelog.
 ///
 /// Whoever owns the partition next reads what is not committed once more. Only the slot says that its life is over, and what of that it has
 /// taken: without it those records would begin another life, and phones would be shown what was late. So it is kept until they are committed.

@@ -2,7 +2,7 @@ public import PushModel
 
 /// What the engine holds, for whoever checks it against the promises. Nothing here changes what it does.
 extension ShardEngine {
-    /// Units of the activity's budget that are out (contract §5), the one in flight included; `nil`: the activity is not in memory.
+    /// Units of the activity's budget that are out (contract: The budget), the one in flight included; `nil`: the activity is not in memory.
     /// - Parameter isChannel: the id is a channel's.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     /// - Parameter id: the activity or channel, as the record's key names it.
@@ -19,7 +19,7 @@ extension ShardEngine {
     /// Updates in memory, waiting or in flight: at most three a slot.
     public var updatesHeld: Int { self.memory.updates.liveCount }
 
-    /// Ledger entries that are open (contract §6): at most two a slot, and two a record that Kafka has not acknowledged.
+    /// Ledger entries that are open (contract: Outcome and offset): at most two a slot, and two a record that Kafka has not acknowledged.
     public var ledgerEntriesOpen: Int { self.journal.ledger.openCount }
 
     /// Apps and environments that are held back because APNs refuses their topic.

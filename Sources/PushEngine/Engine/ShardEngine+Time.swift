@@ -50,7 +50,7 @@ extension ShardEngine {
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
-    /// No usable token came in time (contract §3): the update is given up.
+    /// No usable token came in time (contract: No token yet): the update is given up.
     private mutating func giveUpWaiting(_ slot: SlotID, now: EngineTime) {
         while self.memory.slots[slot].pending.isSome {
             let update = self.memory.slots[slot].pending

@@ -56,7 +56,7 @@ public struct ShardEngine: ~Copyable {
 
     // MARK: Reading on
 
-    /// False: a limit is reached; leave the partitions' queues alone until it is true again (contract §6, overload).
+    /// False: a limit is reached; leave the partitions' queues alone until it is true again (contract: Overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
     /// How many records may be taken before this has to be asked again. So many pass no limit of activities, pending or in memory, of each of

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Where an activity stands (contract §3), and what its pushes and events change about that.
+/// Where an activity stands (contract: Life cycle), and what its pushes and events change about that.
 extension ShardMemory {
     /// A start, update, end or registration came: the 12 hours begin again.
     @inline(__always) mutating func touch(_ slot: SlotID, now: EngineTime) {

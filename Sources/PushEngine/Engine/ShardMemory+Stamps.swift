@@ -1,6 +1,6 @@
 import PushModel
 
-/// The wire stamp (contract §4): `aps.timestamp` of what a slot sends next.
+/// The wire stamp (contract: Wire stamp): `aps.timestamp` of what a slot sends next.
 extension ShardMemory {
     /// The time of the newest event that the slot has taken, as far as it remembers; 0: none.
     func newestSeconds(of slot: SlotID) -> Int64 {
@@ -48,7 +48,7 @@ extension ShardMemory {
     }
 
     /// The push did not reach the phone: a stamp first given to this attempt is free again. So there is never more than one stamp that
-    /// `state` does not know, which is what a replay steps over (contract §4, wire stamp).
+    /// `state` does not know, which is what a replay steps over (contract: Wire stamp).
     mutating func takeStampBack(_ update: UpdateID) {
         guard let before = self.updates[update].stampBeforeSeconds else { return }
         self.slots[self.updates[update].slot].lastStampSeconds = before
@@ -57,7 +57,7 @@ extension ShardMemory {
 
     // MARK: Announcing a start
 
-    /// A second card is worse than none (contract §4): before a start leaves, `state` says that it may have, and with which stamp.
+    /// A second card is worse than none (contract: Unknown answers): before a start leaves, `state` says that it may have, and with which stamp.
     mutating func announceStart(_ update: UpdateID, of slot: SlotID) {
         self.giveStamp(update, of: slot)
         self.updates[update].isAnnounced = true
@@ -71,7 +71,7 @@ extension ShardMemory {
 
     // MARK: Versions of an audience
 
-    /// The next version's stamp. It lies in `state` before it leaves, so nothing has to be passed over (contract §4, wire stamp).
+    /// The next version's stamp. It lies in `state` before it leaves, so nothing has to be passed over (contract: Wire stamp).
     mutating func nextVersionStamp(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
         let stamp = max(floorSeconds, self.slots[slot].lastStampSeconds + 1)
         self.slots[slot].lastStampSeconds = stamp

@@ -101,7 +101,7 @@ struct Intake: ~Copyable {
         self.placement.saw(misplacement, in: self.record.topic)
     }
 
-    /// Decodes the value and applies every rule that can be judged without the slot (contract §2).
+    /// Decodes the value and applies every rule that can be judged without the slot (contract: What an event is).
     /// - Returns: the app, as an index into `EngineConfiguration.apps`.
     @inline(__always) mutating func admit(
         key: Span<UInt8>, value: Span<UInt8>, in memory: borrowing ShardMemory, now: EngineTime
@@ -236,7 +236,7 @@ struct Intake: ~Copyable {
             && self.writtenAtTheEarliestMillis < memory.partitions[self.partition].assignedWallMillis
     }
 
-    /// A replay of what `state` already covers (contract §6): only records below the log end seen at assignment can be one.
+    /// A replay of what `state` already covers (contract: At least once): only records below the log end seen at assignment can be one.
     @inline(__always) func isApplied(to slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
         guard self.liesBelowReplayEnd(in: memory) || self.record.origin != nil else { return false }
         if let origin = self.record.origin {

@@ -1,4 +1,4 @@
-/// A record that its producer's client put on another partition than the one its key belongs to (contract §1).
+/// A record that its producer's client put on another partition than the one its key belongs to (contract: Placement).
 public struct Misplacement: Sendable, Hashable {
     /// Index of the input topic.
     public var topic: UInt16

@@ -60,8 +60,8 @@ public struct RecordBatch: Sendable {
     public var records: [EngineRecord] = []
     /// The headers of all records; each record has a range of them.
     public var headers: [Header] = []
-    /// Bytes of key, value and headers of the largest record.
-    public var recordByteCountMax = 0
+    /// Bytes of key, value and headers of the largest record. Four bytes: a batch of more than 32 would be lent by a frame on the heap.
+    public var recordByteCountMax: UInt32 = 0
     /// Something waits for one of these to be written (a forwarded event, a start to be announced, a partition to be
     /// claimed): they should go out now, even while writing together would be cheaper.
     public var isUrgent = false

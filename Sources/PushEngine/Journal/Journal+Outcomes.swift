@@ -1,6 +1,6 @@
 import PushModel
 
-/// Outcome records (contract §7): JSON, the key as the event's.
+/// Outcome records (contract: What an outcome says): JSON, the key as the event's.
 extension Journal {
     /// An event that never became content: its outcome comes at once.
     mutating func finishEvent(

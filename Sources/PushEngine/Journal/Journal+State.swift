@@ -1,6 +1,6 @@
 import PushModel
 
-/// Records of `state` (contract §6).
+/// Records of `state` (contract: Order of acknowledgement).
 extension Journal {
     /// The slot's record is to be written within `stateFlushMillis`; while outcomes of its must be acknowledged first, as soon as they are.
     mutating func markDirty(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
@@ -13,7 +13,7 @@ extension Journal {
         }
     }
 
-    /// Nothing may leave the slot until a record written from here on is acknowledged (contract §4).
+    /// Nothing may leave the slot until a record written from here on is acknowledged (contract: One in flight).
     @inline(__always) mutating func requireStateRecord(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].awaitsStateRecord = true
         memory.slots[slot].requiredStateVersion = memory.slots[slot].stateVersion &+ 1

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What is written to Kafka, in which order, and which offsets that resolves (contract §6).
+/// What is written to Kafka, in which order, and which offsets that resolves (contract: Order of acknowledgement).
 ///
 /// Two rules hold it together. An outcome or a dead letter is acknowledged before the slot's next state record is written, or else the slot's
 /// open entry waits for it. And that entry is settled by the state record that covers its events. What an acknowledgement means for other parts

@@ -1,4 +1,4 @@
-/// Which offsets of one shard's input logs are unresolved (contract §6).
+/// Which offsets of one shard's input logs are unresolved (contract: Outcome and offset).
 ///
 /// It keeps groups, not events: an entry stands for the lowest unresolved offset of a slot, and whatever the slot takes later from the
 /// same log lies above it. Entries of a log are opened in the order of offsets, so a doubly linked list is sorted by itself: open,

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What an outcome record says beside what became of which event (contract §7).
+/// What an outcome record says beside what became of which event (contract: What an outcome says).
 struct OutcomeDetails {
     /// Why, when APNs gave no reason of its own.
     enum Cause {

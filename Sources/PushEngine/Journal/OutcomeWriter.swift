@@ -1,6 +1,6 @@
 import PushModel
 
-/// The text of an outcome record (contract §7): one JSON object. Composed in one piece, since every push writes one.
+/// The text of an outcome record (contract: What an outcome says): one JSON object. Composed in one piece, since every push writes one.
 enum OutcomeWriter {
     /// An upper bound of what `write` writes: names, numbers, and the parts whose length varies.
     static func byteCountMax(

@@ -52,7 +52,7 @@ extension RecordBatch {
             topic: topic, partition: partition, key: key, hasKey: !hasNoKey, value: value, isTombstone: hasNoValue,
             headers: headers, timestampMillis: timestampMillis, acknowledgement: acknowledgement)
         self.records.append(record)
-        let byteCount = headers.isEmpty ? key.count + value.count : self.byteCount(of: record)
+        let byteCount = UInt32(clamping: headers.isEmpty ? key.count + value.count : self.byteCount(of: record))
         if byteCount > self.recordByteCountMax { self.recordByteCountMax = byteCount }
     }
 }

@@ -21,7 +21,7 @@ struct PartitionState {
     var assignedWallMillis: Int64 = 0
     /// Since when whoever had the partition has sent nothing, as far as is known; steady.
     var formerOwnerQuietSinceMillis: Int64 = 0
-    /// Offset of this owner's marker in `state`: its epoch (contract §6).
+    /// Offset of this owner's marker in `state`: its epoch (contract: One owner).
     var epoch: Int64 = -1
     /// Owners whose first marker the restore has met, this one included; at least one more than the owner before has counted, if it says so.
     var takeoversRead: Int64 = 0
@@ -95,17 +95,25 @@ struct PartitionState {
     static var gapsMax: Int { 16 }
 
     /// Kafka has a record of this owner's at `offset`; negative: it was given up, and no offset is known.
-    /// - Returns: whether others wrote between it and the one before.
-    mutating func noteStateOffset(_ offset: Int64) -> Bool {
-        guard offset >= 0 else { return false }
+    @inline(__always) mutating func noteStateOffset(_ offset: Int64) -> StateOffsetNote {
+        guard offset != self.nextStateOffset || offset < 0 else {
+            // It follows the one before, as nearly all do.
+            self.nextStateOffset = offset + 1
+            return .inOrder
+        }
+        return self.noteOtherStateOffset(offset)
+    }
+    private mutating func noteOtherStateOffset(_ offset: Int64) -> StateOffsetNote {
+        guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset
-        // Records of a partition are acknowledged in order, and no offset is given twice: the log is another one, or has lost its end.
+        // Everything of this owner's lies behind its marker. What lies lower is in another log, or in one that has lost its end.
         guard offset >= next else {
+            guard self.epoch >= 0, offset <= self.epoch else { return .inOrder }
             if self.wentBackTo < 0 { self.wentBackTo = offset }
-            return false
+            return .wentBack
         }
         self.nextStateOffset = offset + 1
-        guard next >= 0, offset > next else { return false }
+        guard next >= 0, offset > next else { return .inOrder }
         let gap = next..<offset
         if self.gaps.count < Self.gapsMax {
             self.gaps.append(gap)
@@ -113,7 +121,7 @@ struct PartitionState {
             let last = self.gaps.count - 1
             self.gaps[last] = self.gaps[last].lowerBound..<gap.upperBound
         }
-        return true
+        return .gap
     }
 
     /// The next stretch to be repaired, one at a time, none before the partition runs.
@@ -122,4 +130,14 @@ struct PartitionState {
         self.isUnderRepair = true
         return self.gaps.removeFirst()
     }
+}
+
+/// What an acknowledged offset of a partition's `state` tells.
+enum StateOffsetNote {
+    /// Nothing: it follows the one before, or stands for another record.
+    case inOrder
+    /// Others wrote between it and the one before.
+    case gap
+    /// It lies below what this owner had written: the log is another one, or has lost its end.
+    case wentBack
 }

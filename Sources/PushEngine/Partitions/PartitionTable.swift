@@ -54,14 +54,15 @@ struct PartitionTable {
 
     /// Kafka has a record of this owner's in the partition's `state`. See `PartitionState.noteStateOffset`.
     mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
-        guard self.states[partition].noteStateOffset(offset) else {
-            if self.states[partition].wentBackTo >= 0, !self.wentBack.contains(partition) {
-                self.wentBack.append(partition)
-            }
+        switch self.states[partition].noteStateOffset(offset) {
+        case .inOrder: return false
+        case .wentBack:
+            if !self.wentBack.contains(partition) { self.wentBack.append(partition) }
             return false
+        case .gap:
+            self.hasGaps = true
+            return true
         }
-        self.hasGaps = true
-        return true
     }
 
     /// Partitions whose `state` went back since this was last asked.

@@ -4,7 +4,7 @@ public enum RestoreResult: Equatable, Sendable {
     case restored
     /// A tombstone, a marker, a record of an older epoch behind one of a newer, or of an app that is configured no more.
     case ignored
-    /// Written by a newer release: the partition must stop (contract §6).
+    /// Written by a newer release: the partition must stop (contract: Unknown kinds).
     case unknownVersion(UInt8)
     /// Nothing that any release writes; why, in words.
     case malformed(String)

@@ -1,9 +1,9 @@
 import PushModel
 
-/// When a new owner may push, and the markers that say who owns a partition (contract §6).
+/// When a new owner may push, and the markers that say who owns a partition (contract: One owner).
 ///
 /// What an owner before has read it may have pushed, and all of that lies below the log ends seen at assignment. Until it has been read, a
-/// push could show a phone something older than it shows already (contract §4). So none leaves before; for a limited time, as a log can be
+/// push could show a phone something older than it shows already (contract: Device equivalence). So none leaves before; for a limited time, as a log can be
 /// long, and its end may be one that is never read (the mark of a transaction).
 extension ShardEngine {
     // MARK: Markers

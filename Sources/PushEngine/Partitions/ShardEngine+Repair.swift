@@ -1,6 +1,6 @@
 public import PushModel
 
-/// What a partition's owner does about records of others in its `state` (contract §6). The topic has one writer a partition, so the offsets
+/// What a partition's owner does about records of others in its `state` (contract: One owner). The topic has one writer a partition, so the offsets
 /// Kafka acknowledges run without gaps; in a gap lies a record of another.
 extension ShardEngine {
     /// The whole of the gap of the partition that was told last has been given to `repair`.

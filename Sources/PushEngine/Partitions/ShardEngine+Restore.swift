@@ -1,6 +1,6 @@
 public import PushModel
 
-/// Reading `state` after a takeover (contract §6).
+/// Reading `state` after a takeover (contract: One owner).
 extension ShardEngine {
     /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
     /// - Parameter number: the partition's number. One that is not being restored is left alone.
@@ -228,7 +228,7 @@ extension ShardEngine {
         if self.memory.updates[first].isStart, self.memory.updates[first].isAnnounced,
             self.memory.app(of: slot).startOnUnknown == .drop
         {
-            // A second card is worse than none (contract §4).
+            // A second card is worse than none (contract: Unknown answers).
             self.startFailed(slot, outcome: .unknown, details: OutcomeDetails(cause: .mayBeSent), now: now)
         } else {
             self.requeue(slot)

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Who has owned a partition before, as a restore of its `state` tells (contract §6), and what of a slot such an owner may have sent without
+/// Who has owned a partition before, as a restore of its `state` tells (contract: One owner), and what of a slot such an owner may have sent without
 /// a record.
 extension ShardMemory {
     /// The slot has no record of its own: any owner may have sent of it.

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// Where an activity stands (contract §3, life cycle).
+/// Where an activity stands (contract: Life cycle).
 enum SlotLife: UInt8 {
     /// Known by updates alone: no token, no start.
     case awaiting

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// The passes of a shard of which is told, and how many of their pushes were (fan-out, §3). A version has brought the context along that its event carries:
+/// The passes of a shard of which is told, and how many of their pushes were (fan-out contract: Passes). A version has brought the context along that its event carries:
 /// in `routed` as in `state` it lies among what is known of the event, so that every release can read it.
 struct PassTraces {
     /// More are not traced at a time.

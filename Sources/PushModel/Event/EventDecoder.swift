@@ -1,4 +1,4 @@
-/// Reads one record's value (contract §2 and §3): one pass over the bytes, no tree. The whole value is checked against RFC 8259, every
+/// Reads one record's value (contract: What an event is): one pass over the bytes, no tree. The whole value is checked against RFC 8259, every
 /// field against the rules that need neither key, clock nor configuration; `EventRules` has those that do.
 public enum EventDecoder {
     /// The largest value of an event: 16 KiB.

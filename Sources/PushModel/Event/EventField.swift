@@ -1,4 +1,4 @@
-/// The fields of an event's object (contract §2).
+/// The fields of an event's object (contract: What an event is).
 enum EventField: UInt8, CaseIterable {
     case event, app, id
     case to, priority, timestamp, contentState, alert, staleDate, relevanceScore, dismissalDate, expires

@@ -1,4 +1,4 @@
-/// The rules of contract §2 that need more than the value's own bytes: the record's key, the worker's clock, the finished payload.
+/// The rules of an event (contract: What an event is) that need more than the value's own bytes: the record's key, the worker's clock, the finished payload.
 /// Each answers with the same kind of rejection as `EventDecoder`.
 public enum EventRules {
     /// The longest key, in bytes.

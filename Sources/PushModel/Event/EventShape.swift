@@ -1,4 +1,4 @@
-/// The rules that tie an event's fields to its kind and to each other (contract §2, the table's second column, and §3 for members).
+/// The rules that tie an event's fields to its kind and to each other (contract: What an event is; fan-out contract: Joins and leaves).
 enum EventShape {
     /// What `priority` may say.
     static let priorities: StaticString = "10, 5, “high” or “low” (1 is for channels)"

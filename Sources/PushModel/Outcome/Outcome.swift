@@ -1,4 +1,4 @@
-/// What became of an event (contract §6). Every consumed event ends in exactly one of these.
+/// What became of an event (contract: Conservation). Every consumed event ends in exactly one of these.
 public enum Outcome: UInt8, Sendable, CaseIterable {
     /// The page Outcomes says of each what it means.
     case applied, delivered, superseded, late, duplicate, expired, rejected, unregistered, unknown,
@@ -43,7 +43,7 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
     public var includesPasses: Bool { self != .failures }
 }
 
-/// An event's identity: where it first lay (contract §1). A forwarded record keeps its original one.
+/// An event's identity: where it first lay (contract: Identity). A forwarded record keeps its original one.
 public struct SourcePosition: Hashable, Sendable {
     /// Index into the worker's list of input topics.
     public var topic: UInt16

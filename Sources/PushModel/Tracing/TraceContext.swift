@@ -21,7 +21,7 @@ public struct TraceContext: Sendable, Hashable {
     @inlinable public static var headerByteCount: Int { 55 }
 
     /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, digits in lower case. Of a later version what stands in these places counts,
-    /// as the recommendation has it (§4.3); version ff is none.
+    /// as W3C's Trace Context §4.3 has it; version ff is none.
     /// - Returns: `nil` when it is anything else.
     public init?(traceparent: Span<UInt8>) {
         let dash = UInt8(ascii: "-")

@@ -1,8 +1,8 @@
 /// What others who keep a trace have to say about it: the value of the header `tracestate` (https://www.w3.org/TR/trace-context/, §3.3).
 public enum TraceState {
-    /// So many bytes should be carried on at least (§3.3.1.5), and are at most.
+    /// So many bytes should be carried on at least (Trace Context §3.3.1.5), and are at most.
     public static var byteCountMax: Int { 512 }
-    /// Of its list (§3.3.1.1).
+    /// How many entries its list has at most (Trace Context §3.3.1.1).
     static var memberCountMax: Int { 32 }
     /// Of a key, and of a value.
     static var partByteCountMax: Int { 256 }

@@ -14,7 +14,7 @@ public struct WorkerConfiguration: Sendable {
     /// Where a partition begins that the group has never committed.
     public enum StartFrom: String, Sendable, CaseIterable { case beginning, end }
 
-    /// Names of the Kafka topics (contract §1).
+    /// Names of the Kafka topics (contract: Topics).
     public struct Topics: Sendable, Equatable {
         /// The input topics; the first is subscribed, the others ride along.
         public var events = ["liveactivity.events"]

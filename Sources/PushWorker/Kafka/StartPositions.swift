@@ -2,7 +2,7 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// Where the topics of one partition begin to be read (contract §6, first start and committed offsets outside the log).
+/// Where the topics of one partition begin to be read (contract: First start).
 /// Pure.
 struct StartPositions: Equatable {
     /// By input topic index.

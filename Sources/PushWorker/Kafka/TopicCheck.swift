@@ -1,7 +1,7 @@
 public import KafkaLog
 import PushEngine
 
-/// Whether the topics are there, and agree (contract §1). The decision is pure; asking is not.
+/// Whether the topics are there, and agree (contract: Topics). The decision is pure; asking is not.
 enum TopicCheck {
     enum Verdict: Equatable {
         /// Every partition number of the co-partitioned topics exists in each. `remarks`: one line for each topic that has more.

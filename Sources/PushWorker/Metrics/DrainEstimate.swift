@@ -1,4 +1,4 @@
-/// How long what members of audiences are owed will take at the pace of late: what scaling goes by (fan-out §5). Of one shard.
+/// How long what members of audiences are owed will take at the pace of late: what scaling goes by (fan-out contract: Conservation for members). Of one shard.
 struct DrainEstimate: Sendable, Equatable {
     /// Shown when nothing gets on, and at most.
     static let secondsMax = 3_600.0

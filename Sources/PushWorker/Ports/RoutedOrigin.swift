@@ -2,7 +2,7 @@ import KafkaLog
 import PushEngine
 import PushModel
 
-/// Where a forwarded record first lay, from the headers its forwarder wrote (contract §1).
+/// Where a forwarded record first lay, from the headers its forwarder wrote (contract: Identity).
 enum RoutedOrigin {
     /// Sets origin and time; leaves them when a header is missing or means nothing: the record then stands for itself.
     static func read(_ record: borrowing KafkaRecord, inputTopics: [String], into input: inout InputRecord) {

@@ -152,7 +152,7 @@ struct Outbox: ~Copyable {
 
     /// It is larger than its topic takes.
     private func isTooLarge(_ index: Int) -> Bool {
-        guard self.batch.recordByteCountMax > self.limits.smallest else { return false }
+        guard Int(self.batch.recordByteCountMax) > self.limits.smallest else { return false }
         let record = self.batch.records[Int(self.order.indexes[index])]
         return self.batch.byteCount(of: record) > self.limits[record.topic]
     }
@@ -172,7 +172,7 @@ struct Outbox: ~Copyable {
             if self.next < routed.lowerBound { limit = min(limit, routed.lowerBound) }
             if routed.contains(self.next) { limit = min(limit, routed.upperBound) }
         }
-        let mayBeTooLarge = self.batch.recordByteCountMax > self.limits.smallest
+        let mayBeTooLarge = Int(self.batch.recordByteCountMax) > self.limits.smallest
         guard !self.retries.isEmpty || mayBeTooLarge || routed.contains(self.next) else { return limit }
         var end = self.next + 1
         while end < limit, !self.isHeld(end), !self.isTooLarge(end), !self.wouldOvertake(end) { end += 1 }

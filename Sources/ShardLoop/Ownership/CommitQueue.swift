@@ -4,7 +4,7 @@ public import PushEngine
 /// share one.
 ///
 /// A partition that leaves is taken out first, and what is on its way is waited for: no commit of a partition is issued or in flight once its
-/// unassign begins (contract §6).
+/// unassign begins (contract: One owner).
 public struct CommitQueue: Sendable {
     private struct Key: Hashable {
         var topic: UInt16

@@ -60,7 +60,7 @@ import Testing
         #expect(attempts <= plan.shardCount * (plan.configuration.connectionsMax + 24), "seed \(seed): \(attempts)")
     }
 
-    /// An app whose topic APNs refuses holds up nobody else on its route (contract §6, overload).
+    /// An app whose topic APNs refuses holds up nobody else on its route (contract: Overload).
     @Test(arguments: 1...5 as ClosedRange<UInt64>) func aRefusedTopicHoldsUpNoOtherApp(seed: UInt64) {
         var plan = PoolPlan(seed: seed)
         plan.weights = [:]

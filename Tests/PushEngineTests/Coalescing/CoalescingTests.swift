@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What is merged, and what lives on (contract §4).
+/// What is merged, and what lives on (contract: Merging).
 @Suite struct CoalescingTests {
     private static func alive(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)

@@ -4,7 +4,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Contract §4's first sentence on one activity: after the last push the device shows what it would show had every event been pushed in
+/// Device equivalence on one activity (contract: Device equivalence): after the last push the device shows what it would show had every event been pushed in
 /// order. Random events, answers, clocks and crashes; the whole engine with many activities is simulated elsewhere.
 @Suite struct DeviceEquivalenceTests {
     /// One activity's events, and the phone.

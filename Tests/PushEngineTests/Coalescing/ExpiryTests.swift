@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What must not be sent any more (contract §2, `expires`), and what then shows instead.
+/// What must not be sent any more (contract: Expiry), and what then shows instead.
 @Suite struct ExpiryTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()

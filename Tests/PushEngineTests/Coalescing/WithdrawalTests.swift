@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// `"alert": null`: the goal was none, and must not ring (contract §2).
+/// `"alert": null`: the goal was none, and must not ring (contract: Withdrawn alerts).
 @Suite struct WithdrawalTests {
     private static let null = #""alert":null"#
     private static let withdrawn = "its alert was withdrawn"

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// High-priority pushes per activity and hour, and what happens past them (contract §5).
+/// High-priority pushes per activity and hour, and what happens past them (contract: Over the budget).
 @Suite struct BudgetPolicyTests {
     private static let hour = BudgetHarness.hour
 

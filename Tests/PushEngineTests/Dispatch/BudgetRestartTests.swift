@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// The budget through clock steps, restarts and replays: never N+1, without exception (contract §5).
+/// The budget through clock steps, restarts and replays: never N+1, without exception (contract: The budget).
 @Suite struct BudgetRestartTests {
     // MARK: Clocks
 

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// When a push may leave: windows, distance, one in flight, the order between slots (contract §4).
+/// When a push may leave: windows, distance, one in flight, the order between slots (contract: Windows and distance).
 @Suite struct PacingTests {
     private static func alive(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         let h = EngineHarness(configure)

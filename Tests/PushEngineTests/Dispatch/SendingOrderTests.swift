@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// When streams are short (contract §4): high before low, oldest first within each, low not for ever; apps and routes in turn.
+/// When streams are short (contract: Sending order): high before low, oldest first within each, low not for ever; apps and routes in turn.
 @Suite struct SendingOrderTests {
     private static func alive(_ activities: [String], _ configure: (inout EngineConfiguration) -> Void = { _ in })
         -> EngineHarness

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Contract §3, the life-cycle table: one test per line, and what follows from them.
+/// The table of the life cycle (contract: Life cycle): one test per line, and what follows from them.
 @Suite struct LifeCycleTests {
     /// A harness whose activity has shown something and stands in the given life.
     private static func alive() -> EngineHarness {

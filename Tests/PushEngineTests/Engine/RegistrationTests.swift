@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tokens: which one a push goes to, what a verdict says about it, how long an update waits for one (contract §3).
+/// Tokens: which one a push goes to, what a verdict says about it, how long an update waits for one (contract: Registrations, Dead tokens).
 @Suite struct RegistrationTests {
     private static func dead(_ sinceMillis: Int64?) -> PushAnswer.Result {
         .response(PushResponse(status: 410, reason: "Unregistered", timestampMillis: sinceMillis))

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Before a start leaves, `state` says that it may have: no crash puts up a second card (contract §4).
+/// Before a start leaves, `state` says that it may have: no crash puts up a second card (contract: Unknown answers).
 @Suite struct StartAnnouncementTests {
     @Test func itLeavesOnlyAfterStateSaysSo() {
         let h = EngineHarness()

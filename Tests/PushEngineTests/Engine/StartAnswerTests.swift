@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What an answer to a `start`, or none, means: a second card is worse than none (contract §3, §4).
+/// What an answer to a `start`, or none, means: a second card is worse than none (contract: Unknown answers).
 @Suite struct StartAnswerTests {
     // MARK: Refused
 

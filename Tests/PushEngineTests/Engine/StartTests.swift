@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A `start`: once, with the newest content, before anything else (contract §2–§5).
+/// A `start`: once, with the newest content, before anything else (contract: Life cycle).
 @Suite struct StartTests {
     @Test func aStartCarriesWhatAppleWants() {
         let h = EngineHarness()

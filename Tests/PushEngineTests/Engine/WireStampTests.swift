@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// `aps.timestamp` (contract §4): strictly newer with each push, kept by a retry of unchanged content.
+/// `aps.timestamp` (contract: Wire stamp): strictly newer with each push, kept by a retry of unchanged content.
 @Suite struct WireStampTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()

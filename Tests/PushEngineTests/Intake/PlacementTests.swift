@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Records that a producer's client placed elsewhere (contract §1): forwarded once, with their original position, never lost.
+/// Records that a producer's client placed elsewhere (contract: Placement): forwarded once, with their original position, never lost.
 @Suite struct PlacementTests {
     private static func checked() -> EngineHarness { EngineHarness { $0.settings.placement = .check } }
 
@@ -87,7 +87,7 @@ import Testing
         #expect(h.counters.deadLetters == 1)
     }
 
-    /// Contract §1: warned about once per topic; the engine keeps the first of each.
+    /// Warned (contract: Placement): about once per topic; the engine keeps the first of each.
     @Test func theFirstMisplacedRecordOfATopicIsTold() {
         let h = Self.checked()
         h.register(of: Self.key(onPartition: 0))

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Bad input never stops a partition: dead-lettered with reason and source position, counted, committed (contract §2, §6).
+/// Bad input never stops a partition: dead-lettered with reason and source position, counted, committed (contract: Bad input).
 @Suite struct DeadLetterTests {
     struct Bad: Sendable, CustomTestStringConvertible {
         var key: String? = "a"

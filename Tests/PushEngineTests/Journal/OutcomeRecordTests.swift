@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What an outcome says (contract §7).
+/// What an outcome says (contract: What an outcome says).
 @Suite struct OutcomeRecordTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Overload degrades freshness, not memory (contract §6).
+/// Overload degrades freshness, not memory (contract: Overload).
 @Suite struct OverloadTests {
     @Test func slotsWithSomethingToSendAreBounded() {
         let h = EngineHarness { $0.settings.pendingMax = 10 }

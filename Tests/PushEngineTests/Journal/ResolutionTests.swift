@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Contract §6: what resolves an offset, and when it may be committed.
+/// What resolves an offset, and when it may be committed (contract: Outcome and offset).
 @Suite struct ResolutionTests {
     // MARK: Push, state, outcome: then the commit
 

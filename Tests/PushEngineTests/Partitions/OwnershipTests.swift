@@ -2,7 +2,7 @@
 import PushModel
 import Testing
 
-/// One owner a partition (contract §6): what an owner does about records of others, and what a restore believes.
+/// One owner a partition (contract: One owner): what an owner does about records of others, and what a restore believes.
 @Suite struct OwnershipTests {
     private static let update = #"{"event":"update","content-state":{"n":1},"priority":10}"#
     private static let register = #"{"event":"register","token":"aa"}"#

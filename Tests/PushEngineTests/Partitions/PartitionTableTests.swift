@@ -71,7 +71,7 @@ import Testing
         ] as [([Int64], [Range<Int64>])])
     func offsetsThatAreMissingAreGaps(offsets: [Int64], gaps: [Range<Int64>]) {
         var state = PartitionState(number: 0, phase: .running, generation: 0)
-        let noted = offsets.filter { state.noteStateOffset($0) }.count
+        let noted = offsets.filter { state.noteStateOffset($0) == .gap }.count
         #expect(state.gaps == gaps && noted == gaps.count)
     }
 

@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Leaving a partition: take nothing more, let answers come, write the rest down, commit, forget (contract §6, one owner).
+/// Leaving a partition: take nothing more, let answers come, write the rest down, commit, forget (contract: One owner).
 @Suite struct ReleaseTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()

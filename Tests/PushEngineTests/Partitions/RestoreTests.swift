@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A new owner begins with what `state` says (contract §6): pending updates, budget, stamps, positions, life.
+/// A new owner begins with what `state` says (contract: At least once): pending updates, budget, stamps, positions, life.
 @Suite struct RestoreTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -22,7 +22,7 @@ import Testing
         h.advance(2_000)
         #expect(h.isCommitted())
         h.crash()
-        #expect(h.counters.restored == 2, "the first outlives the second, which goes stale")
+        #expect(h.counters.restored == 1, "a stale date lets nothing expire: the first has given way")
         #expect(h.counters.consumed == 0)
         h.advance(2_000)
         let push = h.deliver()

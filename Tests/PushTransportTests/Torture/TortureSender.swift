@@ -22,7 +22,7 @@ struct PushHistory: Sendable {
     var isOut = false
 }
 
-/// The engine's part in a torture: sends pushes until each has its last word, with the promises of the contract (§4): what APNs did not
+/// The engine's part in a torture: sends pushes until each has its last word, with the promises of the contract (contract: Unknown answers): what APNs did not
 /// process or refused goes again; so does an update whose answer is unknown; a `start` whose answer is unknown never does.
 final class TortureSender: Sendable {
     let group: MultiThreadedEventLoopGroup

@@ -46,7 +46,7 @@ struct ChannelCallTests {
             ("POST", "/channels", "", "{\"storage\":\"none\",\"app\":\"x.y\"}", 400, "app is x.y"),
             ("GET", "/channels", "application=x", "", 400, "the query"),
             ("GET", "/channels", "app=a&app=b", "", 400, "each once"),
-            ("GET", "/channels", "environment=development", "", 400, "environment is development"),
+            ("GET", "/channels", "environment=development", "", 400, "environment is \"development\""),
         ])
     func whatIsNotIsSaid(method: String, path: String, query: String, body: String, status: Int, words: String) {
         guard case .failure(let fault) = Self.call(method, path, query, body: body) else {
@@ -66,12 +66,12 @@ struct ChannelCallTests {
             ("com.example.tea", "production", "com.example.tea (production)"),
             (
                 "com.example.tea", "development",
-                "environment is development: com.example.tea is configured for production"
+                "environment is \"development\": com.example.tea is configured for production"
             ),
             ("com.example.pizza", "development", "com.example.pizza (development)"),
             (
                 "com.example.pizza", "sandbox",
-                "environment is sandbox: com.example.pizza is configured for production or development"
+                "environment is \"sandbox\": com.example.pizza is configured for production or development"
             ),
             ("x.y", nil, "app is x.y: expected one of com.example.pizza, com.example.tea"),
         ] as [(String?, String?, String)])

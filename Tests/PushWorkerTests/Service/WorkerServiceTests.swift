@@ -144,7 +144,7 @@ struct WorkerServiceTests {
         }
     }
 
-    /// Contract §1: once per topic, however many shards see it.
+    /// Once per topic (contract: Placement), however many shards see it.
     @Test func misplacedRecordsAreWarnedAboutOnce() async throws {
         try await WorkerHouse.with { house in
             let lines = LogLines()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Without the group's confirmation a shard takes in what it is told, and does nothing (contract §6).
+/// Without the group's confirmation a shard takes in what it is told, and does nothing (contract: One owner).
 @Suite struct LeaseTests {
     @Test func nothingIsReadPushedWrittenOrCommittedWithoutIt() {
         var harness = LoopHarness()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// A worker acts only while the group has confirmed lately that it is a member (contract §6, one owner).
+/// A worker acts only while the group has confirmed lately that it is a member (contract: One owner).
 @Suite struct OwnershipLeaseTests {
     @Test func itIsHeldFromTheAskingNotFromTheAnswer() {
         var lease = OwnershipLease(sessionTimeoutMillis: 10_000)
