@@ -168,7 +168,7 @@ struct Crowd {
     @inline(__always) func isNewestExpired(nowSeconds: Int64) -> Bool {
         !self.versions.isEmpty && self.versions[self.versions.count - 1].isExpired(nowSeconds: nowSeconds)
     }
-    /// Whoever has not been sent the start by then is not, seconds since 1970: it has expired, or what it would show is stale.
+    /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or what it would show is stale.
     var startEndsSeconds: Int64 {
         guard let order = self.starts.order else { return self.starts.orderExpiresSeconds }
         var stale = order.layer.staleSeconds
