@@ -25,6 +25,14 @@ static inline int mailboat_rd_kafka_may_have_headers(const rd_kafka_message_t *m
     return *(const volatile uint8_t *)end != 0;
 }
 
+/// Lets one broker of a mock cluster answer its next request of an API key with `error`.
+///
+/// The call takes errors and delays by C varargs, which Swift cannot call.
+static inline rd_kafka_resp_err_t mailboat_rd_kafka_mock_broker_fail_next(
+    rd_kafka_mock_cluster_t *cluster, int32_t broker, int16_t api_key, rd_kafka_resp_err_t error) {
+    return rd_kafka_mock_broker_push_request_error_rtts(cluster, broker, api_key, 1, error, 0);
+}
+
 /// Queues one message for delivery, copying key and value.
 ///
 /// `rd_kafka_producev` takes its arguments by C varargs, which Swift cannot call; this is the one shape of the call

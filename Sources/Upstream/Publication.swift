@@ -4,6 +4,8 @@ package struct Publication: Sendable {
     package var activity: String
     /// The record's key: `.some(nil)` is a record without a key.
     package var key: [UInt8]??
+    /// What lies in Kafka as the record's key.
+    package var recordKey: [UInt8]? { self.key ?? Array(self.activity.utf8) }
     /// The record's value, as it lies in Kafka.
     package var value: [UInt8]
     /// What the phone would be told by this record on its own; `nil`: nothing (a registration, or a record that is set aside).

@@ -18,20 +18,37 @@ package final class StoryPublisher {
         package var offset: Int64?
     }
 
-    private let producer: KafkaProducer
-    private let topic: KafkaTopic
+    /// The topic has got more partitions.
+    private struct Growth {
+        var partitionCount: Int32
+        /// Activities that were published before.
+        var known: Set<String>
+    }
+
+    private let settings: KafkaSettings
+    private let topicName: String
+    private let log: KafkaLogHandler?
+    private var producer: KafkaProducer
+    private var topic: KafkaTopic
     private let partitionCount: Int32
+    private var growth: Growth?
     /// In the order of publishing.
     package private(set) var records: [Published] = []
     private var deliveredCount = 0
 
     /// - Parameter log: for librdkafka's lines; `nil`: standard error.
     package init(settings: KafkaSettings, topic: String, partitionCount: Int32, log: KafkaLogHandler? = nil) throws {
-        // Deliveries are drained by whoever plays, every few milliseconds: nobody needs waking.
-        self.producer = try KafkaProducer(
-            ProducerConfiguration(settings: settings, log: log), onDeliveries: {}, onError: { _ in })
+        self.settings = settings
+        self.topicName = topic
+        self.log = log
+        self.producer = try Self.producer(settings, log)
         self.topic = try self.producer.topic(topic)
         self.partitionCount = partitionCount
+    }
+
+    private static func producer(_ settings: KafkaSettings, _ log: KafkaLogHandler?) throws -> KafkaProducer {
+        // Deliveries are drained by whoever plays, every few milliseconds: nobody needs waking.
+        try KafkaProducer(ProducerConfiguration(settings: settings, log: log), onDeliveries: {}, onError: { _ in })
     }
 
     /// Whether Kafka has taken everything published so far.
@@ -40,14 +57,34 @@ package final class StoryPublisher {
     /// Queues one record. Throws when it cannot be queued.
     /// - Parameter recordMillis: the record's time, milliseconds since 1970.
     package func publish(_ publication: Publication, recordMillis: Int64) throws {
-        let key: [UInt8]? = publication.key ?? Array(publication.activity.utf8)
-        var partition = key.map { Murmur2.partition(key: $0.span, count: self.partitionCount) } ?? 0
-        if publication.isMisplaced { partition = (partition + 1) % self.partitionCount }
+        let key = publication.recordKey
+        let partition = self.partition(of: publication)
         try self.produce(key: key, value: publication.value, partition: partition, recordMillis: recordMillis)
         self.records.append(
             Published(
                 activity: publication.activity, outcomes: publication.outcomes, partition: partition,
                 timestampMillis: recordMillis, offset: nil))
+    }
+
+    private func partition(of publication: Publication) -> Int32 {
+        guard let key = publication.recordKey else { return 0 }
+        let partition = Murmur2.partition(key: key.span, count: self.partitionCount)
+        if publication.isMisplaced { return (partition + 1) % self.partitionCount }
+        let isOfActivity =
+            publication.membership == nil && publication.event?.audience == nil && publication.event?.channel == nil
+        guard let growth = self.growth, isOfActivity else { return partition }
+        let grown = Murmur2.partition(key: key.span, count: growth.partitionCount)
+        return grown >= self.partitionCount || !growth.known.contains(publication.activity) ? grown : partition
+    }
+
+    /// The topic has more partitions from now on: what is published for an activity goes to the one that its key has by the new count. Kafka
+    /// promises no order between two partitions, and workers only between the old ones and those that were added. So an activity that is under
+    /// way goes nowhere but to one that was added. Everything published so far has to be delivered. Throws when there can be no new producer.
+    package func grow(to partitionCount: Int32) throws {
+        // Its predecessor knows the old count for minutes.
+        self.producer = try Self.producer(self.settings, self.log)
+        self.topic = try self.producer.topic(self.topicName)
+        self.growth = Growth(partitionCount: partitionCount, known: Set(self.records.map(\.activity)))
     }
 
     private func produce(key: [UInt8]?, value: [UInt8], partition: Int32, recordMillis: Int64) throws {

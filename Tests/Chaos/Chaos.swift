@@ -16,7 +16,8 @@ struct Chaos: AsyncParsableCommand {
         discussion: """
             Starts an embedded Kafka, a simulated APNs and three workers, each a process of 'mailboat', publishes events of every kind for thousands \
             of activities, for broadcast channels and for audiences of thousands of phones, and injects faults drawn from a seed: kill -9, SIGSTOP past the group's session timeout, SIGTERM; restarts, GOAWAYs, \
-            errors, silence and lost answers of APNs; broker outages, refused requests and slow brokers.
+            errors, silence and lost answers of APNs; broker outages, refused requests and slow brokers; records that Kafka refuses for good, and, on a \
+            real Kafka, a topic that gets more partitions and one that is made anew.
 
             Then the faults end. When everything has settled, every phone is compared with one that got every event of the log on its own and in \
             order; every record must have an outcome, every dead letter an outcome, every partition be committed to its end; no phone may have got \
@@ -38,6 +39,19 @@ struct Chaos: AsyncParsableCommand {
             Six more audiences have push-to-start tokens. Starts put up cards on their phones; four audiences are started a second time after their end. \
             No phone may get two cards of one start. Whoever was in an audience all the time must have its card, or be counted as unknown, called off \
             by an end, or held back by start.per-hour; what the workers say of a start must agree with the cards.
+
+            While Kafka refuses records for good (kafkaRefuses), a partition may halt whose state is refused, or an event that neither 'routed' nor \
+            'dead-letters' takes; its worker is started again afterwards. A misplaced event that 'routed' does not take may be a dead letter, a bad \
+            record's dead letter may shrink or be given up, and an outcome need not be there; workers have to count what is missing. On a real Kafka \
+            limits of topics are lowered, or a topic is compacted and takes no record without a key; the embedded one refuses records of \
+            'dead-letters' or 'state' as they come.
+
+            About the middle 'events' gets one or two partitions more (topicGrown; a real Kafka only), and in some runs 'routed' or 'state' one. Events \
+            then go by the new count, but those of activities under way only to a partition that was added. All is judged as before; with no other kind \
+            of fault, no worker may end or be unready.
+
+            At the very end 'events' or 'state', by the seed, is deleted and made anew under running workers (topicMadeAnew; a real Kafka only). Its \
+            partitions must halt, be named by /readyz, and neither push nor commit. Then 'state accept-empty' and 'offsets reset' must lead on.
 
             Of the events some are traced (--traces). A collector must be able to read every span; spans lie within their parents, passes add up, and \
             none holds a device token. Without faults they say what the outcomes say, and none is missing.
@@ -63,7 +77,7 @@ struct Chaos: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Another release's 'mailboat', to go up and back between the two: workers run it during the first quarter and the third one, the other during the second and from then on; they change one after the other.",
+            "Another release's 'mailboat', to go up and back between the two: workers run it during the first quarter and the third one, the other during the second and from then on; they change one after the other. Without kafkaRefuses, topicGrown and topicMadeAnew, which former releases do not live through.",
             valueName: "path"))
     var former: String?
 
@@ -176,7 +190,8 @@ struct Chaos: AsyncParsableCommand {
         let stage = try await ChaosStage(
             mailboat: mailboat, former: former,
             real: self.cluster.isGiven ? try self.cluster.settings(for: .consumer) : nil,
-            workerCount: self.workers, tracing: tracing, seed: seed)
+            workerCount: self.workers, tracing: tracing,
+            spreadsLeaders: !self.rollingRestart && (try self.kinds().contains(.kafkaRefuses)), seed: seed)
         let result: Result<ChaosVerdict, any Error>
         do {
             let run = try await ChaosRun(
@@ -211,7 +226,10 @@ struct Chaos: AsyncParsableCommand {
     }
 
     private func kinds() throws -> [ChaosFault.Kind] {
-        let all = ChaosFault.Kind.allCases.filter { !self.cluster.isGiven || !$0.needsEmbeddedKafka }
+        let all = ChaosFault.Kind.allCases.filter {
+            !(self.cluster.isGiven ? $0.needsEmbeddedKafka : $0.needsRealKafka)
+                && (self.former == nil || !$0.needsPresentRelease)
+        }
         guard let names = self.faults else { return all }
         if names == "none" { return [] }
         return try names.split(separator: ",").map { name in

@@ -21,6 +21,13 @@ struct ChaosAudit {
     struct Position: Hashable {
         var partition: Int32
         var offset: Int64
+
+        init(partition: Int32, offset: Int64) {
+            self.partition = partition
+            self.offset = offset
+        }
+
+        init(of record: OwnedRecord) { self.init(partition: record.partition, offset: record.offset) }
     }
 
     private(set) var eventsLost = 0
@@ -40,6 +47,17 @@ struct ChaosAudit {
     var memberCounts = MemberCounts()
     /// Filled in by `judgeStarts`.
     var startCounts = StartCounts()
+    /// Filled in by `readRefusals`, and while events and dead letters are judged.
+    var refusalCounts = RefusalCounts()
+    var refusals = RefusalScene()
+    /// When each dead letter was written, by where its record lay.
+    var letterMillis: [Position: Int64] = [:]
+    /// Good events that `routed` did not take, and activities with a registration among them.
+    var refusedByRouted: Set<Position> = []
+    var refusedActivities: Set<String> = []
+    /// Records that are bad, and those of them whose outcome was refused.
+    var setAside: Set<Position> = []
+    var unpublished: Set<Position> = []
     /// One line for each promise that was broken; at most `faultsMax` of them.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
@@ -87,7 +105,9 @@ struct ChaosAudit {
     let startTokens: Set<String>
     /// What each published record was, by key and value.
     private let publications: [RecordBytes: Publication]
-    private let topic: String
+    let topic: String
+    /// Partitions that count; those behind were added.
+    private let partitionCount: Int32
     private let deletedChannels: Set<String>
 
     struct RecordBytes: Hashable {
@@ -99,29 +119,35 @@ struct ChaosAudit {
     ///   - publications: everything that was published; no two have the same key and value.
     ///   - acknowledgedCount: records Kafka said it took.
     ///   - topic: where they were published.
+    ///   - partitionCount: those that it had at first.
+    ///   - refusals: what is known of records that Kafka refused for good.
     ///   - channels: what is known of channels besides.
     ///   - audiences: what is known of the members of audiences besides.
     ///   - starts: what is known of start members besides.
     ///   - phone: the phone behind a token; `nil`: nothing was ever pushed to it.
     init(
-        _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String, budgetPerHour: Int,
+        _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String,
+        partitionCount: Int32 = .max, budgetPerHour: Int, refusals: RefusalScene = RefusalScene(),
         channels: ChannelScene = ChannelScene(), audiences: AudienceScene = AudienceScene(),
         starts: StartScene = StartScene(), phone: (_ token: String) -> Device?
     ) throws {
         self.topic = topic
+        self.partitionCount = partitionCount
         self.deletedChannels = channels.deleted
         let starters = publications.compactMap(\.membership).filter(\.isStartToken)
         self.startAudiences = Set(starters.compactMap(\.audience))
         self.startTokens = Set(starters.map(\.token))
         self.publications = Dictionary(
-            publications.map { (RecordBytes(key: Array($0.activity.utf8), value: $0.value), $0) },
+            publications.map { (RecordBytes(key: $0.recordKey ?? [], value: $0.value), $0) },
             uniquingKeysWith: { first, _ in first })
         if logs.events.count < acknowledgedCount {
             self.fault("\(acknowledgedCount) records were acknowledged, but the log has only \(logs.events.count)")
         }
         try self.readOutcomes(logs.outcomes)
+        self.readRefusals(refusals, logs)
         self.judgeEvents(logs.events)
         self.judgeDeadLetters(logs.deadLetters)
+        self.judgeRefusals()
         self.judgePositions(logs.positions)
         try self.judgePhones(logs.events, budgetPerHour: budgetPerHour, phone: phone)
         try self.judgeChannels(channels, logs.events, phone: phone)
@@ -165,9 +191,10 @@ struct ChaosAudit {
         self.publications[RecordBytes(key: record.key ?? [], value: record.value ?? [])]
     }
 
-    func outcomes(of record: OwnedRecord) -> [Outcome] {
-        self.outcomes(at: Position(partition: record.partition, offset: record.offset))
-    }
+    func outcomes(of record: OwnedRecord) -> [Outcome] { self.outcomes(at: Position(of: record)) }
+
+    /// It was added to the topic, and its records are forwarded.
+    func isInlet(_ partition: Int32) -> Bool { partition >= self.partitionCount }
 
     func outcomes(at position: Position) -> [Outcome] { self.outcomes[position] ?? [] }
 
@@ -191,12 +218,17 @@ struct ChaosAudit {
             let found = self.outcomes(of: record)
             if found.count > 1 { self.repeatedOutcomes += 1 }
             for name in Set(found.map(\.outcome)) { self.outcomeCounts[name, default: 0] += 1 }
+            if publication.outcomes == ["dead-lettered"] { self.setAside.insert(Position(of: record)) }
+            if found.isEmpty, self.isUnpublished(publication, record) { continue }
             if found.isEmpty {
                 self.eventsLost += 1
                 self.fault("\(place): no outcome, expected \(Self.words(publication.outcomes))")
                 continue
             }
-            let settled = found.filter { !self.channelHasGone(publication, $0) }
+            let isRefused = self.isRefusedByRouted(publication, record, found)
+            let settled = found.filter {
+                !self.channelHasGone(publication, $0) && !(isRefused && $0.outcome == "dead-lettered")
+            }
             switch OutcomeAgreement(settled.map(\.outcome)) {
             case .agree: break
             case .counts: self.differingOutcomes += 1
@@ -207,15 +239,18 @@ struct ChaosAudit {
             let isDuplicate = publication.outcomes == ["duplicate"]
             let real = found.filter {
                 ($0.outcome != "duplicate" || isDuplicate) && !(isRepeat && $0.outcome == "late")
+                    && !(isRefused && $0.outcome == "dead-lettered")
             }
-            if real.isEmpty, !isRepeat {
+            if real.isEmpty, !isRepeat, !isRefused {
                 let reasons = Set(found.compactMap(\.reason)).sorted().joined(separator: "; ")
                 self.fault(
                     "\(place): only \(Self.words(Set(found.map(\.outcome)))) (\(reasons)), expected \(Self.words(publication.outcomes))"
                 )
             }
             for outcome in real
-            where !publication.outcomes.contains(outcome.outcome) && !self.channelHasGone(publication, outcome) {
+            where !publication.outcomes.contains(outcome.outcome) && !self.channelHasGone(publication, outcome)
+                && !(outcome.outcome == "unregistered" && self.refusedActivities.contains(publication.activity))
+            {
                 let reason = outcome.reason.map { " (\($0))" } ?? ""
                 self.fault("\(place): \(outcome.outcome)\(reason), expected \(Self.words(publication.outcomes))")
             }
@@ -227,21 +262,18 @@ struct ChaosAudit {
     private mutating func judgeDeadLetters(_ records: [OwnedRecord]) {
         var letters: Set<Position> = []
         for record in records {
-            guard record.text(of: .topic) == self.topic,
-                let partition = record.text(of: .partition).flatMap(Int32.init),
-                let offset = record.text(of: .offset).flatMap(Int64.init)
-            else {
+            guard let position = self.position(of: record) else {
                 self.fault("the dead letter \(record.partition)@\(record.offset) does not say where it comes from")
                 continue
             }
-            letters.insert(Position(partition: partition, offset: offset))
+            letters.insert(position)
         }
         let told = Set(self.outcomes.filter { $0.value.contains { $0.outcome == "dead-lettered" } }.keys)
-        for position in told.subtracting(letters) {
+        for position in told.subtracting(letters) where !self.isGivenUp(position) {
             self.fault(
                 "\(self.topic)[\(position.partition)]@\(position.offset): dead-lettered, but there is no dead letter")
         }
-        for position in letters.subtracting(told) {
+        for position in letters.subtracting(told) where !self.unpublished.contains(position) {
             self.fault("\(self.topic)[\(position.partition)]@\(position.offset): a dead letter, but no outcome says so")
         }
     }
@@ -283,7 +315,8 @@ struct ChaosAudit {
             try Self.take(publication, record, names, &expectations[publication.activity, default: Expectation()])
         }
         for (activity, expectation) in expectations.sorted(by: { $0.key < $1.key }) {
-            guard let token = expectation.token else { continue }
+            // Without its registration an activity is not reached.
+            guard let token = expectation.token, !self.refusedActivities.contains(activity) else { continue }
             let actual = phone(token) ?? Device()
             if actual.highPriorityPeak > budgetPerHour {
                 self.budgetViolations += 1
@@ -314,6 +347,8 @@ struct ChaosAudit {
         expectation.story.append("[\(record.partition)]@\(record.offset) \(what) \(Set(outcomes).sorted())")
         guard let event = publication.event else { return }
         let mattered = outcomes.filter { $0 != "duplicate" }
+        // Left aside, as it became a dead letter only.
+        if !mattered.isEmpty, mattered.allSatisfy({ $0 == "dead-lettered" }) { return }
         // A record written twice by a producer that did not hear of the first: the second start is none.
         if event.kind == .start {
             if mattered.isEmpty { return }

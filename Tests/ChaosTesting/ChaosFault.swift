@@ -32,11 +32,18 @@ package struct ChaosFault: Equatable, Sendable {
         case kafkaErrors
         /// Slow brokers.
         case kafkaLatency
+        /// Kafka refuses some records for good: too large, or without a key. Workers whose partitions halt are started again afterwards.
+        case kafkaRefuses
+        /// Once: `events` gets more partitions while traffic goes on, and `routed` or `state` in some runs.
+        case topicGrown
+        /// At the very end, when all else has been judged: `events` or `state` is deleted and made anew under running workers.
+        case topicMadeAnew
 
         /// The group has to share the partitions out anew.
         var movesPartitions: Bool {
             switch self {
-            case .workerKilled, .workerStopped, .workerPausedPastSession: true
+            case .workerKilled, .workerStopped, .workerPausedPastSession, .kafkaRefuses, .topicGrown, .topicMadeAnew:
+                true
             case .workerPaused, .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers,
                 .apnsLatency, .kafkaDown, .kafkaErrors, .kafkaLatency:
                 false
@@ -48,10 +55,20 @@ package struct ChaosFault: Equatable, Sendable {
             switch self {
             case .kafkaDown, .kafkaErrors, .kafkaLatency: true
             case .workerKilled, .workerStopped, .workerPaused, .workerPausedPastSession, .apnsKilled, .apnsGoAway,
-                .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency:
+                .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency, .kafkaRefuses, .topicGrown,
+                .topicMadeAnew:
                 false
             }
         }
+
+        /// The embedded cluster can neither add partitions nor delete a topic.
+        package var needsRealKafka: Bool { self.isOnce }
+
+        /// It happens once a run, at a time of its own.
+        var isOnce: Bool { self == .topicGrown || self == .topicMadeAnew }
+
+        /// Former releases do not live through it as they should.
+        package var needsPresentRelease: Bool { self.isOnce || self == .kafkaRefuses }
     }
 
     var kind: Kind
@@ -77,6 +94,15 @@ struct ChaosPlan: Sendable {
         seed: UInt64, durationMillis: Int64, sessionTimeoutMillis: Int64, kinds: [ChaosFault.Kind]
     ) {
         var random = SplitMix64(seed: seed)
+        if kinds.contains(.topicGrown) {
+            self.faults = [
+                ChaosFault(
+                    kind: .topicGrown, atMillis: max(Self.quietMillis, durationMillis / 2), durationMillis: 0,
+                    choice: Int.random(in: 0..<1_000, using: &random))
+            ].filter { $0.atMillis <= durationMillis }
+        }
+        defer { self.faults.sort { $0.atMillis < $1.atMillis } }
+        let kinds = kinds.filter { !$0.isOnce }
         var atMillis = Self.quietMillis
         var round: [ChaosFault.Kind] = []
         var roundCount = 0
@@ -107,7 +133,8 @@ struct ChaosPlan: Sendable {
         _ kind: ChaosFault.Kind, isLong: Bool, sessionTimeoutMillis: Int64, random: inout SplitMix64
     ) -> Int64 {
         switch kind {
-        case .apnsCut: 0
+        case .apnsCut, .topicGrown, .topicMadeAnew: 0
+        case .kafkaRefuses: Int64.random(in: 6_000...12_000, using: &random)
         // Until enough requests have come to be hit.
         case .apnsGoAway: 3_000
         case .workerKilled, .workerStopped, .apnsKilled: Int64.random(in: 0...4_000, using: &random)

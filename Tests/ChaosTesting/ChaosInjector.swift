@@ -14,6 +14,7 @@ final class ChaosInjector {
         case kafkaUp
         case kafkaLatency
         case kafkaErrors(api: String)
+        case kafkaTakes
     }
 
     private let stage: ChaosStage
@@ -37,16 +38,23 @@ final class ChaosInjector {
     private let releases: ReleaseSchedule?
     /// How often a worker was started as another release than before.
     private(set) var releaseChanges = 0
+    let refusals: ChaosRefusals
+    /// When workers were last asked whether a partition of theirs is halted.
+    private var lookedForHaltsAt = ContinuousClock.now
+    /// Workers that were started again because a partition of theirs had halted.
+    private(set) var haltRestarts = 0
 
     /// A worker that ended is started again after so long, as an orchestrator would.
     private static let restartMillis: Int64 = 1_000
     /// A stopping worker is given its drain and this much more.
     private static let stopMillisMax: Int64 = 20_000
+    private static let haltLookDistance = Duration.seconds(1)
 
     init(stage: ChaosStage, seed: UInt64, releases: ReleaseSchedule? = nil) {
         self.stage = stage
         self.releases = releases
         self.seed = seed
+        self.refusals = ChaosRefusals(stage: stage)
     }
 
     /// No fault is in force and everything runs.
@@ -59,8 +67,11 @@ final class ChaosInjector {
             self.skippedCount += 1
             return
         }
-        self.counts[fault.kind, default: 0] += 1
+        self.count(fault.kind)
     }
+
+    /// What the run did itself, as it has to stop publishing for it.
+    func count(_ kind: ChaosFault.Kind) { self.counts[kind, default: 0] += 1 }
 
     /// - Returns: `false`: there is nothing to harm.
     private func carryOut(_ fault: ChaosFault, endsAtMillis: Int64) async throws -> Bool {
@@ -112,6 +123,10 @@ final class ChaosInjector {
         case .kafkaLatency:
             try await self.kafka("/latency?ms=\(50 + fault.choice % 400)")
             undo(.kafkaLatency)
+        case .kafkaRefuses:
+            guard try await self.refusals.begin(fault.choice) else { return false }
+            undo(.kafkaTakes)
+        case .topicGrown, .topicMadeAnew: return false
         }
         return true
     }
@@ -126,10 +141,12 @@ final class ChaosInjector {
         let worker = self.stage.workers[index]
         switch fault.kind {
         case .workerKilled:
+            self.refusals.losesCounts()
             worker.isExpectedToEnd = true
             worker.process?.kill()
             self.remedies.append((endsAtMillis, .startWorker(index)))
         case .workerStopped:
+            self.refusals.losesCounts()
             worker.isExpectedToEnd = true
             worker.process?.terminate()
             self.remedies.append((endsAtMillis, .startWorker(index)))
@@ -138,7 +155,7 @@ final class ChaosInjector {
             worker.process?.pause()
             self.remedies.append((endsAtMillis, .resumeWorker(index)))
         case .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency, .kafkaDown,
-            .kafkaErrors, .kafkaLatency:
+            .kafkaErrors, .kafkaLatency, .kafkaRefuses, .topicGrown, .topicMadeAnew:
             return
         }
     }
@@ -155,10 +172,12 @@ final class ChaosInjector {
             self.unexpectedEnds.append(
                 "\(worker.name) ended by itself with \(worker.process?.status ?? 0), see \(worker.logPath)")
             worker.isExpectedToEnd = true
+            self.refusals.losesCounts()
             self.endedByItself.insert(worker.name)
             self.remedies.append((nowMillis + Self.restartMillis, .startWorker(index)))
         }
         self.changeReleases(nowMillis: nowMillis)
+        try await self.restartHalted(nowMillis: nowMillis)
         if !self.stage.kafkaIsRunning { throw CommandFailure("the embedded Kafka has ended: see kafka.log") }
     }
 
@@ -169,6 +188,24 @@ final class ChaosInjector {
         where worker.isUp && !worker.isPaused
             && worker.executable != releases.executable(worker: index, atMillis: nowMillis)
         {
+            worker.isExpectedToEnd = true
+            worker.process?.terminate()
+            self.remedies.append((nowMillis, .startWorker(index)))
+        }
+    }
+
+    /// Partitions that halted as Kafka refused a record go on when their worker is started again, once Kafka takes everything.
+    private func restartHalted(nowMillis: Int64) async throws {
+        guard !self.refusals.refusals.isEmpty, ContinuousClock.now - self.lookedForHaltsAt >= Self.haltLookDistance
+        else { return }
+        self.lookedForHaltsAt = .now
+        try await self.refusals.count()
+        guard !self.refusals.isInForce else { return }
+        for (index, worker) in self.stage.workers.enumerated() where worker.isUp && !worker.isPaused {
+            guard let readiness = try await worker.readiness(), !PartitionHalt.named(in: readiness).isEmpty else {
+                continue
+            }
+            self.haltRestarts += 1
             worker.isExpectedToEnd = true
             worker.process?.terminate()
             self.remedies.append((nowMillis, .startWorker(index)))
@@ -200,6 +237,7 @@ final class ChaosInjector {
         case .kafkaUp: try await self.kafka("/broker/up")
         case .kafkaLatency: try await self.kafka("/latency?ms=0")
         case .kafkaErrors(let api): try await self.kafka("/errors/clear?api=\(api)")
+        case .kafkaTakes: try await self.refusals.end()
         }
     }
 
@@ -220,6 +258,7 @@ final class ChaosInjector {
             self.uncleanStops.append("\(worker.name) stopped with \(status)")
         }
         self.endedByItself.remove(worker.name)
+        self.refusals.hasEnded(worker)
         if let executable = self.releases?.executable(worker: index, atMillis: nowMillis),
             executable != worker.executable
         {

@@ -15,14 +15,13 @@ enum ChaosReading {
     /// - Parameter limit: for each partition.
     static func readAll(_ topic: String, _ stage: ChaosStage, within limit: Duration) async throws -> [OwnedRecord] {
         try await TopicReading.readAll(
-            topic, partitionCount: ChaosStage.partitionCount, settings: Self.settings(stage), within: limit)
+            topic, partitionCount: Int32(stage.partitions(of: topic).count), settings: Self.settings(stage),
+            within: limit)
     }
 
     /// Where the group is in the input and routed partitions, and where they end.
     static func positions(_ stage: ChaosStage) async throws -> [PartitionPositions] {
-        let partitions = (stage.topics.events + [stage.topics.routed]).flatMap { topic in
-            (0..<ChaosStage.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
-        }
+        let partitions = (stage.topics.events + [stage.topics.routed]).flatMap { stage.partitions(of: $0) }
         // A member that never joins may ask where the group is.
         let configuration = ConsumerConfiguration(
             settings: stage.kafkaSettings, groupID: stage.group, driverTopic: stage.topics.events[0], log: { _ in })
@@ -35,9 +34,7 @@ enum ChaosReading {
     static func truncated(_ stage: ChaosStage) async throws -> String? {
         guard stage.kafkaIsEmbedded else { return nil }
         let (settings, topics) = (stage.kafkaSettings, stage.topics.all)
-        let partitions = topics.flatMap { topic in
-            (0..<ChaosStage.partitionCount).map { TopicPartition(topic: topic, partition: $0) }
-        }
+        let partitions = topics.flatMap { stage.partitions(of: $0) }
         let positions = try await NamedThread.run("chaos-positions") {
             Result {
                 try KafkaLogReader(settings, log: { _ in }).positions(of: partitions, within: Self.requestDurationMax)

@@ -109,14 +109,14 @@ extension ChaosRun {
             "workers changed their release \(self.injector.releaseChanges) times, expected up to \(expected) and at least once each"
         ]
     }
-    /// Partitions that workers halted. A release may halt what it cannot read of another; a worker never does of its own release.
+    /// Partitions that workers halted. A release may halt what it cannot read of another. A worker of one release only halts what Kafka refused
+    /// to take.
     func haltFaults() -> [String] {
-        guard self.wish.former == nil, let halts = self.halts else { return [] }
-        return ["workers halted partitions: \(halts)"]
+        guard self.wish.former == nil else { return [] }
+        let wrong = PartitionHalt.unexcused(self.halts, self.injector.refusals.refusals)
+        return PartitionHalt.summary(wrong).map { ["workers halted partitions: \($0)"] } ?? []
     }
-    private var halts: String? {
-        PartitionHalt.summary(self.stage.workers.flatMap { PartitionHalt.read($0.logPath) })
-    }
+    private var halts: [PartitionHalt] { self.stage.workers.flatMap { PartitionHalt.read($0.logPath) } }
     /// Further lines of the table.
     func notes(_ audit: ChaosAudit) -> [String] {
         let outcomes = audit.outcomeCounts.sorted { $0.key < $1.key }.map {
@@ -145,8 +145,12 @@ extension ChaosRun {
             notes.append(
                 "releases            workers changed their release \(self.injector.releaseChanges) times: forth, back, and forth again"
             )
-            notes.append("partitions halted   \(self.halts ?? "none")")
         }
+        if self.wish.former != nil || self.wish.kinds.contains(.kafkaRefuses) {
+            notes.append("partitions halted   \(PartitionHalt.summary(self.halts) ?? "none")")
+        }
+        notes += audit.refusalCounts.lines(self.injector.refusals.scene)
+        notes += self.growthLines
         for line in self.injector.unexpectedEnds { notes.append("ended by itself     \(line)") }
         notes.append(
             self.stage.membershipIsStatic

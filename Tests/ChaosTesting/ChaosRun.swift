@@ -24,7 +24,12 @@ package final class ChaosRun {
     let stage: ChaosStage
     let wish: Wish
     let injector: ChaosInjector
-    private let publisher: StoryPublisher
+    let publisher: StoryPublisher
+    /// While a topic is given more partitions, or waits for it: what is to be published then, in order.
+    private var heldBack: [Publication] = []
+    private var growth: ChaosFault?
+    /// What workers did not live through as they should although nothing but a topic had changed.
+    var growthFaults: [String] = []
     private var traffic: ChaosTraffic
     let channels: ChaosChannels
     private let audiences: ChaosAudiences
@@ -39,7 +44,7 @@ package final class ChaosRun {
     private var broadcastsSeen = 0
     private var broadcastSeenAt = ContinuousClock.now
     var rolling: RollingRestart?
-    private let say: (String) -> Void
+    let say: (String) -> Void
 
     /// - Parameter say: takes a line for whoever watches.
     package init(stage: ChaosStage, wish: Wish, say: @escaping (String) -> Void) async throws {
@@ -58,7 +63,8 @@ package final class ChaosRun {
             settings: stage.kafkaIsEmbedded ? settings.appending(EmbeddedKafka.producerSettings) : settings,
             topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount, log: { _ in })
         self.traffic = ChaosTraffic(
-            activityCount: wish.activityCount, seed: wish.seed, hasWrongClocks: wish.former == nil)
+            activityCount: wish.activityCount, seed: wish.seed, hasWrongClocks: wish.former == nil,
+            hasRefusables: wish.kinds.contains(.kafkaRefuses))
         self.phones = try ChaosPhones(journalPath: stage.journalPath, distanceMillis: ChaosStage.distanceMillis)
         self.audiences = try ChaosAudiences(
             count: wish.audienceCount, memberCount: wish.memberCount, startMemberCount: wish.startMemberCount,
@@ -88,14 +94,20 @@ package final class ChaosRun {
             let elapsedMillis = Int64((ContinuousClock.now - began) / .milliseconds(1))
             while let fault = faults.first, fault.atMillis <= elapsedMillis {
                 faults.removeFirst()
-                try await self.injector.inject(fault, nowMillis: elapsedMillis)
+                if fault.kind == .topicGrown {
+                    self.growth = fault
+                } else {
+                    try await self.injector.inject(fault, nowMillis: elapsedMillis)
+                }
                 self.lastFault = fault.kind.rawValue
             }
             try await self.injector.advance(nowMillis: elapsedMillis)
             try self.publishDue(elapsedMillis)
             try await self.turn()
+            try await self.growIfDue()
             if ContinuousClock.now - shownAt >= Self.progressDistance {
                 shownAt = .now
+                try await self.lookAtGrownWorkers()
                 self.showProgress(elapsedMillis)
             }
             // Traffic and faults have their times on the real clock.
@@ -137,7 +149,24 @@ package final class ChaosRun {
         }
     }
 
+    /// Publishing stops until Kafka has everything: nothing that comes to an added partition may overtake what the publisher still has.
+    private func growIfDue() async throws {
+        guard let growth = self.growth, self.publisher.isDelivered else { return }
+        try await self.stage.grow(growth.choice)
+        let topic = self.stage.topics.events[0]
+        try self.publisher.grow(to: Int32(self.stage.partitions(of: topic).count))
+        self.growth = nil
+        self.injector.count(.topicGrown)
+        self.lastFault = growth.kind.rawValue
+        for publication in self.heldBack { try self.publish(publication) }
+        self.heldBack = []
+    }
+
     private func publish(_ publication: Publication) throws {
+        guard self.growth == nil else {
+            self.heldBack.append(publication)
+            return
+        }
         if let membership = publication.membership {
             if membership.isStartToken { self.phones.know(starter: membership.token) }
             if !self.phones.starters.knows(membership.token) { self.phones.know(member: membership.token) }
@@ -217,6 +246,7 @@ package final class ChaosRun {
             try StandardOutput.check()
             try await self.injector.endAll(nowMillis: .max / 2)
             try await self.turn()
+            try await self.growIfDue()
             waitsFor = try await self.unsettled() ?? ""
             calmLooks = waitsFor.isEmpty ? calmLooks + 1 : 0
             if calmLooks == Self.calmLooksMin { calmSince = .now }
@@ -246,7 +276,9 @@ package final class ChaosRun {
         guard self.channels.isTold else { return "APNs to be told of phones that listen" }
         guard self.audiences.isTold else { return "APNs to be told of members' tokens" }
         guard ContinuousClock.now - self.broadcastSeenAt >= Self.broadcastQuiet else { return "channels to be quiet" }
-        guard self.publisher.isDelivered else { return "Kafka's acknowledgement of what was published" }
+        guard self.growth == nil, self.publisher.isDelivered else {
+            return "Kafka's acknowledgement of what was published"
+        }
         for worker in self.stage.workers {
             guard let metrics = try await worker.metrics() else { return "\(worker.name) to answer" }
             for name in [
@@ -304,7 +336,8 @@ package final class ChaosRun {
         let audit = try ChaosAudit(
             logs, publications: self.publications,
             acknowledgedCount: self.publisher.records.count { $0.offset != nil }, topic: self.stage.topics.events[0],
-            budgetPerHour: ChaosStage.budgetPerHour, channels: channels, audiences: audiences, starts: starts,
+            partitionCount: ChaosStage.partitionCount, budgetPerHour: ChaosStage.budgetPerHour,
+            refusals: self.injector.refusals.scene, channels: channels, audiences: audiences, starts: starts,
             phone: { phones.device(token: $0)?.device })
         var faults = audit.faults
         if audit.faultCount > audit.faults.count {
@@ -319,8 +352,12 @@ package final class ChaosRun {
         faults += self.injector.crashes
         faults += self.releaseFaults()
         faults += self.haltFaults()
+        faults += try await self.growthFaults(logs)
         let traces = self.traceAudit(audit)
         faults += traces?.faults ?? []
+        let notes = self.notes(audit)
+        let act = try await self.makeAnew(isTried: faults.isEmpty && audit.faultCount == 0)
+        faults += act.faults
         let summary = ChaosSummary(
             minutes: self.wish.minutes,
             faults: Dictionary(
@@ -340,6 +377,6 @@ package final class ChaosRun {
             startersAccounted: audit.startCounts.accounted)
         return ChaosVerdict(
             summary: summary, faults: summary.faultsFound + faults,
-            notes: self.notes(audit) + (traces.map { [$0.line] } ?? []))
+            notes: notes + (traces.map { [$0.line] } ?? []) + act.notes)
     }
 }

@@ -45,6 +45,8 @@ package final class ChaosStage {
     private var kafka: ChildProcess?
     private var apns: ChildProcess?
     private(set) var workers: [ChaosWorker] = []
+    /// Partitions of topics that were given more than `partitionCount`.
+    var partitionCounts: [String: Int32] = [:]
 
     /// Workers tell a collector what they did with some of the events.
     package struct Tracing {
@@ -66,9 +68,11 @@ package final class ChaosStage {
     ///   - former: that of workers at first; `nil`: the same.
     ///   - real: how to reach the Kafka to use; `nil`: an embedded one of its own.
     ///   - tracing: of workers that run `mailboat`. A former release may not know it.
+    ///   - spreadsLeaders: an embedded Kafka has three brokers, so that requests for one topic can fail alone.
     ///   - seed: of the simulated APNs.
     package init(
-        mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, tracing: Tracing? = nil, seed: UInt64
+        mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, tracing: Tracing? = nil,
+        spreadsLeaders: Bool = false, seed: UInt64
     ) async throws {
         self.mailboat = mailboat
         self.tracing = tracing
@@ -96,13 +100,17 @@ package final class ChaosStage {
             let log = "\(self.directory)/kafka.log"
             let kafka = try ChildProcess(
                 name: "kafka", executable: mailboat,
-                arguments: ["embedded-kafka", "--port", "0", "--control", "0"]
+                arguments: [
+                    "embedded-kafka", "--port", "0", "--control", "0", "--brokers",
+                    "\(spreadsLeaders ? Self.embeddedBrokerCount : 1)",
+                ]
                     + topics.all.flatMap { ["--topic", "\($0):\(Self.partitionCount)"] },
                 logPath: log)
             self.kafka = kafka
             self.kafkaControlPort = try await Self.port(after: "control API   http://127.0.0.1:", of: kafka)
             let port = try await Self.port(after: "kafka         127.0.0.1:", of: kafka)
             self.kafkaSettings = KafkaSettings(bootstrap: "127.0.0.1:\(port)")
+            if spreadsLeaders { try await self.spreadLeaders() }
         }
         try await self.startAPNs(seed: seed)
         for number in 1...workerCount {
@@ -169,6 +177,11 @@ package final class ChaosStage {
     var kafkaIsRunning: Bool { !self.kafkaIsEmbedded || self.kafka?.isRunning == true }
 
     // MARK: Kafka
+
+    /// The partitions of a topic, those that were added included.
+    func partitions(of topic: String) -> [TopicPartition] {
+        (0..<(self.partitionCounts[topic] ?? Self.partitionCount)).map { TopicPartition(topic: topic, partition: $0) }
+    }
 
     private func createTopics() async throws {
         let (settings, plan) = (

@@ -26,6 +26,10 @@ struct ChaosTraffic {
         case misplaced
         /// Published by a client whose clock is wrong, or that writes seconds, half of the time.
         case untimed
+        /// As misplaced, with updates that are larger than all others.
+        case bulky
+
+        var isMisplaced: Bool { self == .misplaced || self == .bulky }
     }
 
     private struct Activity {
@@ -42,6 +46,7 @@ struct ChaosTraffic {
     /// Activities under way at a time.
     private let activityCount: Int
     private let hasWrongClocks: Bool
+    private let hasRefusables: Bool
     private var random: SplitMix64
     private var activities: [Activity] = []
     /// Index into `activities` of those that wait for a card or a token, by name.
@@ -53,9 +58,11 @@ struct ChaosTraffic {
     private var lastMillis: Int64?
 
     /// - Parameter hasWrongClocks: some publishers' clocks are wrong, which former releases believed.
-    init(activityCount: Int, seed: UInt64, hasWrongClocks: Bool = true) {
+    /// - Parameter hasRefusables: some records are large or have no key, so that Kafka can be told to refuse them and no others.
+    init(activityCount: Int, seed: UInt64, hasWrongClocks: Bool = true, hasRefusables: Bool = false) {
         self.activityCount = activityCount
         self.hasWrongClocks = hasWrongClocks
+        self.hasRefusables = hasRefusables
         self.random = SplitMix64(seed: seed)
     }
 
@@ -120,7 +127,8 @@ struct ChaosTraffic {
         case 58..<64: self.hasWrongClocks ? .untimed : .plain
         case 64..<78: .started
         case 78..<90: .rotating
-        case 90..<95: .reckless
+        case 90..<92: self.hasRefusables ? .bulky : .reckless
+        case 92..<95: .reckless
         default: .misplaced
         }
     }
@@ -180,7 +188,7 @@ struct ChaosTraffic {
     // MARK: Events
 
     private func publication(_ activity: Activity, _ event: StoryEvent) -> Publication {
-        var publication = Publication(activity.name, event, isMisplaced: activity.kind == .misplaced)
+        var publication = Publication(activity.name, event, isMisplaced: activity.kind.isMisplaced)
         // A start is not sent twice: when its answer is lost, that is its outcome.
         if event.kind == .start { publication.outcomes = ["delivered", "unknown"] }
         return publication
@@ -200,7 +208,7 @@ struct ChaosTraffic {
 
     private func registration(_ activity: Activity) -> Publication {
         var publication = Publication(activity.name, StoryRegistration(app: activity.app, token: activity.token))
-        publication.isMisplaced = activity.kind == .misplaced
+        publication.isMisplaced = activity.kind.isMisplaced
         return publication
     }
 
@@ -210,12 +218,20 @@ struct ChaosTraffic {
         return "{\"seq\":\(self.sequence),\"step\":\"somewhere between the oven and the door\",\"eta\":1659416400}"
     }
 
+    /// The same, larger than `ChaosRefusal.byteCountMax` also when it is compressed, and within what a push may have.
+    private mutating func bulkyContent() -> String {
+        self.sequence += 1
+        let filler = (0..<40).map { _ in self.random.nextToken() }.joined()
+        return "{\"seq\":\(self.sequence),\"filler\":\"\(filler)\"}"
+    }
+
     private mutating func alert(_ activity: Activity) -> String {
         "{\"title\":\"\(activity.name)\",\"body\":\"Alert \(self.sequence)\"}"
     }
 
     private mutating func update(_ activity: Activity) -> StoryEvent {
-        var event = StoryEvent(.update, app: activity.app, contentState: self.content())
+        let content = activity.kind == .bulky ? self.bulkyContent() : self.content()
+        var event = StoryEvent(.update, app: activity.app, contentState: content)
         if activity.kind == .reckless {
             event.priority = 10
             return event
@@ -253,12 +269,24 @@ struct ChaosTraffic {
         var event = StoryEvent(.update, app: activity.app, contentState: self.content(), priority: 10)
         event.expiresSeconds = nowMillis / 1_000 - 60
         var publication = Publication(activity.name, setAside: event.value, as: ["expired"])
-        publication.isMisplaced = activity.kind == .misplaced
+        publication.isMisplaced = activity.kind.isMisplaced
         return publication
+    }
+
+    /// A record that is to become a dead letter, without a key or with a large value.
+    private mutating func refusable() -> Publication {
+        let hasKey = Bool.random(using: &self.random)
+        let field = hasKey ? "contentState" : "content-state"
+        let value =
+            "{\"app\":\"\(Self.apps[0])\",\"event\":\"update\",\"\(field)\":\(hasKey ? self.bulkyContent() : self.content())}"
+        return Publication(
+            "refusable-\(self.sequence)", setAside: Array(value.utf8), as: ["dead-lettered"],
+            key: hasKey ? .none : .some(nil))
     }
 
     /// A misspelt name, or a date that was counted from 2001.
     private mutating func malformed(_ nowMillis: Int64) -> Publication {
+        if self.hasRefusables, self.sequence % 4 == 0 { return self.refusable() }
         self.sequence += 1
         let since2001 = nowMillis / 1_000 - 978_307_200
         let fields = [

@@ -40,6 +40,9 @@ final class ChaosWorker {
 
     func isReady() async throws -> Bool { try await LocalHTTP.get("/readyz", port: self.adminPort)?.status == 200 }
 
+    /// What `/readyz` says, ready or not; `nil`: nobody answers.
+    func readiness() async throws -> String? { try await LocalHTTP.get("/readyz", port: self.adminPort)?.body }
+
     /// What `/metrics` says; `nil`: nobody answers.
     func metrics() async throws -> String? {
         guard let answer = try await LocalHTTP.get("/metrics", port: self.adminPort), answer.status == 200 else {

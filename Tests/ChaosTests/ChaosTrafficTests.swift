@@ -6,8 +6,10 @@ import Upstream
 
 struct ChaosTrafficTests {
     /// What is published, cards coming up and registrations following at once.
-    private static func publications(seed: UInt64, seconds: Int64, rate: Int = 200) -> [Publication] {
-        var traffic = ChaosTraffic(activityCount: 100, seed: seed)
+    private static func publications(
+        seed: UInt64, seconds: Int64, rate: Int = 200, hasRefusables: Bool = false
+    ) -> [Publication] {
+        var traffic = ChaosTraffic(activityCount: 100, seed: seed, hasRefusables: hasRefusables)
         var published: [Publication] = []
         func take(_ steps: [ChaosTraffic.Step]) {
             for step in steps {
@@ -60,6 +62,25 @@ struct ChaosTrafficTests {
         #expect(published.contains { $0.outcomes.contains("expired") })
         #expect(published.contains { $0.outcomes == ["dead-lettered"] })
         #expect(published.contains { $0.event == nil && $0.token != nil })
+    }
+
+    /// What Kafka is told to refuse is refused, and nothing else: it is larger by itself than all others are with what comes along.
+    @Test func refusablesStandOut() throws {
+        let published = Self.publications(seed: 5, seconds: 120, hasRefusables: true)
+        let large = published.filter { $0.value.count > ChaosRefusal.byteCountMax }
+        #expect(large.contains { $0.event != nil && $0.isMisplaced })
+        #expect(large.contains { $0.outcomes == ["dead-lettered"] })
+        #expect(large.allSatisfy { $0.event?.kind == .update && $0.isMisplaced || $0.outcomes == ["dead-lettered"] })
+        let others = published.filter { $0.value.count <= ChaosRefusal.byteCountMax }
+        #expect(others.allSatisfy { $0.value.count < ChaosRefusal.byteCountMax / 2 })
+        let keyless = published.filter { $0.recordKey == nil }
+        #expect(!keyless.isEmpty && keyless.allSatisfy { $0.outcomes == ["dead-lettered"] })
+        let records = published.map { ChaosAudit.RecordBytes(key: $0.recordKey ?? [], value: $0.value) }
+        #expect(Set(records).count == records.count)
+        var event = DecodedEvent()
+        for publication in large where publication.event != nil {
+            #expect(throws: Never.self) { try EventDecoder.decode(publication.value.span, into: &event) }
+        }
     }
 
     /// The worker takes all of them, but for those that are meant to be wrong.

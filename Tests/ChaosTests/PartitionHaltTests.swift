@@ -1,3 +1,4 @@
+import KafkaLog
 import Testing
 
 @testable import ChaosTesting
@@ -17,6 +18,33 @@ struct PartitionHaltTests {
         "2026-11-23 info mailboat: [PushWorker] partitions assigned: none is halted",
     ])
     func otherLinesSayNothing(line: String) { #expect(PartitionHalt(line: line) == nil) }
+
+    /// Kafka refused a record for good: excused by a fault that lets it refuse what must not be lost, and by nothing else.
+    @Test func onlyARefusalIsAnExcuse() throws {
+        let refused = try #require(
+            PartitionHalt(
+                line: Self.line.replacing(
+                    "chaos-1.state[8]@684 cannot be understood: bytes behind the last pass",
+                    with: "a record is refused for good (size): Broker: Message size too large")))
+        let other = try #require(PartitionHalt(line: Self.line))
+        #expect(refused.isOfRefusal && !other.isOfRefusal)
+        let state = ChaosRefusal(topics: [.state], way: .size)
+        #expect(PartitionHalt.unexcused([refused, other], [state]) == [other])
+        #expect(PartitionHalt.unexcused([refused], []) == [refused])
+        let others = [
+            ChaosRefusal(topics: [.outcomes], way: .keyless), ChaosRefusal(topics: [.deadLetters], way: .size),
+        ]
+        #expect(PartitionHalt.unexcused([refused], others) == [refused])
+    }
+
+    @Test func readinessNamesThem() {
+        let readiness =
+            "{\"errors\":[\"partition 8 is halted: the topic events is another one: in partition 8 …\",\"partition 11 is halted: a record is refused for good (size): …\"],\"ready\":false}"
+        #expect(PartitionHalt.named(in: readiness) == [8, 11])
+        #expect(PartitionHalt.named(in: readiness, because: "is another one") == [8])
+        #expect(PartitionHalt.named(in: readiness, because: "refused for good") == [11])
+        #expect(PartitionHalt.named(in: "{\"ready\":true}") == [])
+    }
 
     @Test func thoseOfOneCauseAreCountedTogether() throws {
         let halt = try #require(PartitionHalt(line: Self.line))

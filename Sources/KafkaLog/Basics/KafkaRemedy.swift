@@ -6,6 +6,8 @@ public enum KafkaRight: String, Sendable, Hashable {
     case describeConfigs = "DescribeConfigs"
     case create = "Create"
     case delete = "Delete"
+    case alter = "Alter"
+    case alterConfigs = "AlterConfigs"
 }
 
 extension KafkaError {

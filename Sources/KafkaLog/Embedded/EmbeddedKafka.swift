@@ -123,14 +123,16 @@ public final class EmbeddedKafka: Sendable {
     /// Answers the next `count` requests of that API key (Kafka's number: 0 Produce, 1 Fetch, 8 OffsetCommit …) with
     /// `code`; `KafkaError.Code.transport` drops the connection instead. Takes effect in addition to what was asked
     /// before.
-    public func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int) {
-        self.cluster.failRequests(apiKey: apiKey, code: code, count: min(count, Self.failureCountMax))
+    /// - Parameter broker: only requests to this one, whose failures `clearFailures` does not forget; `nil`: to every broker.
+    public func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32? = nil) {
+        self.cluster.failRequests(
+            apiKey: apiKey, code: code, count: min(count, Self.failureCountMax), broker: broker)
     }
 
     /// At most this many failures are queued by one call.
     public static let failureCountMax = 10_000
 
-    /// Forgets the failures still queued for that API key.
+    /// Forgets the failures still queued for that API key, but for those of single brokers.
     public func clearFailures(apiKey: Int16) { self.cluster.clearFailures(apiKey: apiKey) }
 
     /// The fill of every partition when the watcher last looked (once a second).

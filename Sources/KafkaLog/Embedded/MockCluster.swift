@@ -70,8 +70,18 @@ final class MockCluster: Sendable {
         }
     }
 
-    func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int) {
+    /// - Parameter broker: `nil`: whichever is asked next.
+    func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32?) {
         guard count > 0 else { return }
+        if let broker {
+            return self.state.withLock { state in
+                guard let mock = state.mock else { return }
+                for _ in 0..<count {
+                    _ = mailboat_rd_kafka_mock_broker_fail_next(
+                        mock, broker, apiKey, rd_kafka_resp_err_t(rawValue: code.rawValue))
+                }
+            }
+        }
         let errors = [rd_kafka_resp_err_t](repeating: rd_kafka_resp_err_t(rawValue: code.rawValue), count: count)
         self.state.withLock { state in
             guard let mock = state.mock else { return }

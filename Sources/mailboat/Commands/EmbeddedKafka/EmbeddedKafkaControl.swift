@@ -27,8 +27,10 @@ struct EmbeddedKafkaControl: Service {
           POST /broker/down[?broker=1]                  drop connections and refuse new ones; without 'broker', all brokers
           POST /broker/up[?broker=1]
           POST /latency?ms=200[&broker=1]               delay every answer; 0 ends it
-          POST /errors?api=Produce&code=7[&count=1]     answer the next requests with an error
-          POST /errors/clear?api=Produce                forget what is left of them
+          POST /errors?api=Produce&code=7[&count=1][&broker=1]
+                                                        answer the next requests with an error
+          POST /errors/clear?api=Produce                forget what is left of them, but for those of one broker
+          POST /leader?topic=test&broker=2              let a broker lead all partitions of a topic
 
         'api' is a name (Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch, FindCoordinator, JoinGroup, Heartbeat, LeaveGroup,
         SyncGroup, ApiVersions, InitProducerId) or Kafka's number. 'code' is a name (REQUEST_TIMED_OUT, NOT_COORDINATOR …) or Kafka's number;
@@ -63,7 +65,16 @@ struct EmbeddedKafkaControl: Service {
                     throw Refusal("'code' must be an error's name, such as REQUEST_TIMED_OUT, or its number")
                 }
                 let count = try Self.number(request, "count", 1...EmbeddedKafka.failureCountMax, otherwise: 1)
-                kafka.failRequests(apiKey: api, code: code, count: count)
+                kafka.failRequests(apiKey: api, code: code, count: count, broker: try Self.broker(request))
+            }
+        }
+        router.post("/leader") { [kafka] request, _ in
+            try Self.answering {
+                let broker = Int32(try Self.number(request, "broker", 1...EmbeddedKafka.brokerCountMax))
+                let topic = request.uri.queryParameters.get("topic").map { String($0) } ?? ""
+                let partitions = kafka.fill.map(\.topicPartition).filter { $0.topic == topic }
+                guard !partitions.isEmpty else { throw Refusal("'topic' must be one that was created at the start") }
+                for partition in partitions { kafka.setLeader(of: partition, broker: broker) }
             }
         }
         router.post("/errors/clear") { [kafka] request, _ in

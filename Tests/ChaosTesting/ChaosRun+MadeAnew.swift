@@ -1,0 +1,231 @@
+import ChildProcesses
+import CommandSupport
+import Foundation
+import KafkaLog
+import PushModel
+import PushWorker
+import Upstream
+
+/// The last act, when all else has been judged: a topic is deleted and made anew under running workers. What is lost by that is lost, so the act has
+/// a verdict of its own: partitions halt and are named, nothing more is pushed or committed for them, and the documented way out leads on.
+extension ChaosRun {
+    /// How the act went.
+    struct Act {
+        var faults: [String] = []
+        var notes: [String] = []
+    }
+
+    /// So long the topic is gone: clients have seen that by then.
+    private static let goneDuration = Duration.seconds(5)
+    private static let haltDurationMax = Duration.seconds(120)
+    /// So long is watched that nothing happens.
+    private static let stillDuration = Duration.seconds(10)
+    private static let commandDurationMax = Duration.seconds(90)
+    /// All of the log may have to be read again.
+    private static let onDurationMax = Duration.seconds(300)
+    private static let activityCountMax = 20
+
+    /// - Parameter isTried: all else was as it should be.
+    func makeAnew(isTried: Bool) async throws -> Act {
+        guard self.wish.kinds.contains(.topicMadeAnew), !self.stage.kafkaIsEmbedded else { return Act() }
+        guard isTried else { return Act(notes: ["topic made anew     not tried, as something was wrong before"]) }
+        let role: TopicRole = self.wish.seed % 2 == 0 ? .events : .state
+        self.say("Making \(self.stage.name(of: role)) anew under running workers …")
+        var act = Act()
+        do {
+            self.injector.count(.topicMadeAnew)
+            let tracks = self.tracks
+            guard !tracks.isEmpty else { throw CommandFailure("no activity is under way that could be followed") }
+            let halted = try await self.haltByMaking(role, tracks)
+            try await self.staysStill(tracks.filter { halted.contains($0.partition) }, halted)
+            try await self.takeWayOut(role, tracks)
+            act.notes.append(
+                "topic made anew     \(self.stage.name(of: role)): \(halted.count) partitions halted and were named; "
+                    + "\(tracks.count) activities went on after the way out")
+        } catch let failure as CommandFailure {
+            act.faults.append("\(self.stage.name(of: role)) made anew: \(failure)")
+        }
+        return act
+    }
+
+    /// An activity that is followed through the act.
+    private struct Track {
+        var publication: Publication
+        /// By the count that counts.
+        var partition: Int32
+    }
+
+    /// Activities under way that are simply pushed to.
+    private var tracks: [Track] {
+        var newest: [String: Publication] = [:]
+        var apps: Set<String> = []
+        for publication in self.publications where publication.activity.hasPrefix("plain-") {
+            if publication.token != nil { apps.insert(publication.activity) }
+            if publication.event != nil { newest[publication.activity] = publication }
+        }
+        let open = newest.values.filter { $0.event?.kind == .update && apps.contains($0.activity) }
+        return open.sorted { $0.activity < $1.activity }.prefix(Self.activityCountMax).map {
+            Track(
+                publication: $0,
+                partition: Murmur2.partition(key: Array($0.activity.utf8).span, count: ChaosStage.partitionCount))
+        }
+    }
+
+    // MARK: The three scenes
+
+    /// - Returns: partitions that have halted, all that had to.
+    private func haltByMaking(_ role: TopicRole, _ tracks: [Track]) async throws -> Set<Int32> {
+        let events = self.stage.topics.events[0]
+        let read = try await ChaosReading.positions(self.stage).filter {
+            $0.topicPartition.topic == events && ($0.committed ?? 0) > 0
+                && $0.topicPartition.partition < ChaosStage.partitionCount
+        }
+        try await self.stage.delete(role)
+        // Nobody tells when the last client has seen it.
+        try await Task.sleep(for: Self.goneDuration)
+        try await self.stage.create(role)
+        let (expected, words): (Set<Int32>, [String])
+        if role == .events {
+            (expected, words) = (
+                Set(read.map(\.topicPartition.partition)), ["is another one", "outside the log"]
+            )
+        } else {
+            // A running worker notices when it writes.
+            (expected, words) = (Set(tracks.map(\.partition)), ["has lost what it knew"])
+            try await self.publishUpdates(tracks, "halts")
+        }
+        var halted: Set<Int32> = []
+        try await self.wait(Self.haltDurationMax) {
+            halted = []
+            for worker in self.stage.workers {
+                let readiness = try await worker.readiness() ?? ""
+                for reason in words { halted.formUnion(PartitionHalt.named(in: readiness, because: reason)) }
+            }
+            let missing = expected.subtracting(halted)
+            return missing.isEmpty
+                ? nil
+                : "\(missing.count) of \(expected.count) partitions to halt and be named, such as \(missing.sorted()[0])"
+        }
+        return halted
+    }
+
+    /// Nothing is pushed or committed for halted partitions, although there are events.
+    private func staysStill(_ tracks: [Track], _ halted: Set<Int32>) async throws {
+        // What was on its way when they halted.
+        try await Task.sleep(for: .seconds(2))
+        let before = try await self.committed(halted)
+        try await self.follow { _ in }
+        try await self.publishUpdates(tracks, "still")
+        var pushed: Set<String> = []
+        let until = ContinuousClock.now + Self.stillDuration
+        while ContinuousClock.now < until {
+            try await self.follow { pushed.insert($0) }
+            // What must not happen tells nobody.
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        if let activity = tracks.map(\.publication.activity).first(where: { pushed.contains($0) }) {
+            throw CommandFailure("\(activity) was pushed to, and its partition is halted")
+        }
+        for (partition, offset) in try await self.committed(halted) where before[partition] != offset {
+            throw CommandFailure("\(offset) was committed for partition \(partition), which is halted")
+        }
+    }
+
+    /// As in `deploy/Operations.md`, "A topic made anew" and "State is lost".
+    private func takeWayOut(_ role: TopicRole, _ tracks: [Track]) async throws {
+        for worker in self.stage.workers {
+            worker.isExpectedToEnd = true
+            worker.process?.terminate()
+        }
+        try await self.wait(Self.commandDurationMax) {
+            self.stage.workers.contains { $0.process?.isRunning == true } ? "workers to end" : nil
+        }
+        let events = ["offsets", "reset", "--topic", self.stage.topics.events[0], "--to", "earliest", "--execute"]
+        if role == .events {
+            try await self.command(events)
+        } else {
+            try await self.command(["state", "accept-empty", "--execute"])
+            try await self.command(events + ["--all"])
+        }
+        for worker in self.stage.workers { try self.stage.start(worker) }
+        try await self.wait(Self.commandDurationMax) {
+            for worker in self.stage.workers where try await !worker.isReady() {
+                return "\(worker.name) to be ready: \(try await worker.readiness() ?? "it does not answer")"
+            }
+            return nil
+        }
+        try await self.publishUpdates(tracks, "on")
+        var missing = Set(tracks.map(\.publication.activity))
+        try await self.wait(Self.onDurationMax) {
+            try await self.follow { missing.remove($0) }
+            if let activity = missing.first { return "\(activity) and \(missing.count - 1) more to be pushed to" }
+            let behind = try await ChaosReading.positions(self.stage).filter {
+                $0.endOffset > 0 && $0.committed != $0.endOffset
+            }
+            return behind.first.map { "the group to commit \($0.topicPartition) and \(behind.count - 1) more" }
+        }
+    }
+
+    // MARK: What it takes
+
+    /// One more update for each, with content that says which.
+    private func publishUpdates(_ tracks: [Track], _ word: String) async throws {
+        let stage = self.stage
+        let settings = stage.kafkaSettings.appending("compression.codec", "lz4")
+        // Another one: that of the run may know the topic that is gone.
+        let publisher = try StoryPublisher(
+            settings: settings, topic: stage.topics.events[0], partitionCount: ChaosStage.partitionCount,
+            log: { _ in })
+        for track in tracks {
+            guard let app = track.publication.event?.app else { continue }
+            let content = "{\"made-anew\":\"\(word)\",\"of\":\"\(track.publication.activity)\"}"
+            let event = StoryEvent(.update, app: app, contentState: content, priority: 10)
+            try publisher.publish(
+                Publication(track.publication.activity, event),
+                recordMillis: Int64(Date().timeIntervalSince1970 * 1_000))
+        }
+        try await self.wait(Self.commandDurationMax) {
+            try publisher.drain()
+            return publisher.isDelivered ? nil : "Kafka to take \(tracks.count) events"
+        }
+    }
+
+    /// Where the group is in these partitions of `events`; those it has forgotten are missing.
+    private func committed(_ partitions: Set<Int32>) async throws -> [Int32: Int64] {
+        let positions = try await ChaosReading.positions(self.stage).filter {
+            $0.topicPartition.topic == self.stage.topics.events[0]
+                && partitions.contains($0.topicPartition.partition)
+        }
+        return positions.reduce(into: [:]) { $0[$1.topicPartition.partition] = $1.committed }
+    }
+
+    /// Runs a command of `mailboat` until it succeeds: a static member stays in the group until its session is over.
+    private func command(_ arguments: [String]) async throws {
+        let worker = self.stage.workers[0]
+        try await self.wait(Self.commandDurationMax) {
+            let ended = try await EndedProcess.run(
+                worker.executable, arguments + ["--config", worker.configurationPath])
+            let command = arguments.joined(separator: " ")
+            return ended.status == 0
+                ? nil : "'mailboat \(command)' to succeed; it ended with \(ended.status): \(ended.errors)"
+        }
+    }
+
+    /// What has been pushed since the last call.
+    private func follow(_ onPush: (_ activity: String) -> Void) async throws {
+        try self.phones.follow { activity, _, _ in onPush(activity) }
+    }
+
+    /// - Parameter missing: what is waited for, in words; `nil`: nothing any more.
+    private func wait(_ limit: Duration, until missing: () async throws -> String?) async throws {
+        let deadline = ContinuousClock.now + limit
+        while let awaited = try await missing() {
+            try StandardOutput.check()
+            guard ContinuousClock.now < deadline else {
+                throw CommandFailure("waited \(limit.components.seconds) s in vain for \(awaited)")
+            }
+            // Other processes are asked, and tell nobody.
+            try await Task.sleep(for: .milliseconds(300))
+        }
+    }
+}
