@@ -169,7 +169,8 @@ struct Crowd {
         !self.versions.isEmpty && self.versions[self.versions.count - 1].isExpired(nowSeconds: nowSeconds)
     }
     /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or what it would show is stale.
-    var startEndsSeconds: Int64 {
+    /// Inlined, as a crowd that is handed to a function is copied.
+    @inline(__always) var startEndsSeconds: Int64 {
         guard self.starts.hasOrder else { return self.starts.orderExpiresSeconds }
         let last = self.versions.count - 1
         let showsNewest = last >= 0 && self.starts.orderShows(self.versions[last])
