@@ -93,10 +93,12 @@ public final class KafkaAdmin: Sendable {
     private func takeComplaint() -> KafkaError? {
         var complaint: KafkaError?
         while let event = rd_kafka_queue_poll(self.events.pointer, 0) {
+            defer { rd_kafka_event_destroy(event) }
+            // Any other is no error, and would be read as one called "Success".
+            guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR else { continue }
             let error = KafkaError(event: event, client: self.client)
             // That all brokers are down is said beside the cause.
             if error.code != .allBrokersDown, complaint?.isRefusal != true { complaint = error }
-            rd_kafka_event_destroy(event)
         }
         return complaint
     }
