@@ -389,6 +389,7 @@ final class WorkerParts: Sendable {
         await self.reconfigurer.close()
         for task in self.tasks { task.cancel() }
         for task in self.tasks { await task.value }
+        faults += self.coordinator.stopFaults
         for shard in self.shards {
             // Fails only when the loop has ended.
             try? await shard.close()
