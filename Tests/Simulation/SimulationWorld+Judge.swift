@@ -168,7 +168,7 @@ extension SimulationWorld {
         }
         self.judgeTraces()
         self.judgeStranded()
-        for partition in 0..<self.plan.partitions {
+        for partition in 0..<self.partitionCount {
             for kind in [SimulatedKafka.Topic.events, .routed] {
                 let place = SimulatedKafka.Place(topic: kind, partition: partition)
                 let committed = self.kafka.committed[place] ?? 0
