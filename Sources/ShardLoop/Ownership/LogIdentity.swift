@@ -40,6 +40,8 @@ public enum LogIdentity {
 
     /// Why a partition is not read any more whose input lies in another log; `nil`: it lies in the same one, as far as can be told.
     /// - Parameters:
+    ///   - topic: its name.
+    ///   - partition: the number of the partition.
     ///   - sample: a record that was read of it.
     ///   - found: what lies there now.
     ///   - logEnd: the offset that its next record gets.
