@@ -20,7 +20,7 @@ struct ListenFaultTests {
 
     /// It may be a password that was given in the wrong place.
     @Test func aNameThatLeadsNowhereIsNotShown() throws {
-        let error = SocketAddressError.unknown(host: "pa55wQm3Jx9Lt", port: 9464)
+        let error = SocketAddressError.failedToParseIPString("pa55wQm3Jx9Lt")
         let fault = try #require(ListenFault(error, "admin.host", host: "pa55wQm3Jx9Lt", port: 9464))
         #expect(!"\(fault)".contains("pa55") && "\(fault)".contains("a name of 13 characters"))
         let again = try #require(ListenFault(fault, "--host", host: "pa55wQm3Jx9Lt", port: 1))
