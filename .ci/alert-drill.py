@@ -14,6 +14,7 @@ Needs prometheus, kcat, faketime and prlimit.
 """
 
 import argparse
+import base64
 import collections
 import http.client
 import json
@@ -155,10 +156,10 @@ def nobody_registered(house):
 
 
 @drill("MailboatRejected", seconds=10)
-def refused_messages(house):
-    house.fault(kind="answer", status=400, reason="BadMessageId", rate=0.8)
+def unknown_channels(house):
+    channels = (base64.b64encode(n.to_bytes(16, "big")).decode() for n in range(400))
+    house.publish(f'{channel}|{{"event": "update", "to": {{"channel": "{channel}"}}, "content-state": {{}}}}' for channel in channels)
     yield
-    house.no_faults()
 
 
 @drill("MailboatTokensDie", seconds=10)

@@ -13,7 +13,7 @@ import urllib.parse
 import urllib.request
 
 # A window of the rules, and its own here: enough scrapes for a rate, and the order of them kept.
-WINDOWS = {"5m": "6s", "10m": "14s", "15m": "8s", "30m": "60s", "1h": "10s", "6h": "14s", "3d": "16s"}
+WINDOWS = {"5m": "6s", "10m": "14s", "15m": "8s", "30m": "60s", "1h": "10s", "6h": "14s", "1d": "15s", "3d": "16s"}
 APP = "com.example.drill"
 ACTIVITIES = 150
 # So long whatever a house waits for besides alerts may take.

@@ -9,6 +9,9 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
     private let address: String
     private let reason: String
 
+    private static let unknownName =
+        "the name is not known: expected an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
+
     /// - Parameters:
     ///   - error: what the attempt to listen threw.
     ///   - setting: what set the address.
@@ -19,13 +22,13 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
         switch error {
         case let error as IOError: self.reason = Self.reason(code: error.errnoCode, port: port)
         case is SocketAddressError, is SocketAddressError.UnknownHost:
-            self.reason =
-                "the name is not known: expected an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
+            self.reason = Self.unknownName
         case let fault as ListenFault: self.reason = fault.reason
         default: return nil
         }
         self.setting = setting
-        let shown = ShownText.name(host)
+        // A name that leads nowhere may be anything.
+        let shown = self.reason == Self.unknownName ? ShownText.unknownName(host) : ShownText.name(host)
         self.address = host.contains(":") ? "[\(shown)]:\(port)" : "\(shown):\(port)"
     }
 

@@ -7,7 +7,7 @@ extension ShardLoop {
         guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
         self.log.takeReadable { partition, topic in
             guard let index = self.partitions.firstIndex(where: { $0.number == partition }) else { return }
-            self.partitions[index].isReadable[Int(topic)] = true
+            self.partitions[index].setReadable(Int(topic), true)
             self.hasReadable = true
         }
         guard self.hasReadable else { return }
@@ -17,9 +17,11 @@ extension ShardLoop {
         self.hasReadable = false
         // So a full turn starves none.
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
-        reading: for step in self.partitions.indices {
-            let index = (self.firstPartition + step) % self.partitions.count
-            guard self.partitions[index].life.takesRecords else { continue }
+        let count = self.partitions.count
+        reading: for step in 0..<count {
+            let place = self.firstPartition + step
+            let index = place < count ? place : place - count
+            guard self.partitions[index].mayBeReadable, self.partitions[index].life.takesRecords else { continue }
             // What workers tell each other comes first: it lies in the last topic.
             for topic in self.partitions[index].isReadable.indices.reversed()
             where self.partitions[index].isReadable[topic] {
@@ -50,7 +52,7 @@ extension ShardLoop {
         let read = self.log.read(
             partition: self.partitions[index].number, topic: UInt16(topic), max: max, into: &self.inputBatch
         ) { self.engine.consume(&$0, now: now) }
-        self.partitions[index].isReadable[topic] = read.mayHaveMore
+        self.partitions[index].setReadable(topic, read.mayHaveMore)
         if read.mayHaveMore {
             self.hasReadable = true
             self.hasMore = true

@@ -112,7 +112,7 @@ public struct ShardLoop: ~Copyable {
             self.outbox.hasNewRecords = false
             self.hasMore = true
         }
-        if !self.outbox.refusals.notices.isEmpty || !self.outbox.refusals.halts.isEmpty { self.tellRefusals() }
+        if self.outbox.refusals.hasNews { self.tellRefusals() }
         if let failure = self.outbox.failure, failure.isFatal {
             self.news.append(.failed("records cannot be written any more: \(failure)"))
         }

@@ -30,11 +30,12 @@ package struct EndedProcess: Sendable {
     /// - Parameters:
     ///   - input: what it can read.
     ///   - environment: in addition to this process's.
+    ///   - workingDirectory: where relative paths lead; `nil`: where this process's do.
     ///   - limit: how long it may take; it is killed then.
     /// - Throws: when it cannot be started, or has not ended within `limit`.
     package static func run(
         _ executable: URL, _ arguments: [String], input: String = "", output: Output = .kept,
-        environment: [String: String] = [:], within limit: Duration = .seconds(120)
+        environment: [String: String] = [:], workingDirectory: URL? = nil, within limit: Duration = .seconds(120)
     ) async throws -> EndedProcess {
         try await NamedThread.run("command") {
             Result {
@@ -42,15 +43,15 @@ package struct EndedProcess: Sendable {
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
                 defer { try? FileManager.default.removeItem(at: folder) }
                 return try Self.run(
-                    executable, arguments, input: input, output: output, environment: environment, within: limit,
-                    folder: folder)
+                    executable, arguments, input: input, output: output, environment: environment,
+                    workingDirectory: workingDirectory, within: limit, folder: folder)
             }
         }.get()
     }
 
     private static func run(
         _ executable: URL, _ arguments: [String], input: String, output: Output, environment: [String: String],
-        within limit: Duration, folder: URL
+        workingDirectory: URL?, within limit: Duration, folder: URL
     ) throws -> EndedProcess {
         let (given, told, complained) = (
             folder.appendingPathComponent("input"), folder.appendingPathComponent("output"),
@@ -61,6 +62,7 @@ package struct EndedProcess: Sendable {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
+        if let workingDirectory { process.currentDirectoryURL = workingDirectory }
         var inherited = ProcessInfo.processInfo.environment
         // How `stdbuf` has the tests' own output written is not how a command is to write its own.
         inherited["_STDBUF_O"] = nil

@@ -26,7 +26,7 @@ struct RunCheckTests {
     }
 
     private static func faults(_ configuration: WorkerConfiguration) -> [String] {
-        configuration.fileFaults().map(\.description)
+        configuration.startFaults().map(\.description)
     }
 
     @Test func filesThatAreThereAreFine() throws {
@@ -69,6 +69,57 @@ struct RunCheckTests {
             #expect(faults.first?.contains("apns.key-file: ") == true)
             #expect(faults.dropFirst().first?.contains("text: expected certificates in PEM, found no PEM") == true)
             #expect(faults.last?.contains("ssl.ca.location failed") == true)
+        }
+    }
+
+    /// Each alone is good, and no client can be made with them: `run` would say so when Kafka has answered.
+    @Test(
+        arguments: [
+            ([("max.poll.interval.ms", "1000")], "max.poll.interval.ms: is \"1000\": ", "session.timeout.ms is 15000"),
+            (
+                [("security.protocol", "SASL_SSL"), ("sasl.mechanisms", "AWS_MSK_IAM")],
+                "sasl.mechanisms: is \"AWS_MSK_IAM\": Unsupported SASL mechanism", "expected PLAIN, SCRAM-SHA-256"
+            ),
+            (
+                [("security.protocol", "SASL_SSL"), ("sasl.mechanisms", "OAUTHBEARER")],
+                "sasl.mechanisms: is \"OAUTHBEARER\": Mailboat cannot get tokens", "expected PLAIN"
+            ),
+            ([("security.protocol", "SASL_SSL")], "security.protocol: is \"SASL_SSL\": ", "sasl.mechanisms is missing"),
+            (
+                [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "PLAIN"), ("sasl.username", "ann")],
+                "sasl.username: is \"***\": ", "sasl.username and sasl.password must be set"
+            ),
+            (
+                [("reconnect.backoff.ms", "10000")], "reconnect.backoff.ms: is \"10000\": ",
+                "`reconnect.backoff.max.ms` must be >="
+            ),
+        ] as [([(String, String)], String, String)])
+    func whatLibrdkafkaRefusesOnlyWhenItMakesAClientIsNamed(
+        properties: [(String, String)], start: String, words: String
+    ) throws {
+        try Self.with { _, configuration in
+            var configuration = configuration
+            for (name, value) in properties { configuration.kafka.common.append(name, value) }
+            let faults = Self.faults(configuration)
+            #expect(faults.count == 1, "\(faults)")
+            #expect(faults.first?.hasPrefix("kafka.properties.\(start)") == true, "\(faults)")
+            #expect(faults.first?.contains(words) == true, "\(faults)")
+        }
+    }
+
+    /// Those of one kind of client are called by their own group.
+    @Test func thePropertiesOfOneKindOfClientAreNamedAsTheyAreWritten() throws {
+        try Self.with { _, configuration in
+            var configuration = configuration
+            configuration.kafka.producer.append("max.in.flight.requests.per.connection", "10")
+            configuration.kafka.consumer.append("session.timeout.ms", "400000")
+            let faults = Self.faults(configuration)
+            #expect(faults.count == 2, "\(faults)")
+            #expect(faults.first?.hasPrefix("kafka.consumer.session.timeout.ms: is \"400000\"") == true, "\(faults)")
+            // librdkafka calls it max.in.flight.
+            #expect(
+                faults.last?.hasPrefix("kafka.producer.max.in.flight.requests.per.connection: is \"10\"") == true,
+                "\(faults)")
         }
     }
 

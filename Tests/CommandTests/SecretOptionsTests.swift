@@ -116,6 +116,9 @@ struct SecretOptionsTests {
         let secrets = [PlantedSecret.all[0], PlantedSecret.all[2], PlantedSecret.all[4]]
         let mailboat = BuiltExecutable.besideThisOne("mailboat")
         var turn = 0
+        // A folder that is to be written to is made, under the secret's name. What exists is a path, and paths are shown.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
         for (path, arguments) in try Self.commands() {
             for (index, argument) in arguments.enumerated()
             where argument.word != nil && ["file", "dir", "directory"].contains(argument.valueName ?? "") {
@@ -125,9 +128,12 @@ struct SecretOptionsTests {
                 let needsBrokers =
                     argument.word == "--properties"
                     ? [] : arguments.contains { $0.word == "--bootstrap" } ? ["--bootstrap", "127.0.0.1:1"] : []
+                let workingDirectory = folder.appendingPathComponent("\(turn)")
+                try FileManager.default.createDirectory(at: workingDirectory, withIntermediateDirectories: true)
                 // What does not end by itself has taken it and not told.
                 let ended = try? await EndedProcess.run(
-                    mailboat, path + [argument.word ?? "", secret.text] + others + needsBrokers, within: .seconds(10))
+                    mailboat, path + [argument.word ?? "", secret.text] + others + needsBrokers,
+                    workingDirectory: workingDirectory, within: .seconds(10))
                 guard let ended else { continue }
                 let found = PlantedSecret.found(in: ended.output + ended.errors)
                 #expect(found.isEmpty, "\(path) \(argument.word ?? ""): \(found) \(ended.errors)")

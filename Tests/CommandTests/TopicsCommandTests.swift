@@ -10,6 +10,7 @@ struct TopicsCommandTests {
         (["check"], "--bootstrap"), (["check", "--bootstrap", "b:1", "-X", "nothing"], "name=value"),
         (["check", "--bootstrap", "b:1", "--replication", "1", "--min-insync", "2"], "--min-insync"),
         (["create", "--bootstrap", "b:1", "--partitions", "0"], "1 to 100000"),
+        (["create", "--bootstrap", "b:1", "--without", "segment.byte"], "segment.bytes,"),
     ])
     func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
         #expect {
@@ -34,6 +35,9 @@ struct TopicsCommandTests {
         } throws: {
             "\($0)".contains("\(names.last ?? ""):4") && "\($0)".contains("embedded-kafka")
         }
+        // Nobody can say whether it would be taken, and it is shown all the same.
+        let rehearsal = try TopicsCommand.Create.parse(["--bootstrap", lacking.bootstrap, "--dry-run"])
+        try await rehearsal.run()
         let uneven = try EmbeddedKafka(topics: names.enumerated().map { .init($1, partitionCount: $0 + 1) })
         check = try TopicsCommand.Check.parse(["--bootstrap", uneven.bootstrap])
         await #expect(throws: ExitCode(1)) { try await check.run() }
@@ -71,5 +75,50 @@ struct TopicsCommandTests {
         #expect(
             TopicsTable.json(TopicAnswer(name: "events", error: nil), topic)
                 == "{\"created\":true,\"partitions\":\(topic.partitionCount),\"replicas\":1,\"topic\":\"events\"}")
+    }
+
+    // MARK: Settings that a cluster refuses
+
+    private static let state = NewTopic(
+        name: "state", partitionCount: 4, replicationFactor: 1,
+        configuration: ["segment.bytes": "33554432", "segment.ms": "600000", "cleanup.policy": "compact"])
+    private static let refusal = TopicAnswer(
+        name: "state", error: KafkaError(code: .policyViolation, text: "segment.bytes is not for you"))
+
+    @Test func refusedSettingsAreNamedWithTheirValues() {
+        let line = TopicsTable.line(Self.refusal, Self.state, refused: ["segment.bytes", "segment.ms"])
+        #expect(
+            line
+                == "not created   state: segment.bytes is not for you. Refused: segment.bytes=33554432, segment.ms=600000"
+        )
+        let json = TopicsTable.json(Self.refusal, Self.state, refused: ["segment.bytes", "segment.ms"])
+        #expect(json.contains("\"refused\":[\"segment.bytes\",\"segment.ms\"]"), "\(json)")
+        #expect(json.contains("\"created\":false"))
+    }
+
+    @Test func itSaysHowToLeaveThemOut() {
+        #expect(TopicsTable.leavingOut([:]) == [])
+        let advised = TopicsTable.leavingOut(["state": ["segment.ms", "segment.bytes"], "events": ["segment.bytes"]])
+        #expect(advised.count == 1)
+        #expect(advised.first?.contains("--without segment.bytes --without segment.ms") == true)
+        let required = TopicsTable.leavingOut(["state": ["cleanup.policy"]])
+        #expect(required.count == 2)
+        #expect(required.last?.contains("promise rests on cleanup.policy") == true)
+        let unknown = TopicsTable.leavingOut(["state": []])
+        #expect(unknown.count == 1)
+        #expect(unknown.first?.contains("--required-only") == true)
+    }
+
+    @Test func aDryRunShowsEverySetting() {
+        let lines = TopicsTable.rehearsed(Self.state, nil)
+        #expect(lines.first == "would create  state  (4 partitions, 1 replicas)")
+        #expect(lines.count == 4)
+        #expect(lines[1].hasSuffix("  cleanup.policy=compact"))
+        let refused = TopicsTable.rehearsed(Self.state, Self.refusal, refused: ["segment.bytes"])
+        #expect(refused.first?.hasPrefix("refused       state: ") == true)
+        #expect(refused.contains { $0.hasSuffix("segment.bytes=33554432  refused") })
+        let json = TopicsTable.rehearsedJSON(Self.state, nil)
+        #expect(json.contains("\"settings\":{\"cleanup.policy\":\"compact\""), "\(json)")
+        #expect(json.contains("\"created\":false"))
     }
 }

@@ -18,6 +18,15 @@ struct ListenFaultTests {
         #expect(again?.description.hasPrefix("--port: [::1]:9464 cannot be listened on: \(text)") == true)
     }
 
+    /// It may be a password that was given in the wrong place.
+    @Test func aNameThatLeadsNowhereIsNotShown() throws {
+        let error = SocketAddressError.failedToParseIPString("pa55wQm3Jx9Lt")
+        let fault = try #require(ListenFault(error, "admin.host", host: "pa55wQm3Jx9Lt", port: 9464))
+        #expect(!"\(fault)".contains("pa55") && "\(fault)".contains("a name of 13 characters"))
+        let again = try #require(ListenFault(fault, "--host", host: "pa55wQm3Jx9Lt", port: 1))
+        #expect(!"\(again)".contains("pa55"))
+    }
+
     @Test func anotherErrorIsNone() {
         #expect(ListenFault(ChannelError.eof, "--port", host: "127.0.0.1", port: 1) == nil)
     }

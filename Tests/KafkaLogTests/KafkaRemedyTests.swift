@@ -41,6 +41,16 @@ struct KafkaRemedyTests {
         #expect(error.description.hasSuffix(": \(error.remedy ?? "")"))
     }
 
+    /// It is no refusal: a broker that is being stopped hangs up as well.
+    @Test(arguments: [KafkaError.Code.transport, .timedOut])
+    func aBrokerThatHangsUpDuringTheLoginSaysWhatToDo(code: KafkaError.Code) {
+        let error = KafkaError(
+            code: code, text: "sasl_plaintext://b:9092/bootstrap: Disconnected (after 3ms in state AUTH_REQ)")
+        #expect(!error.isRefusal)
+        #expect(error.remedy?.contains("check sasl.username, sasl.password and sasl.mechanisms") == true)
+        #expect(KafkaError(code: code, text: "Disconnected (after 3ms in state UP)").remedy == nil)
+    }
+
     @Test func otherErrorsKeepTheirText() {
         let error = KafkaError(code: .timedOut)
         #expect(error.remedy == nil && !error.isRefusal)

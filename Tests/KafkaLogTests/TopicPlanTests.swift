@@ -29,6 +29,40 @@ struct TopicPlanTests {
         #expect(Self.plan.missing(existing: new.map(Self.described)).isEmpty)
     }
 
+    @Test func whatIsOnlyAdvisedCanBeLeftOut() throws {
+        var plan = Self.plan
+        plan.isRequiredOnly = true
+        let new = plan.missing(existing: [])
+        let state = try #require(new.first { $0.name == "state" })
+        #expect(
+            Set(state.configuration.keys) == [
+                "cleanup.policy", "min.compaction.lag.ms", "max.message.bytes", "unclean.leader.election.enable",
+            ])
+        #expect(try #require(new.first { $0.name == "outcomes" }).configuration == ["cleanup.policy": "delete"])
+        let findings = plan.check(
+            existing: new.map(Self.described),
+            configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
+        #expect(!findings.contains { $0.verdict == .wrong })
+        // Whoever names a number means it.
+        var chosen = TopicPlan(topics: plan.topics, replicationFactor: 3, inSyncReplicasMin: 2)
+        chosen.isRequiredOnly = true
+        #expect(chosen.missing(existing: []).allSatisfy { $0.configuration["min.insync.replicas"] == "2" })
+    }
+
+    @Test func singleSettingsCanBeLeftOut() throws {
+        var plan = Self.plan
+        plan.leftOut = ["segment.bytes", "min.insync.replicas"]
+        let all = Self.plan.missing(existing: [])
+        let some = plan.missing(existing: [])
+        for (whole, lacking) in zip(all, some) {
+            #expect(lacking.configuration == whole.configuration.filter { !plan.leftOut.contains($0.key) })
+        }
+        #expect(plan.leftOut.isSubset(of: TopicPlan.createdSettings))
+        #expect(all.allSatisfy { Set($0.configuration.keys).isSubset(of: TopicPlan.createdSettings) })
+        #expect(!TopicPlan.requiredSettings.contains("segment.bytes"))
+        #expect(TopicPlan.requiredSettings.contains("cleanup.policy"))
+    }
+
     @Test func missingTopicsTakeTheCountThatExists() {
         let new = Self.plan.missing(existing: [TopicDescription(name: "state", partitionCount: 7, replicationFactor: 1)]
         )

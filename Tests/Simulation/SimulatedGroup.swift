@@ -19,6 +19,12 @@ struct SimulatedGroup {
 
     init(partitions: Int32) { self.owners = Array(repeating: nil, count: Int(partitions)) }
 
+    /// The topic has got more partitions, and nobody has them yet.
+    mutating func grow(by count: Int) -> [(worker: Int, event: Event)] {
+        self.owners += Array(repeating: nil, count: count)
+        return self.balance()
+    }
+
     func isMember(_ worker: Int) -> Bool { self.members[worker] != nil }
     func owner(of partition: Int32) -> Int? { self.owners[Int(partition)] }
 

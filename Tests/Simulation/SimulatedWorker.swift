@@ -40,6 +40,8 @@ final class SimulatedWorker {
 
     /// `nil`: it keeps none.
     var traces: SimulatedTraces?
+    /// Of partitions beyond those that `state` was written for.
+    var inlets = SimulatedInlets()
     /// What Kafka says about records, to be read in a turn.
     var inbox: [SimulatedKafka.Delivery] = []
     /// What the group says.

@@ -31,7 +31,7 @@ extension SimulationWorld {
             self.isolate(worker, millis: Int64.random(in: 1_000...(session * 2), using: &self.random))
         case .rebalance:
             self.moves += 1
-            let partition = Int32.random(in: 0..<self.plan.partitions, using: &self.random)
+            let partition = Int32.random(in: 0..<self.partitionCount, using: &self.random)
             self.tell("the group asks for partition \(partition)")
             self.post(self.group.ask(for: partition))
         case .scaling:
@@ -225,7 +225,7 @@ extension SimulationWorld {
     /// Ends a process that has given everything back.
     func leaveIfDone(_ worker: SimulatedWorker) {
         guard worker.isStopping, worker.isAlive else { return }
-        let owned = (0..<self.plan.partitions).filter { self.group.owner(of: $0) == worker.number }
+        let owned = (0..<self.partitionCount).filter { self.group.owner(of: $0) == worker.number }
         if owned.isEmpty, worker.partitions.isEmpty, worker.events.isEmpty {
             self.tell("worker \(worker.number) has left")
             self.abandon(worker)

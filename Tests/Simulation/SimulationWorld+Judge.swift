@@ -168,7 +168,7 @@ extension SimulationWorld {
         }
         self.judgeTraces()
         self.judgeStranded()
-        for partition in 0..<self.plan.partitions {
+        for partition in 0..<self.partitionCount {
             for kind in [SimulatedKafka.Topic.events, .routed] {
                 let place = SimulatedKafka.Place(topic: kind, partition: partition)
                 let committed = self.kafka.committed[place] ?? 0
@@ -313,6 +313,9 @@ extension SimulationWorld {
         var result = !notes.isEmpty
         for note in notes where result {
             switch note.name {
+            // Its dead letter did not hold: its next owner could forward it again.
+            case "dead-lettered" where self.stranded.contains(position) && self.evidence.isRouted(position):
+                result = false
             case "expired", "rejected", "unregistered", "dead-lettered": continue
             case "superseded": result = note.into.map { self.isSetAside($0, known: &known) } ?? false
             default: result = false

@@ -55,6 +55,7 @@ extension SimulationWorld {
                 self.abandonBudget(activity, worker: worker.number)
             }
             worker.partitions[partition] = nil
+            worker.inlets.letIn[partition] = nil
         }
         worker.leaving.removeAll { partitions.contains($0.partition) }
         _ = worker.commits.take(partitions)

@@ -188,6 +188,13 @@ extension SimulationWorld {
         self.forgetStartMovements(partition, worker: worker)
         self.moveTimes[partition, default: []].append(self.steadyMillis)
         let owned = worker.partitions[partition]!
+        guard !self.isInlet(partition) else {
+            let grant = PartitionGrant(
+                number: partition, starts: Self.positions([owned.starts[0]], partition),
+                logEnds: Self.positions([owned.logEnds[0]], partition), isInlet: true)
+            worker.commits.own([partition], starts: grant.starts)
+            return worker.loop.carryOut(.assign([grant]), now: self.now(of: worker))
+        }
         let logs = self.judgeLogs(partition, places)
         worker.stateEnds[partition] = (false, logs.stateEnd, false)
         let grant = PartitionGrant(

@@ -140,7 +140,9 @@ extension SimulationWorld {
         let expires =
             Int.random(in: 0..<4, using: &self.startRandom) == 0
             ? self.wallSeconds + Int64.random(in: 5...600, using: &self.startRandom) : nil
-        let content = "\"content-state\":{\"n\":\(number)}"
+        let stale = self.drawStaleDateOfStart()
+        let isStale = stale.map { $0 <= self.wallSeconds } ?? false
+        let content = "\"content-state\":{\"n\":\(number)}\(stale.map { ",\"stale-date\":\($0)" } ?? "")"
         let value = """
             {"event":"start","timestamp":\(timestamp),\(content),"attributes-type":"Cup","attributes":{"start":\(number)},\
             "alert":{"title":"go","body":"\(number)"}\(expires.map { ",\"expires\":\($0)" } ?? "")}
@@ -148,7 +150,8 @@ extension SimulationWorld {
         self.phones[audience].audience?.start = number
         self.writeAboutAudience(
             audience, kind: .start, timestamp: timestamp,
-            body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}", value: value, expires: expires)
+            body: "{\"aps\":{\"event\":\"update\",\"timestamp\":STAMP,\(content)}}", value: value,
+            expires: isStale ? stale : expires)
         self.tell("a start of audience \(audience): event \(number)")
     }
 

@@ -8,6 +8,7 @@ extension SimulationWorld {
     func turn(_ worker: SimulatedWorker) {
         worker.creditDueMillis = nil
         self.hearGroup(worker)
+        self.lookAtInlets(worker)
         worker.loop.turn(now: self.now(of: worker))
         self.hearTraces(worker)
         self.hearNews(worker)
@@ -144,8 +145,10 @@ extension SimulationWorld {
     func readDueMillis(_ worker: SimulatedWorker) -> Int64? {
         guard worker.loop.engine.wantsRecords, !worker.isStopping else { return nil }
         return worker.partitions.filter { partition, owned in
-            owned.isRunning
-                && (owned.positions[0] < self.kafka.end(.init(topic: .events, partition: partition))
+            let end = self.kafka.end(.init(topic: .events, partition: partition))
+            let isInlet = self.isInlet(partition)
+            return owned.isRunning
+                && (owned.positions[0] < (isInlet ? min(end, worker.inlets.letIn[partition] ?? 0) : end)
                     || owned.positions[1] < self.kafka.end(.init(topic: .routed, partition: partition)))
         }.map { max($0.value.readsFromMillis, self.brokerAwayUntilMillis) }.min()
     }
@@ -188,6 +191,7 @@ extension SimulationWorld {
                 "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self)) \(record.header(.kind) ?? "")"
             )
             guard let event = self.written[input.origin ?? position] else { continue }
+            if topic == 0, self.isInlet(partition) { self.judgeInletRead(position, event, of: worker) }
             if let token = event.token {
                 self.evidence.noteRegistration(
                     token, of: event.activity, worker: worker.number)

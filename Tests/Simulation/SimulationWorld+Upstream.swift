@@ -215,6 +215,7 @@ extension SimulationWorld {
         expires: Int64? = nil, hasCopy: Bool = false, token: String? = nil, withdrawsAlert: Bool = false,
         recordMillis: Int64? = nil
     ) {
+        self.perhapsLearn(activity)
         let key = Array(self.phones[activity].key.utf8)
         let partition = self.writtenPartition(of: activity)
         let value = kind == .malformed ? value : self.named(self.addressed(value, to: activity), app: activity)

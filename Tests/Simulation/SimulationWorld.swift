@@ -142,6 +142,7 @@ package final class SimulationWorld {
     var recordTimes: RecordTimes
     var staleDates: StaleDates
     var losses = SimulatedLosses()
+    var growth: Growth
 
     struct CommitUnderWay {
         var worker: Int
@@ -202,6 +203,7 @@ package final class SimulationWorld {
         self.withdrawals = Withdrawals(seed: seed)
         self.recordTimes = RecordTimes(seed: seed)
         self.staleDates = StaleDates(seed: seed)
+        self.growth = Growth(seed: seed)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         var plan = SimulationPlan(random: &self.random)
@@ -255,6 +257,7 @@ package final class SimulationWorld {
 
     /// Where its records lie. All events of one activity go the same way, as one producer's partitioner sends them.
     func writtenPartition(of activity: Int) -> Int32 {
+        if let moved = self.growth.moved[activity] { return moved }
         let key = self.phones[activity].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
         // Partitions ask the owner that an audience's key names.
@@ -308,7 +311,8 @@ package final class SimulationWorld {
 
     /// Plays the whole run.
     package func run() {
-        for _ in 0..<self.plan.events {
+        for count in 0..<self.plan.events {
+            self.perhapsGrow(afterEvents: count)
             if !self.writesAboutAudience() { self.writeSomething() }
             self.perhapsPause()
             self.perhapsSleep()
@@ -402,6 +406,7 @@ package final class SimulationWorld {
                 })
             if worker.loop.hasMore { at(self.steadyMillis + 1) }
             at(worker.askDueMillis)
+            at(self.inletLookDueMillis(worker))
             if worker.loop.holdsLease {
                 at(worker.creditDueMillis)
                 at(self.readDueMillis(worker))

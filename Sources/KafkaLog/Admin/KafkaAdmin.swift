@@ -93,10 +93,12 @@ public final class KafkaAdmin: Sendable {
     private func takeComplaint() -> KafkaError? {
         var complaint: KafkaError?
         while let event = rd_kafka_queue_poll(self.events.pointer, 0) {
+            defer { rd_kafka_event_destroy(event) }
+            // Any other is no error, and would be read as one called "Success".
+            guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR else { continue }
             let error = KafkaError(event: event, client: self.client)
             // That all brokers are down is said beside the cause.
             if error.code != .allBrokersDown, complaint?.isRefusal != true { complaint = error }
-            rd_kafka_event_destroy(event)
         }
         return complaint
     }
@@ -104,7 +106,10 @@ public final class KafkaAdmin: Sendable {
     /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with
     /// Kafka's `TOPIC_ALREADY_EXISTS` and not touched. A broker without administration (the embedded one) makes the call throw
     /// `unsupportedFeature`.
-    public func createTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
+    /// - Parameter isOnlyAsked: nothing is created: the brokers say whether they would, policies of the cluster included.
+    public func createTopics(
+        _ topics: [NewTopic], within limit: Duration, isOnlyAsked: Bool = false
+    ) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var requests: [OpaquePointer?] = []
         defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }
@@ -129,7 +134,7 @@ public final class KafkaAdmin: Sendable {
             }
         }
         return try self.ask(
-            RD_KAFKA_ADMIN_OP_CREATETOPICS, within: limit,
+            RD_KAFKA_ADMIN_OP_CREATETOPICS, within: limit, isOnlyAsked: isOnlyAsked,
             { client, options, queue in rd_kafka_CreateTopics(client, &requests, requests.count, options, queue) },
             { event throws(KafkaError) in
                 Self.entries(of: rd_kafka_event_CreateTopics_result(event), rd_kafka_CreateTopics_result_topics)
@@ -216,7 +221,7 @@ public final class KafkaAdmin: Sendable {
 
     /// Sends one admin request and waits for its event.
     func ask<Answer>(
-        _ operation: rd_kafka_admin_op_t, within limit: Duration,
+        _ operation: rd_kafka_admin_op_t, within limit: Duration, isOnlyAsked: Bool = false,
         _ send: (OpaquePointer, OpaquePointer?, OpaquePointer) -> Void,
         _ read: (OpaquePointer) throws(KafkaError) -> Answer
     ) throws(KafkaError) -> Answer {
@@ -229,6 +234,11 @@ public final class KafkaAdmin: Sendable {
         if operation == RD_KAFKA_ADMIN_OP_CREATETOPICS {
             // How long the controller may wait until every broker knows the topic.
             _ = rd_kafka_AdminOptions_set_operation_timeout(options, limit.wholeMillis, &reason, reasonCapacity)
+        }
+        if isOnlyAsked {
+            let failure = rd_kafka_AdminOptions_set_validate_only(options, 1, &reason, reasonCapacity)
+            // Otherwise what was only asked about would be done.
+            guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure) }
         }
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
         send(self.client.pointer, options, answers.pointer)

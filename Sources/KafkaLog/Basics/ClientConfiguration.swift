@@ -70,6 +70,42 @@ struct ClientConfiguration: ~Copyable {
         throw refusal(reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
     }
 
+    /// What librdkafka was told, or its own default; `nil`: this build of it has no such property.
+    private func value(of name: String) -> String? {
+        var byteCount = 512
+        var bytes = [CChar](repeating: 0, count: byteCount)
+        guard rd_kafka_conf_get(self.pointer, name, &bytes, &byteCount) == RD_KAFKA_CONF_OK else { return nil }
+        return bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    /// With OAUTHBEARER librdkafka asks the program for a token, which nobody here has: such a client would wait for ever, without a word.
+    private func requireToken() throws(KafkaError) {
+        guard self.value(of: "sasl.mechanisms")?.uppercased() == "OAUTHBEARER",
+            self.value(of: "security.protocol")?.lowercased().hasPrefix("sasl") == true,
+            self.value(of: "enable.sasl.oauthbearer.unsecure.jwt") != "true",
+            self.value(of: "sasl.oauthbearer.method")?.lowercased() != "oidc"
+        else { return }
+        throw KafkaError(
+            code: .invalidArgument,
+            text: "Mailboat cannot get tokens for this login: expected PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or GSSAPI",
+            subject: .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
+    }
+
+    /// Makes the client and destroys it again, before this returns. To be told no brokers: then nobody is contacted.
+    /// - Throws: what the client would be refused for, in librdkafka's words.
+    consuming func tryOut() throws(KafkaError) {
+        // Otherwise Kerberos is asked for a ticket. Not every build has the property.
+        _ = rd_kafka_conf_set(self.pointer, "sasl.kerberos.min.time.before.relogin", "0", nil, 0)
+        do throws(KafkaError) {
+            try self.makeClient(log: { _ in }).destroyAndWait()
+        } catch {
+            guard error.text.hasPrefix(Self.refusalStart) else { throw error }
+            throw KafkaError(code: error.code, text: String(error.text.dropFirst(Self.refusalStart.count)))
+        }
+    }
+
+    private static let refusalStart = "librdkafka could not start a client: "
+
     /// The client, which takes this configuration over.
     /// - Parameters:
     ///   - joinWatch: told of the client's requests to its group.
@@ -77,6 +113,7 @@ struct ClientConfiguration: ~Copyable {
     consuming func makeClient(
         log: KafkaLogHandler?, joinWatch: JoinWatch? = nil, brokerThreadNiceness: Int32 = 0
     ) throws(KafkaError) -> ClientHandle {
+        try self.requireToken()
         joinWatch?.install(in: self.pointer)
         if brokerThreadNiceness > 0 { BrokerThreadNiceness.install(brokerThreadNiceness, in: self.pointer) }
         let context = ClientContext(log: log, joinWatch: joinWatch, withheld: self.withheld)
@@ -102,7 +139,7 @@ struct ClientConfiguration: ~Copyable {
             retained.release()
             throw KafkaError(
                 code: .invalidArgument,
-                text: "librdkafka could not start a client: "
+                text: Self.refusalStart
                     + context.withheld.struck(
                         from: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }))
         }

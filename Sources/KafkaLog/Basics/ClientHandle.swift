@@ -35,6 +35,14 @@ final class ClientHandle: @unchecked Sendable {
         }
     }
 
+    /// For a client that has connected to nobody and joined nothing, and that nobody else has: it is gone when this returns. The process may end
+    /// then, which is not safe while another thread destroys a client.
+    consuming func destroyAndWait() {
+        self.isIndestructible.store(true, ordering: .releasing)
+        rd_kafka_destroy_flags(self.pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+        self.context.release()
+    }
+
     /// The cluster's identifier, waiting for metadata at most this long; `nil` when the broker gave none in time.
     /// Blocks.
     func clusterID(within limit: Duration) -> String? {

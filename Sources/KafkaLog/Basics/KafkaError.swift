@@ -107,6 +107,10 @@ extension KafkaError.Code {
     public static let unknownMember = Self(rawValue: 25)
     /// The group is being rebalanced: the member has to join again.
     public static let rebalanceInProgress = Self(rawValue: 27)
+    /// The broker does not take a setting's value (`INVALID_CONFIG`).
+    public static let invalidConfiguration = Self(rawValue: 40)
+    /// A policy of the cluster forbids what was asked for (`POLICY_VIOLATION`).
+    public static let policyViolation = Self(rawValue: 44)
     /// There is no group of this name.
     public static let groupIDNotFound = Self(rawValue: 69)
     /// Another process uses the same `group.instance.id` and has taken this one's place.

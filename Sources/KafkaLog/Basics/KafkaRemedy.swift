@@ -19,6 +19,11 @@ extension KafkaError {
             "sasl.mechanisms must be one that the brokers offer"
         case .authentication, .saslAuthenticationFailed:
             "check sasl.username, sasl.password and sasl.mechanisms, and that the brokers know this user"
+        // librdkafka's names of what a connection does: AUTH_LEGACY, AUTH_HANDSHAKE, AUTH_REQ.
+        case .transport, .timedOut, .allBrokersDown:
+            self.text.contains("in state AUTH_")
+                ? "the broker hung up during the login: check sasl.username, sasl.password and sasl.mechanisms, and that security.protocol is the listener's"
+                : nil
         case .ssl:
             self.text.contains("certificate verify failed") || self.text.contains("could not be verified")
                 ? "ssl.ca.location must name a PEM file with the authority that signed the brokers' certificates"

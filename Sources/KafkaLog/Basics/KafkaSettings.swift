@@ -4,7 +4,7 @@ import CRDKafka
 /// https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md
 ///
 /// The order counts: a later property overrides an earlier one. Nothing here is interpreted, so every broker that
-/// librdkafka can talk to (SASL, TLS, OAuth …) is reached by configuration alone. Printing a value of this type never
+/// librdkafka can talk to by itself (SASL, TLS …) is reached by configuration alone. Printing a value of this type never
 /// shows a secret.
 public struct KafkaSettings: Sendable, Hashable {
     /// One librdkafka property, as written.
@@ -44,7 +44,7 @@ public struct KafkaSettings: Sendable, Hashable {
     /// The last value given for `name`.
     public subscript(name: String) -> String? { self.properties.last { $0.name == name }?.value }
 
-    /// Asks librdkafka about every property without connecting to anything.
+    /// Asks librdkafka about every property without connecting to anything. What it refuses only when it makes a client, `ClientTrial` finds.
     ///
     /// - Throws: for the first unacceptable one, `.setting(name, value)` and librdkafka's reason; the same for a
     ///   property that Mailboat sets itself (offset storage, acknowledgements …) because a promise rests on it.

@@ -17,15 +17,7 @@ public final class KafkaConsumer: Sendable {
 
     /// Checks the settings and makes the client. No group is joined before `start`.
     public init(_ configuration: ConsumerConfiguration) throws(KafkaError) {
-        var client = ClientConfiguration(role: .consumer)
-        try client.apply(ConsumerConfiguration.defaults)
-        try client.apply(configuration.settings)
-        try client.set("group.id", configuration.groupID)
-        if let groupInstanceID = configuration.groupInstanceID { try client.set("group.instance.id", groupInstanceID) }
-        try client.set("enable.auto.commit", "false")
-        try client.set("enable.auto.offset.store", "false")
-        try client.set("auto.offset.reset", "error")
-        try client.set("consume.callback.max.messages", "\(PartitionReader.runCountMax)")
+        let client = try Self.client(for: configuration)
         rd_kafka_conf_set_events(
             client.pointer,
             RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_OFFSET_COMMIT | RD_KAFKA_EVENT_STATS)
@@ -40,6 +32,20 @@ public final class KafkaConsumer: Sendable {
         }
         self.configuration = configuration
         self.inbox = ControlInbox(queue: KafkaQueue(queue))
+    }
+
+    /// Every property of such a consumer.
+    static func client(for configuration: ConsumerConfiguration) throws(KafkaError) -> ClientConfiguration {
+        var client = ClientConfiguration(role: .consumer)
+        try client.apply(ConsumerConfiguration.defaults)
+        try client.apply(configuration.settings)
+        try client.set("group.id", configuration.groupID)
+        if let groupInstanceID = configuration.groupInstanceID { try client.set("group.instance.id", groupInstanceID) }
+        try client.set("enable.auto.commit", "false")
+        try client.set("enable.auto.offset.store", "false")
+        try client.set("auto.offset.reset", "error")
+        try client.set("consume.callback.max.messages", "\(PartitionReader.runCountMax)")
+        return client
     }
 
     /// Joins the group. `handler` gets every event on the control thread, in order, and must only hand it on: while it

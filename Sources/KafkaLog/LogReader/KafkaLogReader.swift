@@ -12,11 +12,16 @@ public final class KafkaLogReader: Sendable {
 
     /// Checks the settings and makes the client. `group.…` properties are ignored.
     public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
+        self.client = try Self.client(for: settings).makeClient(log: log)
+        self.waker = FetchWaker(client: self.client)
+    }
+
+    /// Every property of such a reader.
+    static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
         var client = try ClientConfiguration.withoutGroup(settings, defaults: Self.defaults)
         // The end of the log tells that offsets which compaction or control records took will not come any more.
         try client.set("enable.partition.eof", "true")
-        self.client = try client.makeClient(log: log)
-        self.waker = FetchWaker(client: self.client)
+        return client
     }
 
     /// Used unless `settings` says otherwise, on top of `ConsumerConfiguration.defaults`. A reader that has nothing open fetches nothing, so a

@@ -21,11 +21,7 @@ public final class KafkaProducer: Sendable {
         _ configuration: ProducerConfiguration, onDeliveries: @escaping @Sendable () -> Void,
         onError: @escaping @Sendable (KafkaError) -> Void
     ) throws(KafkaError) {
-        var client = ClientConfiguration(role: .producer)
-        try client.apply(ProducerConfiguration.defaults)
-        try client.apply(configuration.settings)
-        try client.set("enable.idempotence", "true")
-        try client.set("acks", "all")
+        let client = try Self.client(for: configuration.settings)
         rd_kafka_conf_set_events(client.pointer, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR)
         self.client = try client.makeClient(
             log: configuration.log, brokerThreadNiceness: configuration.brokerThreadNiceness)
@@ -33,6 +29,16 @@ public final class KafkaProducer: Sendable {
         self.wakeUp = WakeUp(onDeliveries)
         self.onError = onError
         self.deliveries.enableWakeUp(self.wakeUp)
+    }
+
+    /// Every property of such a producer.
+    static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
+        var client = ClientConfiguration(role: .producer)
+        try client.apply(ProducerConfiguration.defaults)
+        try client.apply(settings)
+        try client.set("enable.idempotence", "true")
+        try client.set("acks", "all")
+        return client
     }
 
     deinit { self.deliveries.disableWakeUp() }

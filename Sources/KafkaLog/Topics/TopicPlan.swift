@@ -21,6 +21,12 @@ public struct TopicPlan: Sendable {
     public var replicationFactor: Int
     /// Copies that must have a record before it counts as written.
     public var inSyncReplicasMin: Int
+    /// Somebody chose it. Otherwise it is only advised.
+    private let isInSyncMinGiven: Bool
+    /// Topics to be created get only what a promise rests on; the cluster's defaults decide the rest.
+    public var isRequiredOnly = false
+    /// Settings that topics to be created are not given, by Kafka's names.
+    public var leftOut: Set<String> = []
 
     /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, so that one broker may be away, but at
     ///   least 1.
@@ -29,6 +35,7 @@ public struct TopicPlan: Sendable {
         self.partitionCount = partitionCount
         self.replicationFactor = replicationFactor
         self.inSyncReplicasMin = inSyncReplicasMin ?? max(1, replicationFactor - 1)
+        self.isInSyncMinGiven = inSyncReplicasMin != nil
     }
 
     /// The count that counts: that of `state` and `routed`, of which one may have been given more, or the first input topic's when there is none
@@ -39,20 +46,33 @@ public struct TopicPlan: Sendable {
         return kept.min() ?? self.topics.filter { $0.role == .events }.compactMap { counts[$0.name] }.first
     }
 
-    /// What is missing, with every setting it needs. All get the count of the co-partitioned topics that exist, though
+    /// What is missing, with every setting it needs, except for those that are to be left out. All get the count of the co-partitioned topics that exist, though
     /// outcomes and dead letters need not.
     public func missing(existing: [TopicDescription]) -> [NewTopic] {
         let names = Set(existing.map(\.name))
         let partitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
         return self.topics.filter { !names.contains($0.name) }.map { topic in
             var configuration = Dictionary(
-                topic.role.rules.filter { !$0.isOptional }.map { ($0.name, $0.createdValue) },
+                topic.role.rules.filter { !$0.isOptional && (!self.isRequiredOnly || $0.weight == .required) }
+                    .map { ($0.name, $0.createdValue) },
                 uniquingKeysWith: { first, _ in first })
-            configuration["min.insync.replicas"] = String(self.inSyncReplicasMin)
+            if !self.isRequiredOnly || self.isInSyncMinGiven {
+                configuration["min.insync.replicas"] = String(self.inSyncReplicasMin)
+            }
+            configuration = configuration.filter { !self.leftOut.contains($0.key) }
             return NewTopic(
                 name: topic.name, partitionCount: partitionCount,
                 replicationFactor: self.replicationFactor, configuration: configuration)
         }
+    }
+
+    /// Settings that a promise rests on, by Kafka's names; of some topics, perhaps not of all.
+    public static let requiredSettings = Self.settings { $0.weight == .required }
+    /// Everything that topics may be created with, by Kafka's names.
+    public static let createdSettings = Self.settings { !$0.isOptional }.union(["min.insync.replicas"])
+
+    private static func settings(_ isWanted: (TopicRule) -> Bool) -> Set<String> {
+        Set(TopicRole.allCases.flatMap(\.rules).filter(isWanted).map(\.name))
     }
 
     /// Looks at every topic of the plan.

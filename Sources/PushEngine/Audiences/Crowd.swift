@@ -169,13 +169,13 @@ struct Crowd {
         !self.versions.isEmpty && self.versions[self.versions.count - 1].isExpired(nowSeconds: nowSeconds)
     }
     /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or what it would show is stale.
-    var startEndsSeconds: Int64 {
-        guard let order = self.starts.order else { return self.starts.orderExpiresSeconds }
-        var stale = order.layer.staleSeconds
-        if let index = self.versions.indices.last, order.shows(self.versions[index]) {
-            stale = self.versions[index].layer.staleSeconds
-        }
-        return min(order.expiresSeconds, stale)
+    /// Inlined, as a crowd that is handed to a function is copied.
+    @inline(__always) var startEndsSeconds: Int64 {
+        guard self.starts.hasOrder else { return self.starts.orderExpiresSeconds }
+        let last = self.versions.count - 1
+        let showsNewest = last >= 0 && self.starts.orderShows(self.versions[last])
+        let stale = showsNewest ? self.versions[last].layer.staleSeconds : self.starts.orderStaleSeconds
+        return min(self.starts.orderExpiresSeconds, stale)
     }
     /// What a push says beside the body.
     /// - Parameter isAlone: the alert's own version, and not the newest.

@@ -102,6 +102,12 @@ struct CrowdStarts {
     /// The start that goes round; `nil`: none, or it has expired.
     var order: StartOrder? { self.orders.first }
     var hasOrder: Bool { !self.orders.isEmpty }
+    /// When what the start itself would show is stale; no copy of it is made to ask.
+    @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
+    /// See `StartOrder.shows`.
+    @inline(__always) func orderShows(_ newest: borrowing Version) -> Bool {
+        self.hasOrder && self.orders[0].shows(newest)
+    }
     /// There is nothing to do, and nothing to remember.
     var isIdle: Bool { self.rounds.isEmpty && self.orders.isEmpty && !self.isRecordDue }
     /// Join records from before the start are acknowledged.

@@ -27,9 +27,14 @@ extension ShardEngine {
     /// An event that is another partition's is never taken by the routed topic: it becomes a dead letter, with an outcome. One that is in order
     /// may not be lost.
     /// - Parameters:
+    ///   - acknowledgement: of the record for `routed` that was refused.
+    ///   - source: where the event was read.
     ///   - timestamp: the record's own time, in digits.
     ///   - traceparent: what it carries of its trace; empty without one.
+    ///   - key: as it was read; `nil`: it has none.
+    ///   - value: as it was read; `nil`: it has none.
     ///   - why: for the dead letter.
+    ///   - now: the present.
     public mutating func forwardRefused(
         _ acknowledgement: UInt64, source: SourcePosition, timestamp: [UInt8], traceparent: [UInt8], key: [UInt8]?,
         value: [UInt8]?, why: String, now: EngineTime

@@ -95,15 +95,7 @@ struct PartitionState {
     static var gapsMax: Int { 16 }
 
     /// Kafka has a record of this owner's at `offset`; negative: it was given up, and no offset is known.
-    @inline(__always) mutating func noteStateOffset(_ offset: Int64) -> StateOffsetNote {
-        guard offset != self.nextStateOffset || offset < 0 else {
-            // It follows the one before, as nearly all do.
-            self.nextStateOffset = offset + 1
-            return .inOrder
-        }
-        return self.noteOtherStateOffset(offset)
-    }
-    private mutating func noteOtherStateOffset(_ offset: Int64) -> StateOffsetNote {
+    mutating func noteStateOffset(_ offset: Int64) -> StateOffsetNote {
         guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset
         // Everything of this owner's lies behind its marker. What lies lower is in another log, or in one that has lost its end.

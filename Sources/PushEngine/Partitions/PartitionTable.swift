@@ -53,7 +53,15 @@ struct PartitionTable {
     // MARK: Gaps
 
     /// Kafka has a record of this owner's in the partition's `state`. See `PartitionState.noteStateOffset`.
-    mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
+    @inline(__always) mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
+        guard offset != self.states[partition].nextStateOffset || offset < 0 else {
+            // It follows the one before, as nearly all do.
+            self.states[partition].nextStateOffset = offset + 1
+            return false
+        }
+        return self.noteOtherStateOffset(offset, of: partition)
+    }
+    @inline(never) private mutating func noteOtherStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
         switch self.states[partition].noteStateOffset(offset) {
         case .inOrder: return false
         case .wentBack:

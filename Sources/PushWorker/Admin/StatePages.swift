@@ -246,9 +246,8 @@ final class StatePages: Sendable {
             return Self.answer(
                 Fault(403, "forbidden", "host: expected localhost or its address, as admin.token-file is not set"))
         }
-        // Of an order the origin is looked at by `refusalOfOrder`, which takes none.
         let sender = RequestGuard.Sender(
-            authority: request.authority, origin: nil, fetchSite: request.fetchSite,
+            authority: request.authority, origin: request.origin, fetchSite: request.fetchSite,
             isNavigation: request.isNavigation)
         return RequestGuard(host: "localhost").refusal(sender, isRead: true).map {
             Self.answer(Fault(403, "forbidden", $0))

@@ -12,9 +12,17 @@ extension WorkerConfiguration {
         "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location",
     ]
 
+    /// What a start would fail for and can be seen without connecting to anybody: files, and properties that librdkafka refuses when it makes a
+    /// client.
+    public func startFaults() -> [ConfigurationFault] {
+        let faults = self.fileFaults()
+        // What librdkafka says of a file that is not there is no better.
+        return faults.contains { $0.setting.hasPrefix("kafka.") } ? faults : faults + self.clientFaults()
+    }
+
     /// Each file that is missing, cannot be read or does not hold what it should, once for each setting that names it. Reads the files; connects
-    /// to nothing.
-    public func fileFaults() -> [ConfigurationFault] {
+    /// to nothing. What is in Kafka's files is librdkafka's to judge: see `clientFaults`.
+    func fileFaults() -> [ConfigurationFault] {
         self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults() + self.adminFileFaults()
     }
 
@@ -87,15 +95,6 @@ extension WorkerConfiguration {
                 faults.append(ConfigurationFault(setting: "kafka.properties.\(name)", text: shown))
             }
         }
-        guard faults.isEmpty else { return faults }
-        for each in settings where each["security.protocol"]?.lowercased().contains("ssl") == true {
-            // What is in the files is librdkafka's to judge. Without brokers it connects to nobody.
-            let offline = KafkaSettings(
-                each.properties.filter { !["bootstrap.servers", "metadata.broker.list"].contains($0.name) })
-            do throws(KafkaError) { _ = try KafkaAdmin(offline, log: { _ in }) } catch {
-                return [ConfigurationFault(setting: "kafka.properties", text: error.text)]
-            }
-        }
-        return []
+        return faults
     }
 }

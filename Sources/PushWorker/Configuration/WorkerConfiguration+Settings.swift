@@ -18,7 +18,10 @@ extension WorkerConfiguration: SettingsRoot {
             "kafka.properties",
             "librdkafka properties of every client, such as `security.protocol`, `sasl.mechanisms`, `ssl.ca.location`."
         ),
-        ("kafka.consumer", "librdkafka properties of the consumer; they win over `kafka.properties`."),
+        (
+            "kafka.consumer",
+            "librdkafka properties of the consumer; they win over `kafka.properties`. `fetch.min.bytes: 1` takes each record at once, for more CPU."
+        ),
         ("kafka.producer", "librdkafka properties of the producers; they win over `kafka.properties`."),
     ]
 

@@ -26,6 +26,7 @@ final class GroupCoordinator: Sendable {
     private let waiting = Mutex(Waiting())
     /// The worker stops: answers from APNs may be awaited longer, and assignments are not worth a try.
     private let isStopping = Mutex(false)
+    private let departures = Mutex(Departures())
 
     /// How long a rebalance waits for positions; what is not known by then begins later.
     private static let positionsDurationMax: Duration = .seconds(5)
@@ -99,6 +100,15 @@ final class GroupCoordinator: Sendable {
     func beginStopping() { self.isStopping.withLock { $0 = true } }
     func finish() { self.incoming.finish() }
 
+    /// What a worker that has stopped left undone; empty: nothing. To be asked when `run` has returned.
+    var stopFaults: [String] { self.departures.withLock(\.faults) }
+
+    /// What is left undone counts where the worker ends by it. In a rebalance it goes on, and the log tells.
+    private func note(_ body: (inout Departures) -> Void) {
+        guard self.isStopping.withLock({ $0 }) else { return }
+        self.departures.withLock { body(&$0) }
+    }
+
     private func shard(of partition: Int32) -> Int {
         AssignmentPlan.shard(of: partition, shardCount: self.shards.count)
     }
@@ -106,6 +116,7 @@ final class GroupCoordinator: Sendable {
     // MARK: Assignment
 
     private func assigned(_ assignment: PartitionAssignment) async {
+        self.departures.withLock { $0.assigned() }
         self.hub.updateGroup { report in
             report.hasJoined = true
             report.given.formUnion(assignment.partitions)
@@ -319,11 +330,16 @@ final class GroupCoordinator: Sendable {
         self.logger.info(
             revocation.isLost ? "partitions lost" : "partitions revoked",
             metadata: ["partitions": "\(Self.list(revocation.partitions))"])
-        if !revocation.isLost { await self.release(revocation) }
+        if revocation.isLost {
+            self.departures.withLock { $0.lost(revocation.partitions) }
+        } else {
+            await self.release(revocation)
+        }
         _ = self.committer.take(revocation.partitions)
         self.committer.notes.forget(revocation.partitions)
         await self.forget(revocation.partitions)
         if !revocation.complete() {
+            self.note { $0.left(unfinished: revocation.partitions) }
             self.logger.warning(
                 "partitions were given up late", metadata: ["partitions": "\(Self.list(revocation.partitions))"])
         }
@@ -348,6 +364,7 @@ final class GroupCoordinator: Sendable {
             }
         }
         if !unfinished.isEmpty {
+            self.note { $0.left(unfinished: unfinished) }
             self.logger.warning(
                 "partitions left before Kafka had acknowledged everything; the next owner repeats what is not committed",
                 metadata: ["partitions": "\(Self.list(unfinished))"])
@@ -360,6 +377,7 @@ final class GroupCoordinator: Sendable {
         let result = await NamedThread.run("kafka-commit") {
             consumer.commitSync(wanted, within: Self.commitDurationMax)
         }
+        self.note { $0.committed(result) }
         if let refusal = result.refused.first {
             self.logger.warning(
                 "the last commit of partitions was refused; the next owner repeats",

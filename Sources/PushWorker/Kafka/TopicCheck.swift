@@ -1,5 +1,6 @@
 public import KafkaLog
 import PushEngine
+import Redaction
 
 /// Whether the topics are there, and agree (contract: Topics). The decision is pure; asking is not.
 enum TopicCheck {
@@ -21,7 +22,7 @@ enum TopicCheck {
         let faults = topics.all.filter { name in !found.contains { $0.name == name } }.map { name in
             hidden.contains(name)
                 ? "this client's user may not see the topic \(name): grant it \(topics.rights(on: name).map(\.rawValue).joined(separator: " and ")) on it"
-                : "the topic \(name) does not exist; 'mailboat topics create' creates what is missing"
+                : "the topic \(ShownText.name(name)) does not exist; 'mailboat topics create' creates what is missing"
         }
         guard faults.isEmpty else { return .faults(faults) }
         func count(_ name: String) -> CoPartitionCount.TopicCount {

@@ -6,6 +6,7 @@ import NIOPosix
 import PushEngine
 import PushModel
 import PushTransport
+import Redaction
 import Tracing
 
 /// What a running worker consists of, put together in one place and taken apart in one place.
@@ -315,7 +316,8 @@ final class WorkerParts: Sendable {
                     hub.updateGroup { $0.errors["topics"] = "\(what): \(error)" }
                 },
                 whenMissing: { names in
-                    let list = names.joined(separator: ", ")
+                    // Names that Kafka does not know.
+                    let list = names.map(ShownText.name).joined(separator: ", ")
                     hub.updateGroup { $0.errors["topics"] = "Kafka does not show these topics yet: \(list)" }
                     guard !isMissingTold else { return }
                     isMissingTold = true
@@ -387,6 +389,7 @@ final class WorkerParts: Sendable {
         await self.reconfigurer.close()
         for task in self.tasks { task.cancel() }
         for task in self.tasks { await task.value }
+        faults += self.coordinator.stopFaults
         for shard in self.shards {
             // Fails only when the loop has ended.
             try? await shard.close()

@@ -16,6 +16,12 @@ struct ProduceOrder {
 
     mutating func arrange(_ records: [EngineRecord]) {
         self.indexes.removeAll(keepingCapacity: true)
+        guard records.count > 1 else {
+            // Nothing to put in order, as in a turn of one push.
+            self.routed = 0..<(records.first?.topic == .routed ? 1 : 0)
+            if !records.isEmpty { self.indexes.append(0) }
+            return
+        }
         self.places.removeAll(keepingCapacity: true)
         for record in records {
             let bucket = Self.bucket(of: record)

@@ -41,9 +41,11 @@ struct RefusalDesk {
     /// So long a refusal for good is shown as what is wrong now.
     static let recentMillis: Int64 = 600_000
 
-    private(set) var notices: [RefusalNotice] = []
+    private(set) var notices: [RefusalNotice] = [] { didSet { self.noteNews() } }
     /// Partitions that cannot go on, each with the reason.
-    private(set) var halts: [(partition: Int32, reason: String)] = []
+    private(set) var halts: [(partition: Int32, reason: String)] = [] { didSet { self.noteNews() } }
+    /// There is something to tell: asked in each turn.
+    private(set) var hasNews = false
     private(set) var table = RefusalTable()
     /// Those that were given the present time.
     private var presentTime: Set<UInt64> = []
@@ -52,6 +54,8 @@ struct RefusalDesk {
     private(set) var recent: [EngineRecord.Topic: (notice: RefusalNotice, atMillis: Int64)] = [:]
     /// A topic's limit may be another than was read.
     var asksForLimits = false
+
+    private mutating func noteNews() { self.hasNews = !self.notices.isEmpty || !self.halts.isEmpty }
 
     mutating func note(
         _ failure: ProduceFailure, _ record: KeptRecord, _ step: RefusalNotice.Step, nowMillis: Int64

@@ -34,9 +34,11 @@ struct RetryQueue {
     /// Whose order does not matter.
     private var others: [KeptRecord] = []
     /// Refused for good, and kept all the same until somebody has changed what refuses them; none of a topic with an order.
-    private var stuck: [KeptRecord] = []
+    private var stuck: [KeptRecord] = [] { didSet { self.noteCare() } }
     private var stuckDueMillis: Int64 = .max
-    private var careful: [Lane: CarefulLane] = [:]
+    private var careful: [Lane: CarefulLane] = [:] { didSet { self.noteCare() } }
+    /// Something is stuck, or a lane is careful: asked in each turn.
+    private var hasCare = false
     private(set) var count = 0
     /// When the first of those without care may be tried again, steady; `nil`: none waits.
     private var plainDueMillis: Int64?
@@ -46,11 +48,13 @@ struct RetryQueue {
     static let backoffMaxMillis: Int64 = 10_000
 
     /// Nothing waits, and nothing has to.
-    var isEmpty: Bool { self.count == 0 && self.careful.isEmpty }
+    var isEmpty: Bool { self.count == 0 && !self.hasCare }
+
+    private mutating func noteCare() { self.hasCare = !self.careful.isEmpty || !self.stuck.isEmpty }
 
     /// When the first may be tried again, steady; `nil`: nothing waits for a time.
     var dueMillis: Int64? {
-        guard !self.careful.isEmpty || !self.stuck.isEmpty else { return self.plainDueMillis }
+        guard self.hasCare else { return self.plainDueMillis }
         var due = self.plainDueMillis ?? .max
         if !self.stuck.isEmpty { due = min(due, self.stuckDueMillis) }
         for (lane, care) in self.careful

@@ -39,7 +39,9 @@ struct OwnedPartition {
     let grant: PartitionGrant
     private(set) var life: PartitionLife
     /// By topic index: the queue has something, as far as known.
-    var isReadable: [Bool]
+    private(set) var isReadable: [Bool]
+    /// One of the queues may have something: most partitions of a turn have nothing.
+    private(set) var mayBeReadable = true
     /// By topic index: of an inlet, what lies below may be forwarded.
     var letInUpTo: [Int64]
     /// The part of `state` being read; while it is restored.
@@ -57,6 +59,12 @@ struct OwnedPartition {
         self.letInUpTo = Array(repeating: 0, count: topicCount)
         self.haltReason = grant.haltReason ?? ""
         self.isReadable = Array(repeating: true, count: topicCount)
+    }
+
+    /// Sets what is known of the queue of a topic, by its index.
+    mutating func setReadable(_ topic: Int, _ isReadable: Bool) {
+        self.isReadable[topic] = isReadable
+        self.mayBeReadable = isReadable || self.isReadable.contains(true)
     }
 
     mutating func move(to next: PartitionLife) {

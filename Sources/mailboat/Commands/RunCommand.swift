@@ -33,7 +33,10 @@ struct RunCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("YAML file with the settings.", valueName: "file"))
     var config: String?
 
-    @Flag(help: "Check the settings, and the keys and certificates they name, and end: 0 when they are good.")
+    @Flag(
+        help:
+            "Check the settings, the keys and certificates they name, and whether librdkafka takes them; connect to nobody, and end: 0 when they are good."
+    )
     var check = false
 
     @Flag(help: "Print all settings as a Markdown table and end.")
@@ -64,7 +67,7 @@ struct RunCommand: AsyncParsableCommand {
         let (loaded, bytes) = try self.load()
         if self.check {
             for note in loaded.notes { Self.complain("warning: \(note)") }
-            let faults = loaded.configuration.fileFaults()
+            let faults = loaded.configuration.startFaults()
             guard faults.isEmpty else { throw Self.refusal(faults) }
             if let closed = loaded.configuration.closedPages { Self.complain("warning: \(closed)") }
             StandardOutput.print("the settings are good")

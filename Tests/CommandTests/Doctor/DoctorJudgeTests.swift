@@ -98,7 +98,7 @@ struct DoctorJudgeTests {
             ["does not speak h2", "not APNs"])
         Self.expect(
             judge(Self.report(.connecting, "x", TLSError(kind: .badTrustRoots, detail: "ca.pem holds none"))), .fail,
-            ["ca.pem", "ca-file"])
+            ["ca.pem", "apns.production.ca-file"])
     }
 
     /// Which certificate of the chain is at fault.
@@ -116,6 +116,44 @@ struct DoctorJudgeTests {
             Self.route(.pushes), Self.report(.connected, detail, Self.refused(code, detail), certificates: chain),
             nowSeconds: Self.nowSeconds)
         Self.expect(finding, .fail, [detail, ": \(named)"])
+    }
+
+    /// What to do about a certificate that nobody who is believed has signed: the setting is named that changes whom.
+    @Test(arguments: [
+        (20, PlannedRoute.Purpose.pushes, "install or update it", "apns.production.ca-file names a PEM file"),
+        (19, .management, "ca-certificates", "apns.production.ca-file"),
+        (10, .pushes, "clock", "new certificate"),
+        (62, .pushes, "the setting names another host", ""),
+    ])
+    func theSettingOfTheAuthorityIsNamed(code: Int, purpose: PlannedRoute.Purpose, words: String, more: String) {
+        let report = Self.report(.connected, "x", Self.refused(code, "x"), certificates: Self.chain)
+        let finding = DoctorJudge.connection(Self.route(purpose), report, nowSeconds: Self.nowSeconds)
+        #expect(finding.remedy?.contains(words) == true, "\(finding.line)")
+        #expect(more.isEmpty || finding.remedy?.contains(more) == true, "\(finding.line)")
+    }
+
+    @Test func anAuthorityThatWasChosenIsNamed() {
+        var route = Self.route(.pushes)
+        route.uses[0].environment = .development
+        route.trustRoots = .file(path: "/etc/mailboat/ca.pem")
+        let report = Self.report(.connected, "x", Self.refused(20, "x"), certificates: Self.chain)
+        let finding = DoctorJudge.connection(route, report, nowSeconds: Self.nowSeconds)
+        #expect(finding.remedy?.contains("apns.development.ca-file takes the place") == true, "\(finding.line)")
+        #expect(finding.remedy?.contains("/etc/mailboat/ca.pem must hold") == true, "\(finding.line)")
+    }
+
+    /// Kafka's counterpart has another name.
+    @Test func theAuthorityOfBrokersIsNamed() {
+        let unknown = KafkaError(
+            code: .ssl,
+            text:
+                "ssl://b:1/bootstrap: SSL handshake failed: certificate verify failed: broker certificate could not be verified"
+        )
+        let finding = DoctorJudge.kafkaUnreachable("b:1 cannot be asked for its topics: \(unknown)")
+        #expect(finding.remedy?.contains("kafka.properties.ssl.ca.location") == true, "\(finding.line)")
+        let other = DoctorJudge.kafkaUnreachable("\(KafkaError(code: .timedOut))")
+        #expect(other.remedy?.contains("kafka.bootstrap") == true)
+        #expect(other.remedy?.contains("ssl.ca.location") == false)
     }
 
     // MARK: Clock

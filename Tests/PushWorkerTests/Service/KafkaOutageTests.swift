@@ -51,6 +51,27 @@ struct KafkaOutageTests {
         }
     }
 
+    /// Kafka takes no record into `state` any more: the next owner repeats, so this is no stop in good order.
+    @Test func stoppingWithRecordsThatKafkaHasNotTakenIsTold() async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            for number in 0..<8 { try house.register("activity-\(number)", token: Self.token(number)) }
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 8 && $0.isSettled }
+            for partition in 0..<4 as Range<Int32> {
+                let state = TopicPartition(topic: WorkerConfiguration().topics.state, partition: partition)
+                house.kafka.setLeader(of: state, broker: nil)
+            }
+            for number in 0..<8 { try house.update("activity-\(number)", 1) }
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 8 }
+            let report = await worker.stop()
+            #expect(!report.isClean)
+            #expect(report.detail.contains("Kafka did not acknowledge everything of partitions"), "\(report.detail)")
+            #expect(report.detail.contains("repeats what is not committed"), "\(report.detail)")
+        }
+    }
+
     /// Nobody leads one partition of an input topic when the worker comes: the others begin at once, and it does when somebody leads it.
     @Test func aPartitionWithoutALeaderHoldsNoOther() async throws {
         try await WorkerHouse.with { house in

@@ -127,7 +127,7 @@ struct Doctor: AsyncParsableCommand {
         }
         for note in loaded.notes { try tell(finding(.warn, note)) }
         // Keys have a check of their own.
-        let faults = loaded.configuration.fileFaults().filter { !$0.setting.hasSuffix(".apns.key-file") }
+        let faults = loaded.configuration.startFaults().filter { !$0.setting.hasSuffix(".apns.key-file") }
         for fault in faults { try tell(finding(.fail, fault.description)) }
         if faults.isEmpty {
             let apps = loaded.configuration.apps.map(\.bundleID).joined(separator: ", ")

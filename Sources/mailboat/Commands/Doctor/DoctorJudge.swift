@@ -66,7 +66,7 @@ enum DoctorJudge {
         switch report.step {
         case .connecting:
             if let tlsError = report.tlsError {
-                return finding(bad, "no TLS: \(tlsError)", "repair the ca-file of this environment")
+                return finding(bad, "no TLS: \(tlsError)", "repair what \(Self.settingName(of: route)).ca-file names")
             }
             if let otherPort, otherPort.isReached {
                 return finding(
@@ -78,7 +78,7 @@ enum DoctorJudge {
                 "check the name's lookup, and that firewalls let TCP to port \(route.port) out; Mailboat connects directly, through no proxy"
             )
         case .connected:
-            return finding(bad, Self.tlsFailure(report, nowSeconds: nowSeconds), Self.tlsRemedy(report))
+            return finding(bad, Self.tlsFailure(report, nowSeconds: nowSeconds), Self.tlsRemedy(route, report))
         case .secured:
             return finding(
                 bad, "TLS stands, and no HTTP/2: \(report.failure)",
@@ -126,13 +126,29 @@ enum DoctorJudge {
     /// `X509_V_ERR_HOSTNAME_MISMATCH` and `X509_V_ERR_IP_ADDRESS_MISMATCH`.
     private static let nameMismatchCodes = [62, 64]
 
-    private static func tlsRemedy(_ report: APNSProbe.Report) -> String {
+    /// `X509_V_ERR_CERT_NOT_YET_VALID` and `X509_V_ERR_CERT_HAS_EXPIRED`.
+    private static let dateCodes = [9, 10]
+
+    private static func tlsRemedy(_ route: PlannedRoute, _ report: APNSProbe.Report) -> String {
         guard case .certificateRejected(let code)? = report.tlsError?.kind else {
             return "whoever answers at this address is not APNs: a proxy, or another service"
         }
-        return Self.nameMismatchCodes.contains(code)
-            ? "the name does not stand in the certificate: the setting names another host than the one that answers"
-            : "APNs' certificates are signed by authorities in the package ca-certificates: install or update it; a proxy that opens TLS signs with its own; a ca-file takes the place of the system's"
+        if Self.nameMismatchCodes.contains(code) {
+            return
+                "the name does not stand in the certificate: the setting names another host than the one that answers"
+        }
+        if Self.dateCodes.contains(code) {
+            return
+                "compare this machine's clock with those times; if it is right, whoever answers needs a new certificate"
+        }
+        let setting = "\(Self.settingName(of: route)).ca-file"
+        // Nobody who is believed has signed it.
+        return switch route.trustRoots {
+        case .system, .pem:
+            "APNs' certificates are signed by authorities in the package ca-certificates: install or update it; where a proxy opens TLS, or a simulator answers, \(setting) names a PEM file with the authority that signed"
+        case .file(let path):
+            "\(setting) takes the place of the system's authorities: \(ShownText.path(path) ?? "its file") must hold the one that signed; for Apple's own hosts leave the setting out"
+        }
     }
 
     // MARK: Clock
@@ -196,6 +212,17 @@ enum DoctorJudge {
 
     // MARK: Kafka
 
+    /// Nobody could be asked. - Parameter found: why.
+    static func kafkaUnreachable(_ found: String) -> DoctorFinding {
+        // As `KafkaError.remedy` says of an authority that is not known.
+        let isUnknownAuthority = found.contains("ssl.ca.location")
+        return DoctorFinding(
+            level: .fail, check: .kafka, subject: "kafka.bootstrap", found: found,
+            remedy: isUnknownAuthority
+                ? "let kafka.properties.ssl.ca.location name that file; without it only the system's authorities are believed (package ca-certificates)"
+                : "check kafka.bootstrap, kafka.properties (TLS, SASL) and the client's rights: Configuration.md")
+    }
+
     /// One finding for each topic that is not as it should be, or one for all.
     static func topics(_ findings: [TopicFinding], reasonUnknown: String?) -> [DoctorFinding] {
         let names = findings.reduce(into: [String]()) { if !$0.contains($1.topic) { $0.append($1.topic) } }
@@ -236,7 +263,7 @@ enum DoctorJudge {
         return DoctorFinding(
             level: .fail, check: .topics, subject: topic,
             found:
-                "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which ends at \(first.logEnd) and was acknowledged up to \(first.stateEnd ?? 0)",
+                "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
             remedy:
                 "'State is lost' in Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
         )

@@ -14,12 +14,7 @@ struct DoctorKafka {
         do {
             return try self.ask()
         } catch {
-            return [
-                DoctorFinding(
-                    level: .fail, check: .kafka, subject: "kafka.bootstrap", found: "\(error)",
-                    remedy:
-                        "check kafka.bootstrap, kafka.properties (TLS, SASL) and the client's rights: Configuration.md")
-            ]
+            return [DoctorJudge.kafkaUnreachable("\(error)")]
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import KafkaLog
+import Redaction
 
 /// `mailboat topics`.
 struct TopicsCommand: ParsableCommand {
@@ -17,16 +18,22 @@ struct TopicsCommand: ParsableCommand {
                 exist, the missing topics get their count, whatever --partitions says. A cluster may take a moment to show what it has \
                 created: that is waited for, at most --timeout.
 
-                With --format json an object for each topic that was missing (topic, created, partitions, replicas, error) comes first, then those of \
-                'topics check'.
+                A cluster may have a policy that refuses settings. Then the topic is not created, each refused setting is named, and --without leaves it \
+                out: the cluster's default is what counts. The check afterwards says whether that will do. A dry run asks the cluster as well, and names \
+                them before anything is created.
 
-                Exit status: 0 when all is well, 1 when a setting breaks a promise or the cluster cannot be asked, 64 \
+                With --format json an object for each topic that was missing (topic, created, partitions, replicas, error, refused; in a dry run settings) \
+                comes first, then those of 'topics check'.
+
+                Exit status: 0 when all is well, 1 when a topic is or would be refused, a setting breaks a promise or the cluster cannot be asked, 64 \
                 when the command line is wrong.
 
                 EXAMPLES
                   mailboat topics create --bootstrap broker:9092
                   mailboat topics create --bootstrap localhost:9092 --partitions 16 --replication 1
                   mailboat topics create --config mailboat.yaml
+                  mailboat topics create --config mailboat.yaml --dry-run
+                  mailboat topics create --config mailboat.yaml --without segment.bytes --without segment.ms
                 """)
 
         @OptionGroup var options: TopicsOptions
@@ -34,15 +41,35 @@ struct TopicsCommand: ParsableCommand {
         @Option(help: "Partitions of each topic, when neither events nor routed nor state exists yet.")
         var partitions = 64
 
+        @Flag(help: "Set only what a promise rests on; the cluster's defaults decide what is only advised.")
+        var requiredOnly = false
+
+        @Option(
+            help: ArgumentHelp(
+                "Leave this setting to the cluster, such as segment.bytes. May be given several times.",
+                valueName: "setting"))
+        var without: [String] = []
+
+        @Flag(help: "Print what would be created, ask the cluster whether it would take it, and create nothing.")
+        var dryRun = false
+
         func validate() throws {
             guard (1...100_000).contains(self.partitions) else {
                 throw ValidationError("--partitions is \(self.partitions): expected 1 to 100000")
             }
+            if let unknown = self.without.first(where: { !TopicPlan.createdSettings.contains($0) }) {
+                throw ValidationError(
+                    "--without is \(ShownText.name(unknown)): expected one of \(TopicPlan.createdSettings.sorted().joined(separator: ", "))"
+                )
+            }
         }
 
         func run() async throws {
-            let session = try TopicsSession(self.options, partitionCount: self.partitions)
-            try await NamedThread.run("topics") { Result { try session.create() } }.get()
+            let session = try TopicsSession(
+                self.options, partitionCount: self.partitions, isRequiredOnly: self.requiredOnly,
+                leftOut: Set(self.without))
+            let isRehearsal = self.dryRun
+            try await NamedThread.run("topics") { Result { try session.create(isRehearsal: isRehearsal) } }.get()
         }
     }
 

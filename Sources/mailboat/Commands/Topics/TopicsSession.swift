@@ -5,30 +5,38 @@ import PushWorker
 
 /// One run of `mailboat topics`. Blocks: on a thread of its own.
 struct TopicsSession: Sendable {
-    private let plan: TopicPlan
-    private let admin: KafkaAdmin
-    private let brokers: String
-    private let limit: Duration
+    let plan: TopicPlan
+    let admin: KafkaAdmin
+    let brokers: String
+    let limit: Duration
     private let showsAll: Bool
-    private let isJSON: Bool
+    let isJSON: Bool
 
-    init(_ options: TopicsOptions, partitionCount: Int) throws {
+    /// - Parameters:
+    ///   - isRequiredOnly: see `TopicPlan`.
+    ///   - leftOut: see `TopicPlan`.
+    init(
+        _ options: TopicsOptions, partitionCount: Int, isRequiredOnly: Bool = false, leftOut: Set<String> = []
+    ) throws {
         try self.init(
             options.cluster, partitionCount: partitionCount, replication: options.replication,
             minInsync: options.minInsync, limit: .seconds(options.timeout), showsAll: options.all,
-            isJSON: options.format == .json)
+            isJSON: options.format == .json, isRequiredOnly: isRequiredOnly, leftOut: leftOut)
     }
 
     init(
         _ cluster: ClusterOptions, partitionCount: Int = 64, replication: Int, minInsync: Int?, limit: Duration,
-        showsAll: Bool = false, isJSON: Bool = false
+        showsAll: Bool = false, isJSON: Bool = false, isRequiredOnly: Bool = false, leftOut: Set<String> = []
     ) throws {
         // Consumer properties: an administrator is a client that neither reads nor writes.
         let settings = try cluster.settings(for: .consumer)
         let topics = try cluster.configuration().topics.planned
-        self.plan = TopicPlan(
+        var plan = TopicPlan(
             topics: topics, partitionCount: partitionCount, replicationFactor: replication,
             inSyncReplicasMin: minInsync)
+        plan.isRequiredOnly = isRequiredOnly
+        plan.leftOut = leftOut
+        self.plan = plan
         self.brokers = try cluster.brokers()
         self.limit = limit
         self.showsAll = showsAll
@@ -36,65 +44,6 @@ struct TopicsSession: Sendable {
         do throws(KafkaError) {
             self.admin = try KafkaAdmin(settings, log: { _ in })
         } catch { throw ValidationError("\(error)") }
-    }
-
-    func create() throws {
-        let missing = self.plan.missing(existing: try self.existing())
-        if missing.isEmpty { self.remark("nothing to create: all \(self.plan.topics.count) topics exist") }
-        var failureCount = 0
-        for answer in try self.createTopics(missing) {
-            if answer.error != nil { failureCount += 1 }
-            let topic = missing.first { $0.name == answer.name }
-            StandardOutput.print(
-                self.isJSON ? TopicsTable.json(answer, topic) : TopicsTable.line(answer, topic))
-        }
-        if failureCount > 0 { throw ExitCode(1) }
-        try self.waitUntilShown(missing)
-        try self.check()
-    }
-
-    /// A cluster may say that a topic is created before its metadata shows it.
-    private func waitUntilShown(_ created: [NewTopic]) throws {
-        let clock = ContinuousClock()
-        let beganAt = clock.now
-        var wait = TopicWait(for: created, limitMillis: Int64(self.limit / .milliseconds(1)))
-        let status = StatusLine()
-        var toldAt: ContinuousClock.Instant?
-        while true {
-            let elapsed = clock.now - beganAt
-            switch wait.looked(try self.existing(), elapsedMillis: Int64(elapsed / .milliseconds(1))) {
-            case .done: return status.end()
-            case .overdue(let missing):
-                throw CommandFailure(
-                    "created, but \(self.brokers) does not show \(missing.joined(separator: ", ")) after "
-                        + "\(self.limit.components.seconds) s: run 'mailboat topics check' in a moment, or give a longer --timeout"
-                )
-            case .lookAgain(let afterMillis, let missing):
-                status.show("waiting for the cluster to show \(missing.joined(separator: ", "))")
-                if toldAt.map({ clock.now - $0 >= Self.tellDistance }) ?? (elapsed >= .seconds(1)) {
-                    // It may be there and not for this client to see: then waiting does not help.
-                    try self.nameHidden(Set(self.plan.topics.map(\.name)).subtracting(missing))
-                    status.report(
-                        "waiting for the cluster to show \(missing.joined(separator: ", ")) (\(elapsed.components.seconds) s)"
-                    )
-                    toldAt = clock.now
-                }
-                Sleeping.sleep(.milliseconds(afterMillis))
-            }
-        }
-    }
-
-    /// How often a wait that takes long says so to whoever does not watch.
-    private static let tellDistance = Duration.seconds(5)
-
-    private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {
-        do throws(KafkaError) {
-            return try self.admin.createTopics(missing, within: self.limit)
-        } catch  where error.code == .unsupportedFeature {
-            throw CommandFailure(
-                "\(self.brokers) cannot create topics: \(error.text). Start 'mailboat embedded-kafka' with --topic for each: "
-                    + missing.map { "\($0.name):\($0.partitionCount)" }.joined(separator: " "))
-        } catch { throw CommandFailure("\(self.brokers) cannot be asked to create topics: \(error)") }
     }
 
     /// What a look at all topics found.
@@ -138,12 +87,12 @@ struct TopicsSession: Sendable {
     }
 
     /// What is said about the lines: not among them where a program reads.
-    private func remark(_ line: String) {
+    func remark(_ line: String) {
         if self.isJSON { StandardError.print(line) } else { StandardOutput.print(line) }
     }
 
     /// A topic that this client may not describe looks like none; the broker says so when it is asked for by name.
-    private func nameHidden(_ present: Set<String>) throws {
+    func nameHidden(_ present: Set<String>) throws {
         for name in self.plan.topics.map(\.name) where !present.contains(name) {
             do throws(KafkaError) {
                 guard let refusal = try self.admin.refusal(toShow: name, within: self.limit) else { continue }
@@ -165,7 +114,7 @@ struct TopicsSession: Sendable {
         }
     }
 
-    private func existing() throws -> [TopicDescription] {
+    func existing() throws -> [TopicDescription] {
         do throws(KafkaError) {
             return try self.admin.describeTopics(self.plan.topics.map(\.name), within: self.limit)
         } catch { throw CommandFailure("\(self.brokers) cannot be asked for its topics: \(error)") }

@@ -31,13 +31,59 @@ enum TopicsTable {
             + counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }.joined(separator: ", ")
     }
 
-    /// What became of a topic that was missing. - Parameter topic: as it was asked for.
-    static func line(_ answer: TopicAnswer, _ topic: NewTopic?) -> String {
+    /// What became of a topic that was missing.
+    /// - Parameters:
+    ///   - topic: as it was asked for.
+    ///   - refused: settings that the cluster does not take.
+    static func line(_ answer: TopicAnswer, _ topic: NewTopic?, refused: [String] = []) -> String {
         guard let error = answer.error else {
             return
                 "created       \(answer.name)  (\(topic?.partitionCount ?? 0) partitions, \(topic?.replicationFactor ?? 0) replicas)"
         }
-        return "not created   \(answer.name): \(error.text)" + (error.remedy.map { ": \($0)" } ?? "")
+        return "not created   \(answer.name): \(Self.text(error, topic, refused: refused))"
+    }
+
+    /// What would become of it: first a line like that, then one for each setting.
+    /// - Parameter answer: what the cluster says of it; `nil`: it was not asked.
+    static func rehearsed(_ topic: NewTopic, _ answer: TopicAnswer?, refused: [String] = []) -> [String] {
+        let first =
+            answer?.error.map { "refused       \(topic.name): \(Self.text($0, topic, refused: refused))" }
+            ?? "would create  \(topic.name)  (\(topic.partitionCount) partitions, \(topic.replicationFactor) replicas)"
+        return [first]
+            + topic.configuration.sorted { $0.key < $1.key }.map {
+                "                \($0.key)=\($0.value)\(refused.contains($0.key) ? "  refused" : "")"
+            }
+    }
+
+    private static func text(_ error: KafkaError, _ topic: NewTopic?, refused: [String]) -> String {
+        let settings = refused.map { "\($0)=\(topic?.configuration[$0] ?? "")" }.joined(separator: ", ")
+        return error.text + (error.remedy.map { ": \($0)" } ?? "")
+            + (refused.isEmpty ? "" : ". Refused: \(settings)")
+    }
+
+    /// What to do about refused settings. - Parameter refused: settings by topic; none: which ones is not known.
+    static func leavingOut(_ refused: [String: [String]]) -> [String] {
+        guard !refused.isEmpty else { return [] }
+        let names = Set(refused.values.joined()).sorted()
+        var lines: [String] = []
+        if !names.isEmpty {
+            lines.append(
+                "To leave refused settings to the cluster, add \(names.map { "--without \($0)" }.joined(separator: " "))."
+            )
+        }
+        let required = names.filter { TopicPlan.requiredSettings.contains($0) }
+        if !required.isEmpty {
+            lines.append(
+                "A promise rests on \(required.joined(separator: ", ")): see with 'mailboat topics check' that the cluster's own value will do."
+            )
+        }
+        let unknown = refused.filter(\.value.isEmpty).keys.sorted()
+        if !unknown.isEmpty {
+            lines.append(
+                "No single setting of \(unknown.joined(separator: ", ")) is what the cluster refuses: compare what it says with --dry-run, or try --required-only."
+            )
+        }
+        return lines
     }
 
     // MARK: For a program
@@ -68,14 +114,27 @@ enum TopicsTable {
         var partitions: Int?
         var replicas: Int?
         var error: String?
+        /// Names of settings.
+        var refused: [String]?
+        /// As it would be created with; in a dry run only.
+        var settings: [String: String]?
     }
 
     /// The same as `line`.
-    static func json(_ answer: TopicAnswer, _ topic: NewTopic?) -> String {
+    static func json(_ answer: TopicAnswer, _ topic: NewTopic?, refused: [String] = []) -> String {
         JSONLine.text(
             Answer(
                 topic: answer.name, created: answer.error == nil, partitions: topic?.partitionCount,
-                replicas: topic?.replicationFactor,
-                error: answer.error.map { $0.text + ($0.remedy.map { ": \($0)" } ?? "") }))
+                replicas: topic?.replicationFactor, error: answer.error.map { Self.text($0, topic, refused: []) },
+                refused: refused.isEmpty ? nil : refused))
+    }
+
+    /// The same as `rehearsed`.
+    static func rehearsedJSON(_ topic: NewTopic, _ answer: TopicAnswer?, refused: [String] = []) -> String {
+        JSONLine.text(
+            Answer(
+                topic: topic.name, created: false, partitions: topic.partitionCount, replicas: topic.replicationFactor,
+                error: answer?.error.map { Self.text($0, topic, refused: []) },
+                refused: refused.isEmpty ? nil : refused, settings: topic.configuration))
     }
 }

@@ -1,0 +1,70 @@
+import PushEngine
+import ShardLoop
+
+/// What a worker knows of its inlets. The gate is the production one; who asks for it in a real worker is an adapter (`InletWatch`).
+struct SimulatedInlets {
+    var gate = InletGate()
+    /// Those of the look before.
+    var known: Set<Int32> = []
+    /// By inlet: how far its records were let in since it came.
+    var letIn: [Int32: Int64] = [:]
+    /// When the worker looks again, or asks for more.
+    var dueMillis: Int64 = 0
+    /// By partition: what the group had committed when this look began; and which logs have not been asked for their end.
+    var committed: [Int64] = []
+    var unasked: [Int32] = []
+    var sights: [InletGate.Sight] = []
+}
+
+/// A worker asks how far the group is in the partitions before its inlets: what is committed first, then where each log ends, one after the other.
+/// The world goes on meanwhile.
+extension SimulationWorld {
+    private static let inletLookMillis: Int64 = 500
+
+    private func inlets(of worker: SimulatedWorker) -> Set<Int32> { Set(worker.partitions.keys.filter(self.isInlet)) }
+
+    /// `nil`: there is nothing to let in.
+    func inletLookDueMillis(_ worker: SimulatedWorker) -> Int64? {
+        guard self.growth.hasGrown else { return nil }
+        let hasMore = self.inlets(of: worker).contains {
+            worker.inlets.letIn[$0] ?? 0 < self.kafka.end(.init(topic: .events, partition: $0))
+        }
+        guard hasMore || !worker.inlets.unasked.isEmpty else { return nil }
+        return max(worker.inlets.dueMillis, self.commitFloorMillis(worker))
+    }
+
+    func lookAtInlets(_ worker: SimulatedWorker) {
+        guard let due = self.inletLookDueMillis(worker), due <= self.steadyMillis else { return }
+        if worker.inlets.unasked.isEmpty { self.beginLook(worker) }
+        let count = Int.random(in: 1...worker.inlets.unasked.count, using: &self.growth.random)
+        for partition in worker.inlets.unasked.suffix(count) {
+            worker.inlets.sights.append(
+                InletGate.Sight(
+                    topic: 0, partition: partition, committedOffset: worker.inlets.committed[Int(partition)],
+                    endOffset: self.kafka.end(.init(topic: .events, partition: partition))))
+        }
+        worker.inlets.unasked.removeLast(count)
+        guard worker.inlets.unasked.isEmpty else {
+            worker.inlets.dueMillis = self.steadyMillis + Int64.random(in: 1...200, using: &self.growth.random)
+            return
+        }
+        let opened = worker.inlets.gate.saw(worker.inlets.sights, inlets: worker.inlets.known)
+        worker.inlets.sights = []
+        worker.inlets.dueMillis = self.steadyMillis + Self.inletLookMillis
+        guard !opened.isEmpty else { return }
+        for position in opened where worker.partitions[position.partition] != nil {
+            self.tell("worker \(worker.number) lets inlet \(position.partition) in up to \(position.nextOffset)")
+            worker.inlets.letIn[position.partition] = position.nextOffset
+        }
+        worker.loop.carryOut(.letIn(opened), now: self.now(of: worker))
+    }
+
+    private func beginLook(_ worker: SimulatedWorker) {
+        let inlets = self.inlets(of: worker)
+        worker.inlets.gate.forget(Array(worker.inlets.known.subtracting(inlets)))
+        worker.inlets.known = inlets
+        let all = Array(0...(inlets.max() ?? 0))
+        worker.inlets.committed = all.map { self.kafka.committed[.init(topic: .events, partition: $0)] ?? 0 }
+        worker.inlets.unasked = all.shuffled(using: &self.growth.random)
+    }
+}

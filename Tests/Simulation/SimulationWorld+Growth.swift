@@ -1,0 +1,81 @@
+import PushEngine
+import PushModel
+
+/// Somebody adds partitions to `events` while workers run. `state` was not written for them: they are inlets, and their records are forwarded by the
+/// old count, behind what the old partitions held. Publishers learn of it one after the other, so a key may have records on both sides.
+///
+/// A key that the new count moves between two old partitions stays where it was: there order holds no longer (Operations, "A topic has got more
+/// partitions"). A publisher with a partitioner of its own moves to an added partition as well.
+extension SimulationWorld {
+    /// What concerns growth alone. It is drawn apart: a world without any is as it was.
+    struct Growth {
+        var random: SplitMix64
+        /// How many partitions are added; 0: none.
+        private(set) var added: Int32 = 0
+        /// After how much of the run, in a hundred.
+        let atPercent: Int
+        /// How often a publisher learns of them when it writes, in a hundred.
+        private let learnPercent: Int
+        fileprivate(set) var hasGrown = false
+        /// By activity and audience: the added partition that its publisher writes to from here on.
+        fileprivate(set) var moved: [Int: Int32] = [:]
+
+        /// One world in so many grows.
+        private static let worldsPerGrowingWorld = 6
+
+        init(seed: UInt64) {
+            self.random = SplitMix64(seed: seed ^ 0x6209_6209_6209_6209)
+            self.atPercent = Int.random(in: 0..<90, using: &self.random)
+            self.learnPercent = [10, 40, 100].randomElement(using: &self.random)!
+            guard Int.random(in: 0..<Self.worldsPerGrowingWorld, using: &self.random) == 0 else { return }
+            self.added = Int32.random(in: 1...2, using: &self.random)
+        }
+
+        mutating func learns() -> Bool { Int.random(in: 0..<100, using: &self.random) < self.learnPercent }
+    }
+
+    /// Of `events`; those of the other topics are the plan's.
+    var partitionCount: Int32 { self.plan.partitions + (self.growth.hasGrown ? self.growth.added : 0) }
+
+    func isInlet(_ partition: Int32) -> Bool { partition >= self.plan.partitions }
+
+    /// Perhaps this is the moment. With `placement: trust` added partitions wait: no loop hears of them.
+    func perhapsGrow(afterEvents count: Int) {
+        guard self.growth.added > 0, !self.growth.hasGrown, self.plan.placement == .check,
+            count * 100 >= self.plan.events * self.growth.atPercent
+        else { return }
+        self.growth.hasGrown = true
+        self.moves += 1
+        self.tell("events gets \(self.growth.added) partitions more")
+        self.post(self.group.grow(by: Int(self.growth.added)))
+    }
+
+    /// The publisher of an activity is about to write, and may have learnt how many partitions there are.
+    func perhapsLearn(_ activity: Int) {
+        guard self.growth.hasGrown, self.growth.moved[activity] == nil, self.growth.learns() else { return }
+        let key = self.phones[activity].keyBytes
+        let old = self.plan.partitions
+        let isMisplaced = self.writtenPartition(of: activity) != Murmur2.partition(key: key.span, count: old)
+        let partition =
+            isMisplaced
+            ? old + Int32(activity) % self.growth.added
+            : Murmur2.partition(key: key.span, count: self.partitionCount)
+        guard self.isInlet(partition) else { return }
+        self.tell("the publisher of activity \(activity) writes to partition \(partition) from here on")
+        self.growth.moved[activity] = partition
+    }
+
+    // MARK: What must not happen
+
+    /// A worker takes a record of an inlet: all that its key had before, in partitions with lower numbers, is committed.
+    func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
+        for other in self.order.prefix(event.number)
+        where other.partition < position.partition && self.written[other]!.activity == event.activity {
+            let place = SimulatedKafka.Place(topic: .events, partition: other.partition)
+            guard self.kafka.committed[place] ?? 0 <= other.offset else { continue }
+            return self.fail(
+                "worker \(worker.number) takes \(position.partition)/\(position.offset) of an inlet, and \(other.partition)/\(other.offset) of the same key is not committed"
+            )
+        }
+    }
+}
