@@ -140,12 +140,12 @@ extension ChaosRun {
         try await self.wait(Self.commandDurationMax) {
             self.stage.workers.contains { $0.process?.isRunning == true } ? "workers to end" : nil
         }
-        let events = ["offsets", "reset", "--topic", self.stage.topics.events[0], "--to", "earliest", "--execute"]
+        let reset = ["offsets", "reset", "--to", "earliest", "--execute"]
         if role == .events {
-            try await self.command(events)
+            try await self.command(reset)
         } else {
             try await self.command(["state", "accept-empty", "--execute"])
-            try await self.command(events + ["--all"])
+            try await self.command(reset + ["--topic", self.stage.topics.events[0], "--all"])
         }
         for worker in self.stage.workers { try self.stage.start(worker) }
         try await self.wait(Self.commandDurationMax) {

@@ -21,18 +21,19 @@ struct PartitionHalt: Equatable {
         self.isOfRefusal = text.contains(" is refused for good (")
     }
 
-    /// Partitions that a worker's `/readyz` names as halted, and whether their reason has these words.
-    static func named(in readiness: String, because words: String = "") -> Set<Int32> {
-        var numbers: Set<Int32> = []
-        var rest = readiness[...]
-        while let found = rest.range(of: " is halted: ") {
-            let number = rest[..<found.lowerBound].split { !$0.isNumber }.last.flatMap { Int32($0) }
-            rest = rest[found.upperBound...]
-            // The reason ends where the next partition is named.
-            let reason = rest.range(of: " is halted: ").map { rest[..<$0.lowerBound] } ?? rest
-            if let number, words.isEmpty || reason.contains(words) { numbers.insert(number) }
+    /// As `/readyz` has it.
+    private struct Readiness: Decodable {
+        struct Halted: Decodable {
+            var partition: Int32
+            var reason: String
         }
-        return numbers
+        var halted: [Halted]
+    }
+
+    /// Partitions that a worker's `/readyz` names as halted, and whose reason has these words; none when it cannot be read.
+    static func named(in readiness: String, because words: String = "") -> Set<Int32> {
+        guard let told = try? JSONDecoder().decode(Readiness.self, from: Data(readiness.utf8)) else { return [] }
+        return Set(told.halted.filter { words.isEmpty || $0.reason.contains(words) }.map(\.partition))
     }
 
     /// All that a log tells of.

@@ -38,12 +38,14 @@ struct PartitionHaltTests {
     }
 
     @Test func readinessNamesThem() {
-        let readiness =
-            "{\"errors\":[\"partition 8 is halted: the topic events is another one: in partition 8 …\",\"partition 11 is halted: a record is refused for good (size): …\"],\"ready\":false}"
+        let readiness = """
+            {"ready":false,"halted":[{"partition":8,"reason":"the topic events is another one: in partition 8 …"},\
+            {"partition":11,"reason":"a record is refused for good (size): …"}],"errors":["partition 8 is halted: …"]}
+            """
         #expect(PartitionHalt.named(in: readiness) == [8, 11])
         #expect(PartitionHalt.named(in: readiness, because: "is another one") == [8])
         #expect(PartitionHalt.named(in: readiness, because: "refused for good") == [11])
-        #expect(PartitionHalt.named(in: "{\"ready\":true}") == [])
+        #expect(PartitionHalt.named(in: "{\"ready\":true,\"halted\":[]}") == [])
     }
 
     @Test func thoseOfOneCauseAreCountedTogether() throws {
