@@ -98,4 +98,19 @@ struct EmbeddedKafkaTests {
         }.get()
         #expect(records.count == 21)
     }
+
+    /// So can requests for one topic fail, where a broker of its own leads it.
+    @Test func oneBrokerRefusesAlone() throws {
+        let kafka = try EmbeddedKafka(
+            topics: [.init("t", partitionCount: 2), .init("u", partitionCount: 2)], brokerCount: 2)
+        for partition: Int32 in 0..<2 {
+            kafka.setLeader(of: TopicPartition(topic: "t", partition: partition), broker: 1)
+            kafka.setLeader(of: TopicPartition(topic: "u", partition: partition), broker: 2)
+        }
+        let writer = try TestWriter(kafka.settings)
+        kafka.failRequests(apiKey: 0, code: .messageTooLarge, count: 1, broker: 2)
+        #expect(try writer.write(1, to: "t", partition: 0) == [0])
+        #expect(try writer.write(1, to: "u", partition: 0).allSatisfy { $0 < 0 })
+        #expect(try writer.write(1, to: "u", partition: 0) == [0])
+    }
 }
