@@ -77,9 +77,9 @@ package final class StoryPublisher {
         return grown >= self.partitionCount || !growth.known.contains(publication.activity) ? grown : partition
     }
 
-    /// The topic has more partitions from now on: what is published for an activity goes to the one that its key has by the new count. Kafka
-    /// promises no order between two partitions, and workers only between the old ones and those that were added. So an activity that is under
-    /// way goes nowhere but to one that was added. Everything published so far has to be delivered. Throws when there can be no new producer.
+    /// The topic has more partitions from now on: what is published for an activity goes to the one that its key has by the new count. Workers
+    /// keep a key's order between an old partition and one that was added, and not between two old ones. So an activity that is under way goes
+    /// nowhere but to one that was added. Everything published so far has to be delivered. Throws when there can be no new producer.
     package func grow(to partitionCount: Int32) throws {
         // Its predecessor knows the old count for minutes.
         self.producer = try Self.producer(self.settings, self.log)
