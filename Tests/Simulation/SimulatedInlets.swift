@@ -27,7 +27,8 @@ extension SimulationWorld {
     func inletLookDueMillis(_ worker: SimulatedWorker) -> Int64? {
         guard self.growth.hasGrown else { return nil }
         let hasMore = self.inlets(of: worker).contains {
-            worker.inlets.letIn[$0] ?? 0 < self.kafka.end(.init(topic: .events, partition: $0))
+            let place = SimulatedKafka.Place(topic: .events, partition: $0)
+            return max(worker.inlets.letIn[$0] ?? 0, self.kafka.committed[place] ?? 0) < self.kafka.end(place)
         }
         guard hasMore || !worker.inlets.unasked.isEmpty else { return nil }
         return max(worker.inlets.dueMillis, self.commitFloorMillis(worker))
