@@ -50,8 +50,10 @@ extension SimulationWorld {
             return
         }
         let opened = worker.inlets.gate.saw(worker.inlets.sights, inlets: worker.inlets.known)
+        let waits = !worker.inlets.gate.holdingUp(worker.inlets.sights).isEmpty
         worker.inlets.sights = []
         worker.inlets.dueMillis = self.steadyMillis + Self.inletLookMillis
+        if waits { self.strikeAtWait() }
         guard !opened.isEmpty else { return }
         for position in opened where worker.partitions[position.partition] != nil {
             self.tell("worker \(worker.number) lets inlet \(position.partition) in up to \(position.nextOffset)")

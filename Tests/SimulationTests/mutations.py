@@ -319,7 +319,8 @@ MUTATIONS = [
         "if let barrier = self.barriers[key], isReached != nil {"),
     Mutation(
         "inlet-later-let-in", "an added partition is let in up to where it ends by then", loop("Partitions/InletGate"),
-        "                self.letIn[key] = barrier.upTo\n", "                self.letIn[key] = max(barrier.upTo, inlet.endOffset)\n"),
+        "                self.letIn[key] = barrier.upTo\n", "                self.letIn[key] = max(barrier.upTo, inlet.endOffset)\n",
+        test="InletOrderTests"),
     Mutation(
         "inlet-told-once", "an added partition that comes back is not told again how far it is let in",
         loop("Partitions/InletGate"), "} else if inlet.committedOffset >= self.letIn[key] ?? 0 {", "} else {",
