@@ -25,7 +25,7 @@ extension ShardLoop {
             self.hasMore = true
         case .halt(let partition, let reason):
             guard let index = self.partitions.firstIndex(where: { $0.number == partition }),
-                self.partitions[index].life == .running
+                self.partitions[index].life.takesRecords
             else { return }
             self.halt(index, reason)
         case .finishRelease(let partition), .takeLastCommit(let partition):

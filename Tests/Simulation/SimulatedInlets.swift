@@ -27,7 +27,8 @@ extension SimulationWorld {
     func inletLookDueMillis(_ worker: SimulatedWorker) -> Int64? {
         guard self.growth.hasGrown else { return nil }
         let hasMore = self.inlets(of: worker).contains {
-            worker.inlets.letIn[$0] ?? 0 < self.kafka.end(.init(topic: .events, partition: $0))
+            let place = SimulatedKafka.Place(topic: .events, partition: $0)
+            return max(worker.inlets.letIn[$0] ?? 0, self.kafka.committed[place] ?? 0) < self.kafka.end(place)
         }
         guard hasMore || !worker.inlets.unasked.isEmpty else { return nil }
         return max(worker.inlets.dueMillis, self.commitFloorMillis(worker))
@@ -49,8 +50,10 @@ extension SimulationWorld {
             return
         }
         let opened = worker.inlets.gate.saw(worker.inlets.sights, inlets: worker.inlets.known)
+        let waits = !worker.inlets.gate.holdingUp(worker.inlets.sights).isEmpty
         worker.inlets.sights = []
         worker.inlets.dueMillis = self.steadyMillis + Self.inletLookMillis
+        if waits { self.strikeAtWait() }
         guard !opened.isEmpty else { return }
         for position in opened where worker.partitions[position.partition] != nil {
             self.tell("worker \(worker.number) lets inlet \(position.partition) in up to \(position.nextOffset)")

@@ -1,3 +1,4 @@
+import DeviceModel
 import PushEngine
 import PushModel
 
@@ -31,6 +32,8 @@ extension SimulationWorld {
             self.added = Int32.random(in: 1...2, using: &self.random)
         }
 
+        mutating func strikes() -> Bool { Int.random(in: 0..<3, using: &self.random) == 0 }
+
         mutating func learns() -> Bool { Int.random(in: 0..<100, using: &self.random) < self.learnPercent }
     }
 
@@ -52,7 +55,19 @@ extension SimulationWorld {
 
     /// The publisher of an activity is about to write, and may have learnt how many partitions there are.
     func perhapsLearn(_ activity: Int) {
-        guard self.growth.hasGrown, self.growth.moved[activity] == nil, self.growth.learns() else { return }
+        guard self.growth.hasGrown, self.growth.moved[activity] == nil, self.growth.learns(),
+            let partition = self.addedPartition(of: activity)
+        else { return }
+        self.move(activity, to: partition)
+    }
+
+    private func move(_ activity: Int, to partition: Int32) {
+        self.tell("the publisher of activity \(activity) writes to partition \(partition) from here on")
+        self.growth.moved[activity] = partition
+    }
+
+    /// Where a publisher that knows the new count writes; `nil`: to an old partition.
+    private func addedPartition(of activity: Int) -> Int32? {
         let key = self.phones[activity].keyBytes
         let old = self.plan.partitions
         let isMisplaced = self.writtenPartition(of: activity) != Murmur2.partition(key: key.span, count: old)
@@ -60,9 +75,23 @@ extension SimulationWorld {
             isMisplaced
             ? old + Int32(activity) % self.growth.added
             : Murmur2.partition(key: key.span, count: self.partitionCount)
-        guard self.isInlet(partition) else { return }
-        self.tell("the publisher of activity \(activity) writes to partition \(partition) from here on")
-        self.growth.moved[activity] = partition
+        return self.isInlet(partition) ? partition : nil
+    }
+
+    /// A worker waits for old partitions to reach their ends: a publisher writes to one of them once more, learns of the growth, and goes on at once.
+    func strikeAtWait() {
+        guard self.faultsAreOn, self.growth.strikes() else { return }
+        let waiting = (0..<self.plan.activities).filter {
+            self.growth.moved[$0] == nil && self.phones[$0].token != nil && self.phones[$0].channel == nil
+                && self.phones[$0].device.phase != .ended
+        }
+        guard let activity = waiting.first(where: { self.addedPartition(of: $0) != nil }),
+            let partition = self.addedPartition(of: activity)
+        else { return }
+        self.writeContent(activity)
+        guard self.growth.moved[activity] == nil else { return }
+        self.move(activity, to: partition)
+        self.writeContent(activity)
     }
 
     // MARK: What must not happen

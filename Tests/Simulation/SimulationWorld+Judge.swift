@@ -220,6 +220,8 @@ extension SimulationWorld {
     /// of taking them all must explain what the phone shows.
     private func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
+        // Without its token it is shown nothing.
+        guard !positions.contains(where: { self.written[$0]!.kind == .register && self.isStranded($0) }) else { return }
         let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
         let hadStart = positions.contains { self.written[$0]!.kind == .start }
         let resendsStarts = self.plan.app.startOnUnknown == .resend
@@ -314,8 +316,7 @@ extension SimulationWorld {
         for note in notes where result {
             switch note.name {
             // Its dead letter did not hold: its next owner could forward it again.
-            case "dead-lettered" where self.stranded.contains(position) && self.evidence.isRouted(position):
-                result = false
+            case "dead-lettered" where self.stranded.contains(position) && !self.isStranded(position): result = false
             case "expired", "rejected", "unregistered", "dead-lettered": continue
             case "superseded": result = note.into.map { self.isSetAside($0, known: &known) } ?? false
             default: result = false

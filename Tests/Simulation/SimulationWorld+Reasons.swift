@@ -30,7 +30,7 @@ extension SimulationWorld {
                 self.fail("\(position) is late, and activity \(activity) had not ended")
             }
             switch event.kind {
-            case .register: registered = event.writtenMillis
+            case .register: if !self.isStranded(position) { registered = event.writtenMillis }
             case .end: hasEnd = true
             case .start: hasStart = true
             case .update:

@@ -85,6 +85,11 @@ extension SimulationWorld {
         self.restarts = self.restarts.filter { number, _ in self.workers.contains { $0.number == number } }
     }
 
+    /// It became a dead letter, and no other owner has forwarded it.
+    func isStranded(_ position: SourcePosition) -> Bool {
+        self.stranded.contains(position) && !self.evidence.isRouted(position)
+    }
+
     /// An event that is in order and could not be forwarded lies among the dead letters, whole.
     func judgeStranded() {
         var found: Set<SourcePosition> = []

@@ -297,6 +297,39 @@ MUTATIONS = [
         """            hasNoValue: !intake.record.hasValue, timestampMillis: intake.record.timestampMillis,
             acknowledgement: self.expect(.routed""", test="PlacementTests"),
     Mutation(
+        "forward-committed-early", "a record that is forwarded is committed before `routed` has it",
+        engine("Journal/Journal+DeadLetters"),
+        """        let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
+        self.ledger.expectAcknowledgement(entry)
+        let keyRange = self.batch.append(key)
+        let valueRange = self.batch.append(value)
+        let firstHeader = self.batch.headers.count
+        // The copy""",
+        """        let entry = EntryID.none
+        let keyRange = self.batch.append(key)
+        let valueRange = self.batch.append(value)
+        let firstHeader = self.batch.headers.count
+        // The copy"""),
+    Mutation(
+        "inlet-ungated", "records of an added partition are forwarded when they are read", loop("ShardLoop+Records"),
+        "                if self.partitions[index].life == .inlet { max = min(max, self.letInCount(index, topic)) }\n", ""),
+    Mutation(
+        "inlet-before-others", "an added partition is let in though those before it have not been taken up to their ends",
+        loop("Partitions/InletGate"), "if let barrier = self.barriers[key], isReached == true {",
+        "if let barrier = self.barriers[key], isReached != nil {"),
+    Mutation(
+        "inlet-later-let-in", "an added partition is let in up to where it ends by then", loop("Partitions/InletGate"),
+        "                self.letIn[key] = barrier.upTo\n", "                self.letIn[key] = max(barrier.upTo, inlet.endOffset)\n",
+        test="InletOrderTests"),
+    Mutation(
+        "inlet-told-once", "an added partition that comes back is not told again how far it is let in",
+        loop("Partitions/InletGate"), "} else if inlet.committedOffset >= self.letIn[key] ?? 0 {", "} else {",
+        test="InletGateTests"),
+    Mutation(
+        "inlet-not-halted", "an added partition with an event that nobody takes goes on", loop("ShardLoop+Actions"),
+        "                self.partitions[index].life.takesRecords\n", "                self.partitions[index].life == .running\n",
+        test="InletLoopTests"),
+    Mutation(
         "push-before-marker", "pushes leave before the owner's marker lies in `state`",
         engine("Partitions/PartitionState"), "self.phase == .running && self.isMarked && self.gaps",
         "self.phase == .running && self.gaps", test="OwnershipTests"),

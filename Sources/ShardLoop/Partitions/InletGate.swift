@@ -51,7 +51,8 @@ public struct InletGate: Sendable {
     /// - Parameters:
     ///   - sights: inlets and every partition of the same topics with a lower number, all asked after the answers before had come.
     ///   - inlets: numbers of the partitions that are inlets here.
-    /// - Returns: how far each may be forwarded from here on, for those of which this has changed.
+    /// - Returns: how far each may be forwarded from here on, for those of which this has changed. The same again while the group has not committed all
+    ///   of it: the inlet may have left and come back between two looks, and whoever has it now was told nothing.
     public mutating func saw(_ sights: [Sight], inlets: Set<Int32>) -> [CommitPosition] {
         var opened: [CommitPosition] = []
         for inlet in sights where inlets.contains(inlet.partition) {
@@ -65,15 +66,17 @@ public struct InletGate: Sendable {
                 let ends = others.map { ($0.partition, $0.endOffset) }
                 self.barriers[key] = Barrier(upTo: end, ends: Dictionary(ends, uniquingKeysWith: max))
             }
-            guard let barrier = self.barriers[key] else { continue }
-            let isReached = barrier.ends.allSatisfy { number, end in
+            let isReached = self.barriers[key]?.ends.allSatisfy { number, end in
                 others.contains { $0.partition == number && $0.committedOffset >= end }
             }
-            guard isReached else { continue }
-            self.barriers[key] = nil
-            self.letIn[key] = barrier.upTo
+            if let barrier = self.barriers[key], isReached == true {
+                self.barriers[key] = nil
+                self.letIn[key] = barrier.upTo
+            } else if inlet.committedOffset >= self.letIn[key] ?? 0 {
+                continue
+            }
             opened.append(
-                CommitPosition(topic: inlet.topic, partition: inlet.partition, nextOffset: barrier.upTo))
+                CommitPosition(topic: inlet.topic, partition: inlet.partition, nextOffset: self.letIn[key] ?? 0))
         }
         return opened
     }

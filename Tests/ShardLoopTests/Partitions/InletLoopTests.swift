@@ -62,6 +62,26 @@ import Testing
         #expect(harness.log.commits.last == Self.position(6))
     }
 
+    /// Whatever came behind a good event that nobody takes would be dropped unseen.
+    @Test func aGoodEventThatNobodyTakesHaltsIt() {
+        var harness = Self.harness(records: 6)
+        harness.log.refuses = { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
+        harness.carryOut(.letIn([Self.position(3)]))
+        for _ in 0..<30 {
+            harness.settle()
+            harness.wait(millis: 200)
+        }
+        #expect(harness.lives == [Self.number: .halted])
+        #expect(harness.log.commits.isEmpty)
+        let isTold = harness.takeNews().contains { news in
+            if case .halted(Self.number, _) = news { true } else { false }
+        }
+        #expect(isTold, "readiness and a page name it")
+        harness.carryOut(.letIn([Self.position(6)]))
+        harness.settle()
+        #expect(harness.loop.watermarks == [Self.position(0)], "nothing more is taken")
+    }
+
     /// It leaves as every partition does, and comes back as one.
     @Test func itLeavesWhenEverythingIsAcknowledged() {
         var harness = Self.harness(records: 4)
