@@ -263,6 +263,7 @@ final class WorkerParts: Sendable {
                 logger: logger, kafkaLines: kafkaLines, fail: fail)
             let inlets = InletWatch(
                 consumer: consumer, coordinator: coordinator, inputTopics: configuration.topics.events, logger: logger)
+            let groupWatch = GroupWatch(configuration, hub: hub, log: kafkaLog, logger: logger)
             try coordinator.start()
             let lagWatch = LagWatch(
                 consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
@@ -279,6 +280,7 @@ final class WorkerParts: Sendable {
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
                     Task.detached { await inlets.run() },
+                    Task.detached { await groupWatch.run() },
                     Task.detached { await shared.limits.run() },
                     Task.detached {
                         var told: KafkaError?
