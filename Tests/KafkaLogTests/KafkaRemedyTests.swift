@@ -41,6 +41,12 @@ struct KafkaRemedyTests {
         #expect(error.description.hasSuffix(": \(error.remedy ?? "")"))
     }
 
+    @Test func aGroupWithAnotherStrategySaysWhoKeepsTheWorkerOut() {
+        let error = KafkaError(code: .inconsistentGroupProtocol, subject: .group("mailboat"))
+        #expect(error.name == "INCONSISTENT_GROUP_PROTOCOL")
+        #expect(error.remedy?.contains("somebody in the group mailboat uses another") == true)
+    }
+
     /// It is no refusal: a broker that is being stopped hangs up as well.
     @Test(arguments: [KafkaError.Code.transport, .timedOut])
     func aBrokerThatHangsUpDuringTheLoginSaysWhatToDo(code: KafkaError.Code) {

@@ -111,6 +111,8 @@ extension KafkaError.Code {
     public static let invalidConfiguration = Self(rawValue: 40)
     /// A policy of the cluster forbids what was asked for (`POLICY_VIOLATION`).
     public static let policyViolation = Self(rawValue: 44)
+    /// The group's members divide its partitions by another strategy than this one (`INCONSISTENT_GROUP_PROTOCOL`).
+    public static let inconsistentGroupProtocol = Self(rawValue: 23)
     /// There is no group of this name.
     public static let groupIDNotFound = Self(rawValue: 69)
     /// Another process uses the same `group.instance.id` and has taken this one's place.

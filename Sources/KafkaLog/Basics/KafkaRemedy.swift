@@ -32,6 +32,9 @@ extension KafkaError {
             "grant this client's user \(self.right ?? .describe) on the topic" + (self.topicName.map { " \($0)" } ?? "")
         case .groupAuthorizationFailed:
             "grant this client's user Read on the group" + (self.groupName.map { " \($0)" } ?? "")
+        case .inconsistentGroupProtocol:
+            "somebody in the group" + (self.groupName.map { " \($0)" } ?? "")
+                + " uses another partition.assignment.strategy, which keeps this client out; 'mailboat doctor' says who"
         case .clusterAuthorizationFailed:
             self.right == .create
                 ? "grant this client's user Create on the cluster, or on the topic"

@@ -108,7 +108,9 @@ final class ConsumerControl {
         case RD_KAFKA_EVENT_ERROR:
             var error = KafkaError(event: event, client: self.client)
             // librdkafka does not say of which group, or which topic is subscribed.
-            if error.code == .groupAuthorizationFailed { error.subject = .group(self.configuration.groupID) }
+            if error.code == .groupAuthorizationFailed || error.code == .inconsistentGroupProtocol {
+                error.subject = .group(self.configuration.groupID)
+            }
             if error.code == .topicAuthorizationFailed {
                 error = error.needing(.read)
                 error.subject = .topic(self.configuration.driverTopic)

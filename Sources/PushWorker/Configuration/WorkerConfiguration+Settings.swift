@@ -40,7 +40,7 @@ extension WorkerConfiguration: SettingsRoot {
         ) { SettingChecks.isGroup($0) },
         .optionalText(
             "kafka.group-instance-id", effect: .restart, expected: "1 to 249 characters", \.kafka.groupInstanceID,
-            "Unique for each worker, such as the pod's name: a restart within the session timeout then moves no partition."
+            "Unique for each worker, such as the pod's name: a restart within the session timeout then moves no partition. Of two workers with the same, one waits and is not ready."
         ) { SettingChecks.isGroup($0) },
         .list(
             "topics.events", effect: .restart, expected: "\(Self.topicExpected), or a list of such",

@@ -9,37 +9,39 @@ import Synchronization
 /// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave.
 /// Events are handled one after the other, in the order Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
-    private let configuration: WorkerConfiguration
+    let configuration: WorkerConfiguration
     /// Partitions that count; those beyond are inlets, or wait.
     private let partitionCount: Int32
-    private let consumer: KafkaConsumer
+    let seat: GroupSeat
     private let shards: [ShardHandle]
-    private let committer: Committer
+    let committer: Committer
     private let logLook: LogLook
-    private let hub: SnapshotHub
-    private let logger: Logger
-    private let kafkaLines: KafkaLines
-    private let fail: @Sendable (String) -> Void
+    let hub: SnapshotHub
+    let logger: Logger
+    let kafkaLines: KafkaLines
+    let fail: @Sendable (String) -> Void
     private let events: AsyncStream<Incoming>
-    private let incoming: AsyncStream<Incoming>.Continuation
+    let incoming: AsyncStream<Incoming>.Continuation
     /// Partitions that have not begun, and the assignments that brought them.
     private let waiting = Mutex(Waiting())
     /// The worker stops: answers from APNs may be awaited longer, and assignments are not worth a try.
-    private let isStopping = Mutex(false)
-    private let departures = Mutex(Departures())
+    let isStopping = Mutex(false)
+    let departures = Mutex(Departures())
+    /// Another process has this worker's place in the group.
+    let isFenced = Mutex(false)
 
     /// How long a rebalance waits for positions; what is not known by then begins later.
     private static let positionsDurationMax: Duration = .seconds(5)
     private static let commitDurationMax: Duration = .seconds(3)
 
     init(
-        configuration: WorkerConfiguration, partitionCount: Int32, consumer: KafkaConsumer, shards: [ShardHandle],
+        configuration: WorkerConfiguration, partitionCount: Int32, seat: GroupSeat, shards: [ShardHandle],
         committer: Committer, logLook: LogLook, hub: SnapshotHub,
         logger: Logger, kafkaLines: KafkaLines, fail: @escaping @Sendable (String) -> Void
     ) {
         self.configuration = configuration
         self.partitionCount = partitionCount
-        self.consumer = consumer
+        self.seat = seat
         self.shards = shards
         self.committer = committer
         self.logLook = logLook
@@ -51,13 +53,15 @@ final class GroupCoordinator: Sendable {
     }
 
     /// What is handled one after the other.
-    private enum Incoming: Sendable {
+    enum Incoming: Sendable {
         case event(ConsumerEvent)
         /// It is time to ask about partitions that wait.
         case askAgain
         case answered(PositionsResult, asked: [(number: Int32, assignment: Int)])
+        /// Whoever had taken this worker's place has gone.
+        case placeIsFree
     }
-    private typealias PositionsResult = Result<PositionAnswers, KafkaError>
+    typealias PositionsResult = Result<PositionAnswers, KafkaError>
 
     private struct Waiting {
         var partitions = WaitingPartitions()
@@ -71,7 +75,11 @@ final class GroupCoordinator: Sendable {
 
     /// Joins the group. Events wait until `run` handles them.
     func start() throws(KafkaError) {
-        try self.consumer.start { [incoming] event in incoming.yield(.event(event)) }
+        try self.start(self.seat.consumer)
+    }
+
+    func start(_ consumer: KafkaConsumer) throws(KafkaError) {
+        try consumer.start { [incoming] event in incoming.yield(.event(event)) }
     }
 
     /// Handles events until `finish`.
@@ -81,6 +89,7 @@ final class GroupCoordinator: Sendable {
             case .event(let event): await self.handle(event)
             case .askAgain: self.askAboutWaiting()
             case .answered(let result, let asked): await self.answered(result, asked: asked)
+            case .placeIsFree: self.sitDown()
             }
         }
     }
@@ -91,7 +100,7 @@ final class GroupCoordinator: Sendable {
         case .revoked(let revocation): await self.revoked(revocation)
         case .rebalanceOverdue(let partitions, let isAssignment):
             await self.overdue(partitions, isAssignment: isAssignment)
-        case .failed(let error): self.failed(error)
+        case .failed(let error): await self.failed(error)
         case .statistics: break
         }
     }
@@ -135,7 +144,7 @@ final class GroupCoordinator: Sendable {
         let (wanted, left) = self.split(assignment.partitions)
         if !left.isEmpty { self.leaveOut(left, of: number) }
         let result = await Self.positions(
-            wanted.flatMap(self.topicPartitions), consumer: self.consumer, within: Self.positionsDurationMax)
+            wanted.flatMap(self.topicPartitions), consumer: self.seat.consumer, within: Self.positionsDurationMax)
         await self.begin(wanted, of: number, assignment, result, endsRebalance: true)
     }
 
@@ -162,7 +171,7 @@ final class GroupCoordinator: Sendable {
 
     /// What a partition consists of.
     private func topicPartitions(_ number: Int32) -> [TopicPartition] {
-        let topics = self.isInlet(number) ? self.configuration.topics.events : self.consumer.configuration.topics
+        let topics = self.isInlet(number) ? self.configuration.topics.events : self.seat.configuration.topics
         return topics.map { TopicPartition(topic: $0, partition: number) }
     }
 
@@ -301,7 +310,7 @@ final class GroupCoordinator: Sendable {
             return self.waiting.withLock { $0.isAsking = false }
         }
         let (consumer, incoming, wanted) = (
-            self.consumer, self.incoming, asked.map(\.number).flatMap(self.topicPartitions)
+            self.seat.consumer, self.incoming, asked.map(\.number).flatMap(self.topicPartitions)
         )
         Task {
             let result = await Self.positions(wanted, consumer: consumer, within: Self.positionsDurationMax)
@@ -373,7 +382,7 @@ final class GroupCoordinator: Sendable {
         await self.committer.settle()
         let wanted = self.committer.named(last, releasedWallMillis: MachineClock.now().wallMillis)
         guard !wanted.isEmpty else { return }
-        let consumer = self.consumer
+        let consumer = self.seat.consumer
         let result = await NamedThread.run("kafka-commit") {
             consumer.commitSync(wanted, within: Self.commitDurationMax)
         }
@@ -388,7 +397,7 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    private func forget(_ partitions: [Int32]) async {
+    func forget(_ partitions: [Int32]) async {
         defer { self.hub.updateGroup { $0.given.subtract(partitions) } }
         self.waiting.withLock {
             $0.partitions.remove(partitions)
@@ -414,8 +423,10 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Errors
 
-    private func failed(_ error: KafkaError) {
-        if error.isFatal {
+    private func failed(_ error: KafkaError) async {
+        if error.code == .fencedInstance, error.isFatal, let id = self.configuration.kafka.groupInstanceID {
+            await self.fenced(id, error)
+        } else if error.isFatal {
             self.fail("the Kafka consumer has ended: \(error)")
         } else {
             self.kafkaLines.warn("Kafka", error)

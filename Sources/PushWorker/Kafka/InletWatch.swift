@@ -6,7 +6,7 @@ import ShardLoop
 /// Asks how far the group is in the partitions that an inlet's records must not overtake, and lets them in as `InletGate` decides. Any worker
 /// can ask: the group's commits are known to its coordinator, whoever has the partitions.
 struct InletWatch {
-    let consumer: KafkaConsumer
+    let seat: GroupSeat
     let coordinator: GroupCoordinator
     /// Without the routed one.
     let inputTopics: [String]
@@ -35,7 +35,7 @@ struct InletWatch {
 
     private func look(_ inlets: Set<Int32>) async -> [InletGate.Sight] {
         let last = inlets.max() ?? 0
-        let (consumer, topics) = (self.consumer, self.inputTopics)
+        let (consumer, topics) = (self.seat.consumer, self.inputTopics)
         let wanted = topics.flatMap { topic in (0...last).map { TopicPartition(topic: topic, partition: $0) } }
         let answers = await NamedThread.run("kafka-inlets") { () -> PositionAnswers? in
             try? consumer.positionsOfEach(wanted, within: .seconds(3))

@@ -7,7 +7,7 @@ import PushTransport
 /// Asks now and then where the logs of the owned partitions end, for lag and for partitions that do not get on, and notices that
 /// Kafka answers again, and that events come and nothing leaves.
 struct LagWatch {
-    let consumer: KafkaConsumer
+    let seat: GroupSeat
     let hub: SnapshotHub
     let committer: Committer
     let inputTopics: [String]
@@ -36,7 +36,7 @@ struct LagWatch {
             watermarks.map { TopicPartition(topic: self.inputTopics[Int($0.topic)], partition: $0.partition) } + [
                 TopicPartition(topic: self.inputTopics[0], partition: 0)
             ]
-        let consumer = self.consumer
+        let consumer = self.seat.consumer
         let ends = await NamedThread.run("kafka-lag") { () -> PositionAnswers? in
             try? consumer.positionsOfEach(wanted, within: .seconds(3))
         }

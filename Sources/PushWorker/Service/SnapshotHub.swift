@@ -168,6 +168,7 @@ final class SnapshotHub: Sendable {
                 "an input topic has got more partitions than state was written for: records of partition \(inlets.joined(separator: ", ")) are forwarded, behind what the others hold; \(CoPartitionCount.remedy)"
             )
         }
+        if let strangers = state.group.strangers { snapshot.degraded.append(strangers) }
         snapshot.errors = Self.eachOnce(snapshot.errors)
         snapshot.degraded = Self.eachOnce(snapshot.degraded + state.group.keyComplaints)
         if let complaint = state.group.outflowComplaint {
@@ -224,6 +225,8 @@ struct GroupReport: Sendable {
     var keyComplaints: [String] = []
     /// Events come and nothing leaves (`OutflowWatch`), in words.
     var outflowComplaint: String?
+    /// About members that are no workers (`GroupWatch`), in words.
+    var strangers: String?
     /// Partitions that do not get on, when they were last looked at.
     var stalls: [PartitionProgress.Stall] = []
     /// When somebody last looked, steady; `nil`: not yet.

@@ -20,7 +20,7 @@ final class WorkerParts: Sendable {
     private let logger: Logger
     private let group: MultiThreadedEventLoopGroup
     private let tokens: ProviderTokenStore
-    private let consumer: KafkaConsumer
+    private let seat: GroupSeat
     private let coordinator: GroupCoordinator
     private let shards: [ShardHandle]
     private let pulses: [RepeatedTask]
@@ -37,7 +37,7 @@ final class WorkerParts: Sendable {
         admin: AdminServer?, channels: ChannelDesk?, state: StatePages, configuration: WorkerConfiguration,
         hub: SnapshotHub,
         logger: Logger, group: MultiThreadedEventLoopGroup,
-        tokens: ProviderTokenStore, consumer: KafkaConsumer, coordinator: GroupCoordinator, shards: [ShardHandle],
+        tokens: ProviderTokenStore, seat: GroupSeat, coordinator: GroupCoordinator, shards: [ShardHandle],
         reconfigurer: Reconfigurer, pulses: [RepeatedTask],
         tasks: [Task<Void, Never>]
     ) {
@@ -50,7 +50,7 @@ final class WorkerParts: Sendable {
         self.logger = logger
         self.group = group
         self.tokens = tokens
-        self.consumer = consumer
+        self.seat = seat
         self.coordinator = coordinator
         self.shards = shards
         self.pulses = pulses
@@ -241,8 +241,8 @@ final class WorkerParts: Sendable {
             options.revocationDurationMax = max(.seconds(10), .milliseconds(configuration.drainTimeoutMillis))
             options.assignmentDurationMax = .seconds(120)
             options.brokerThreadNiceness = Self.consumerThreadNiceness
-            let consumer = try KafkaConsumer(options)
-            committer.use(consumer)
+            let seat = try GroupSeat(options)
+            committer.use(seat.consumer)
             var shards: [ShardHandle] = []
             for (number, loop) in loops.enumerated() {
                 shards.append(
@@ -257,21 +257,22 @@ final class WorkerParts: Sendable {
             tokens.watchComplaints { complaints in hub.updateGroup { $0.keyComplaints = complaints } }
             tokens.start(on: loops[0])
             let coordinator = GroupCoordinator(
-                configuration: configuration, partitionCount: partitionCount, consumer: consumer, shards: shards,
+                configuration: configuration, partitionCount: partitionCount, seat: seat, shards: shards,
                 committer: committer,
                 logLook: LogLook(logReader: logReader, stateTopic: configuration.topics.state, logger: logger),
                 hub: hub,
                 logger: logger, kafkaLines: kafkaLines, fail: fail)
             let inlets = InletWatch(
-                consumer: consumer, coordinator: coordinator, inputTopics: configuration.topics.events, logger: logger)
+                seat: seat, coordinator: coordinator, inputTopics: configuration.topics.events, logger: logger)
+            let groupWatch = GroupWatch(configuration, hub: hub, log: kafkaLog, logger: logger)
             try coordinator.start()
             let lagWatch = LagWatch(
-                consumer: consumer, hub: hub, committer: committer, inputTopics: plan.inputTopics,
+                seat: seat, hub: hub, committer: committer, inputTopics: plan.inputTopics,
                 kafkaLines: kafkaLines, stallLimitMillis: configuration.partitionStallLimitMillis, logger: logger)
             return WorkerParts(
                 admin: admin, channels: channels, state: state, configuration: configuration, hub: hub, logger: logger,
                 group: group,
-                tokens: tokens, consumer: consumer,
+                tokens: tokens, seat: seat,
                 coordinator: coordinator, shards: shards,
                 reconfigurer: Reconfigurer(
                     configuration, plan: plan, partitionCount: partitionCount, clusterID: clusterID ?? "",
@@ -280,6 +281,7 @@ final class WorkerParts: Sendable {
                 tasks: [
                     Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
                     Task.detached { await inlets.run() },
+                    Task.detached { await groupWatch.run() },
                     Task.detached { await shared.limits.run() },
                     Task.detached {
                         var told: KafkaError?
@@ -379,7 +381,7 @@ final class WorkerParts: Sendable {
         self.coordinator.beginStopping()
         for shard in self.shards { shard.stopReading() }
         var faults: [String] = []
-        if !(await self.consumer.close(within: .milliseconds(self.configuration.drainTimeoutMillis))) {
+        if !(await self.seat.close(within: .milliseconds(self.configuration.drainTimeoutMillis))) {
             faults.append(
                 "the consumer group was not left within drain-timeout; it notices by itself when the session ends")
         }

@@ -156,6 +156,25 @@ struct DoctorJudgeTests {
         #expect(other.remedy?.contains("ssl.ca.location") == false)
     }
 
+    @Test func strangersInTheGroupAreNamed() {
+        func judge(_ members: GroupMember...) -> DoctorFinding {
+            DoctorJudge.group(
+                "mailboat",
+                GroupCompany(
+                    GroupDescription(strategy: members.isEmpty ? "" : "cooperative-sticky", members: members),
+                    WorkerConfiguration()))
+        }
+        let worker = GroupMember(clientID: "mailboat", host: "/10.0.0.7", groupInstanceID: nil)
+        let stranger = GroupMember(clientID: "kcat", host: "/10.0.0.9", groupInstanceID: nil)
+        Self.expect(judge(), .ok, ["group mailboat: nobody is in it"])
+        Self.expect(judge(worker), .ok, ["1 member"])
+        Self.expect(judge(worker, stranger), .fail, ["kcat at 10.0.0.9", "group.id of its own"])
+        Self.expect(
+            DoctorJudge.groupUnknown("mailboat", KafkaError(code: .groupAuthorizationFailed)), .warn, ["Describe"])
+        Self.expect(
+            DoctorJudge.groupUnknown("mailboat", KafkaError(code: .unsupportedFeature)), .ok, ["not asked"])
+    }
+
     // MARK: Clock
 
     @Test(arguments: [

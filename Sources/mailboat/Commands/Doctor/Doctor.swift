@@ -19,6 +19,7 @@ struct Doctor: AsyncParsableCommand {
               clock          this machine's clock beside the date of APNs' answer, where it has one (with --push-probe)
               credentials    each app's key and topic (with --push-probe)
               kafka, topics  the brokers, the topics, their partitions and settings, and what may not be asked
+              group          who is in the consumer group, and whether any of them is no worker
               offsets        whether the group stands inside the logs
 
             --push-probe sends one push for each app and environment to something that is no token. APNs names what it does not accept, and \

@@ -269,6 +269,27 @@ enum DoctorJudge {
         )
     }
 
+    /// Whether anybody is in the group who does not belong there.
+    static func group(_ group: String, _ company: GroupCompany) -> DoctorFinding {
+        guard let complaint = company.complaint else {
+            let count = company.memberCount
+            return DoctorFinding(
+                level: .ok, check: .group, subject: "group \(group)",
+                found: count == 0 ? "nobody is in it" : "\(count) member\(count == 1 ? "" : "s")")
+        }
+        return DoctorFinding(
+            level: .fail, check: .group, subject: "group \(group)", found: complaint, remedy: GroupCompany.remedy)
+    }
+
+    /// Who is in it could not be asked.
+    static func groupUnknown(_ group: String, _ error: KafkaError) -> DoctorFinding {
+        let isEmbedded = error.code == .unsupportedFeature
+        return DoctorFinding(
+            level: isEmbedded ? .ok : .warn, check: .group, subject: "group \(group)",
+            found: isEmbedded ? "not asked who is in it: \(error.text)" : "who is in it is not told: \(error)",
+            remedy: isEmbedded ? nil : "this client's user needs Describe on the group")
+    }
+
     /// - Parameter others: partitions where another record lies than the group has read.
     static func offsets(
         group: String, _ positions: [PartitionPositions], others: Set<TopicPartition> = []

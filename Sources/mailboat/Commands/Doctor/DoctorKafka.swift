@@ -35,6 +35,7 @@ struct DoctorKafka {
         // Without the topics there is nowhere to stand.
         guard !looked.findings.contains(where: { $0.setting == "exists" }) else { return findings }
         let group = configuration.kafka.groupID
+        findings.append(try self.group(kafka, configuration))
         do {
             let session = try OffsetsSession(kafka, group: group)
             let positions = try session.positions(
@@ -52,5 +53,16 @@ struct DoctorKafka {
                     remedy: "a worker needs Read on the group and on its topics"))
         }
         return findings
+    }
+
+    private func group(_ kafka: KafkaOptions, _ configuration: WorkerConfiguration) throws -> DoctorFinding {
+        let group = configuration.kafka.groupID
+        do {
+            let admin = try KafkaAdmin(try kafka.cluster.settings(for: .consumer), log: { _ in })
+            return DoctorJudge.group(
+                group, GroupCompany(try admin.group(group, within: kafka.limit), configuration))
+        } catch let error as KafkaError {
+            return DoctorJudge.groupUnknown(group, error)
+        }
     }
 }

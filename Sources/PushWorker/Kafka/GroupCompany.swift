@@ -1,0 +1,85 @@
+package import KafkaLog
+import Redaction
+
+/// Who shares a worker's group, and who of them is no worker as far as the broker's word shows it. Decides; asks nobody.
+package struct GroupCompany: Sendable, Equatable {
+    /// A member that is no worker.
+    private struct Stranger: Sendable, Equatable {
+        var member: GroupMember
+        var reason: String
+    }
+
+    private let group: String
+    private let members: [GroupMember]
+    private let strangers: [Stranger]
+    /// The strategies of the group and of workers, where they differ.
+    private let strategies: (group: String, workers: String)?
+
+    /// - Parameters:
+    ///   - description: what the broker tells of the group.
+    ///   - configuration: a worker's.
+    package init(_ description: GroupDescription, _ configuration: WorkerConfiguration) {
+        let settings = ConsumerConfiguration.defaults.appending(configuration.kafka.consumerSettings)
+        let wanted = settings["partition.assignment.strategy"] ?? ""
+        let hasOther =
+            !description.strategy.isEmpty && !wanted.split(separator: ",").contains { $0 == description.strategy }
+        self.group = configuration.kafka.groupID
+        self.members = description.members
+        self.strategies = hasOther ? (group: description.strategy, workers: wanted) : nil
+        // Whoever names workers one by one may have named others otherwise.
+        let isNamed = configuration.kafka.consumerSettings["client.id"] != nil
+        let name = settings["client.id"] ?? ""
+        let driver = configuration.topics.events[0]
+        self.strangers = description.members.compactMap { member in
+            let others = Set(member.assignment.map(\.topic)).subtracting([driver]).sorted()
+            if let other = others.first {
+                return Stranger(member: member, reason: "reads \(ShownText.name(other)), which no worker asks for")
+            }
+            guard !isNamed, member.clientID != name else { return nil }
+            return Stranger(
+                member: member,
+                reason: member.assignment.isEmpty
+                    ? "is not called \(name), as workers are"
+                    : "has \(member.assignment.count) partitions of \(driver), whose events no worker sees")
+        }
+    }
+
+    package static func == (one: Self, other: Self) -> Bool {
+        one.group == other.group && one.members == other.members && one.complaint == other.complaint
+    }
+
+    /// How many members there are.
+    package var memberCount: Int { self.members.count }
+
+    /// No worker can join, or is a member.
+    package var keepsWorkersOut: Bool { self.strategies != nil && !self.members.isEmpty }
+
+    /// Who is a stranger, and what shows it; `nil`: nobody is.
+    package var complaint: String? {
+        if let strategies, !self.members.isEmpty {
+            return
+                "the group \(self.group) divides partitions by \(ShownText.name(strategies.group)), and workers by \(strategies.workers), so that they cannot join; its members are \(Self.list(self.members.map { Self.name($0) }))"
+        }
+        guard !self.strangers.isEmpty else { return nil }
+        return "in the group \(self.group) are members that are no workers: "
+            + Self.list(self.strangers.map { "\(Self.name($0.member)) \($0.reason)" })
+    }
+
+    /// What to do about it.
+    package static let remedy =
+        "stop whoever is no worker, or give it a group.id of its own; all workers need the same partition.assignment.strategy"
+
+    private static let shownCountMax = 5
+
+    private static func list(_ texts: [String]) -> String {
+        let shown = texts.prefix(Self.shownCountMax).joined(separator: "; ")
+        return texts.count > Self.shownCountMax
+            ? "\(shown); and \(texts.count - Self.shownCountMax) more" : shown
+    }
+
+    private static func name(_ member: GroupMember) -> String {
+        // The broker writes a slash before addresses.
+        let host = member.host.hasPrefix("/") ? String(member.host.dropFirst()) : member.host
+        return "\(ShownText.name(member.clientID)) at \(ShownText.addresses(host))"
+    }
+}

@@ -1,0 +1,81 @@
+import KafkaLog
+import Logging
+import Synchronization
+
+/// Two workers with one `kafka.group-instance-id`: the one whose place was taken steps back until the id is free.
+extension GroupCoordinator {
+    /// The other process has the partitions already: nothing more is done with them. Whoever is fenced does not go, as whoever restarts it would have it
+    /// fence the other in turn.
+    func fenced(_ id: String, _ error: KafkaError) async {
+        let isFirst = self.isFenced.withLock { isFenced in
+            defer { isFenced = true }
+            return !isFenced
+        }
+        // Closing a consumer that is finished says it once more.
+        guard isFirst else { return }
+        let wait = FencedWait(id: id)
+        self.logger.error(
+            "another process has taken this worker's place in the group",
+            metadata: ["cause": "\(error)", "remedy": "\(wait.text)"])
+        self.hub.updateGroup { report in
+            report.hasJoined = false
+            report.errors["fenced"] = wait.text
+        }
+        let partitions = self.hub.group.given.sorted()
+        self.departures.withLock { $0.lost(partitions) }
+        _ = self.committer.take(partitions)
+        self.committer.notes.forget(partitions)
+        await self.forget(partitions)
+        // Beside the events: what the consumer says while it is closed comes there.
+        Task { await self.regain(wait) }
+    }
+
+    private func regain(_ wait: FencedWait) async {
+        var wait = wait
+        _ = await self.seat.consumer.close(within: Self.fencedCloseDurationMax)
+        while !self.isStopping.withLock({ $0 }) {
+            switch await self.members() {
+            case .success(let members):
+                if wait.looked(members) == .join {
+                    // Behind everything that the consumer before has said.
+                    _ = self.incoming.yield(.placeIsFree)
+                    return
+                }
+            case .failure(let error) where error.isRefusal || error.code == .unsupportedFeature:
+                // Nobody can say when the other has gone.
+                return self.fail("\(wait.text); who has it cannot be asked: \(error)")
+            case .failure: _ = wait.looked(nil)
+            }
+            let text = wait.text
+            self.hub.updateGroup { $0.errors["fenced"] = text }
+            try? await Task.sleep(for: FencedWait.interval)
+        }
+    }
+
+    private static let fencedCloseDurationMax: Duration = .seconds(5)
+
+    private func members() async -> Result<[GroupMember], KafkaError> {
+        let (kafka, log) = (self.configuration.kafka, self.kafkaLines.handler)
+        return await NamedThread.run("kafka-fenced") {
+            do throws(KafkaError) {
+                let admin = try KafkaAdmin(kafka.consumerSettings, log: log)
+                return .success(try admin.members(of: kafka.groupID, within: .seconds(5)))
+            } catch { return .failure(error) }
+        }
+    }
+
+    func sitDown() {
+        self.isFenced.withLock { $0 = false }
+        do throws(KafkaError) {
+            // Otherwise the worker stops.
+            guard let consumer = try self.seat.renew() else { return }
+            self.logger.notice("nobody has this worker's group-instance-id any more; joining the group again")
+            self.hub.updateGroup { $0.errors["fenced"] = nil }
+            self.committer.use(consumer)
+            try self.start(consumer)
+        } catch {
+            guard !self.isStopping.withLock({ $0 }) else { return }
+            self.fail("the group cannot be joined again: \(error)")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import KafkaLog
+import Logging
+import PushModel
+import PushTransport
+import Synchronization
+
+/// When to ask who is in the group. Decides; looks at no clock.
+struct GroupLookPace {
+    /// After a rebalance, so that the group has settled, and while it does not let this worker in.
+    static let delayMillis: Int64 = 10_000
+    /// While there are strangers, and otherwise: whoever comes, comes with a rebalance.
+    static let strangersMillis: Int64 = 60_000
+    static let quietMillis: Int64 = 600_000
+
+    private var lookedAtMillis: Int64
+    private var rebalances: UInt64 = 0
+    private var changedAtMillis: Int64?
+
+    /// - Parameter nowMillis: when the group was asked to let this worker in, steady.
+    init(nowMillis: Int64) { self.lookedAtMillis = nowMillis }
+
+    /// Whether to ask now; if so, it counts as asked.
+    mutating func isDue(hasJoined: Bool, rebalances: UInt64, hasStrangers: Bool, nowMillis: Int64) -> Bool {
+        if rebalances != self.rebalances {
+            self.rebalances = rebalances
+            self.changedAtMillis = nowMillis
+        }
+        let interval =
+            !hasJoined ? Self.delayMillis : hasStrangers ? Self.strangersMillis : Self.quietMillis
+        let isSettled = self.changedAtMillis.map { nowMillis - $0 >= Self.delayMillis } ?? false
+        guard isSettled || nowMillis - self.lookedAtMillis >= interval else { return false }
+        self.lookedAtMillis = nowMillis
+        self.changedAtMillis = nil
+        return true
+    }
+}
+
+/// Looks for members of the group that are no workers: one keeps workers out, or takes partitions whose events are lost then. Readiness and the log
+/// name them.
+final class GroupWatch: Sendable {
+    private struct Standing {
+        /// Somebody asks. A worker that stops does not wait for it.
+        var isUnderWay = false
+        /// The broker cannot tell.
+        var isOver = false
+        var complaint: String?
+    }
+
+    private let configuration: WorkerConfiguration
+    private let hub: SnapshotHub
+    private let log: KafkaLogHandler?
+    private let logger: Logger
+    private let standing = Mutex(Standing())
+
+    static let interval: Duration = .seconds(2)
+    /// For each question; there are three.
+    private static let limit: Duration = .seconds(5)
+
+    init(_ configuration: WorkerConfiguration, hub: SnapshotHub, log: KafkaLogHandler?, logger: Logger) {
+        self.configuration = configuration
+        self.hub = hub
+        self.log = log
+        self.logger = logger
+    }
+
+    /// Until cancelled.
+    func run() async {
+        var pace = GroupLookPace(nowMillis: MachineClock.now().steadyMillis)
+        while (try? await Task.sleep(for: Self.interval)) != nil, !self.standing.withLock(\.isOver) {
+            let group = self.hub.group
+            let isDue = pace.isDue(
+                hasJoined: group.hasJoined, rebalances: group.rebalances,
+                hasStrangers: self.standing.withLock { $0.complaint != nil },
+                nowMillis: MachineClock.now().steadyMillis)
+            let isFree = self.standing.withLock { standing in
+                guard isDue, !standing.isUnderWay else { return false }
+                standing.isUnderWay = true
+                return true
+            }
+            guard isFree else { continue }
+            NamedThread.start("kafka-group") { self.look() }
+        }
+    }
+
+    private func look() {
+        defer { self.standing.withLock { $0.isUnderWay = false } }
+        do throws(KafkaError) {
+            // Asked seldom: a client of its own need not stay.
+            let admin = try KafkaAdmin(self.configuration.kafka.consumerSettings, log: self.log)
+            self.took(
+                GroupCompany(
+                    try admin.group(self.configuration.kafka.groupID, within: Self.limit), self.configuration))
+        } catch  where error.code == .unsupportedFeature {
+            self.standing.withLock { $0.isOver = true }
+        } catch {
+            self.logger.debug("who is in the group cannot be asked", metadata: ["cause": "\(error)"])
+        }
+    }
+
+    func took(_ company: GroupCompany) {
+        let complaint = company.complaint.map { "\($0); \(GroupCompany.remedy)" }
+        let former = self.standing.withLock { standing in
+            defer { standing.complaint = complaint }
+            return standing.complaint
+        }
+        guard complaint != former else { return }
+        if let complaint {
+            self.logger.error("there are strangers in the group", metadata: ["cause": "\(complaint)"])
+        } else {
+            self.logger.notice("there are no strangers in the group any more")
+        }
+        self.hub.updateGroup { report in
+            report.errors["group"] = company.keepsWorkersOut ? complaint : nil
+            report.strangers = company.keepsWorkersOut ? nil : complaint
+        }
+    }
+}
