@@ -241,6 +241,45 @@ let package = Package(
     ]
 )
 
+/// Every package that a build resolves to, indirect ones too, in the version that releases are made of. `MAILBOAT_EXACT=1` takes these and no others.
+/// Ordinary builds take the ranges above, and whatever is newest in them.
+let exactVersions: [(url: String, version: Version)] = [
+    ("https://github.com/apple/swift-algorithms.git", "1.2.1"),
+    ("https://github.com/apple/swift-argument-parser", "1.8.2"),
+    ("https://github.com/apple/swift-asn1.git", "1.7.4"),
+    ("https://github.com/apple/swift-async-algorithms.git", "1.1.4"),
+    ("https://github.com/apple/swift-atomics.git", "1.3.0"),
+    ("https://github.com/apple/swift-certificates.git", "1.21.1"),
+    ("https://github.com/apple/swift-collections", "1.6.0"),
+    ("https://github.com/apple/swift-configuration", "1.4.0"),
+    ("https://github.com/apple/swift-crypto.git", "4.5.2"),
+    ("https://github.com/apple/swift-distributed-tracing", "1.7.3"),
+    ("https://github.com/apple/swift-http-structured-headers.git", "1.7.0"),
+    ("https://github.com/apple/swift-http-types.git", "1.8.0"),
+    ("https://github.com/apple/swift-log", "1.16.2"),
+    ("https://github.com/apple/swift-metrics", "2.13.0"),
+    ("https://github.com/apple/swift-nio", "2.101.2"),
+    ("https://github.com/apple/swift-nio-extras.git", "1.35.2"),
+    ("https://github.com/apple/swift-nio-http2.git", "1.46.0"),
+    ("https://github.com/apple/swift-nio-ssl.git", "2.37.6"),
+    ("https://github.com/apple/swift-nio-transport-services.git", "1.28.0"),
+    ("https://github.com/apple/swift-numerics", "1.1.1"),
+    ("https://github.com/apple/swift-service-context.git", "1.5.1"),
+    ("https://github.com/apple/swift-system", "1.8.1"),
+    ("https://github.com/HdrHistogram/hdrhistogram-swift", "0.2.0"),
+    ("https://github.com/hummingbird-project/hummingbird", "2.28.1"),
+    ("https://github.com/jpsim/Yams", "6.2.2"),
+    ("https://github.com/swift-server/async-http-client.git", "1.37.0"),
+    ("https://github.com/swift-server/swift-service-lifecycle", "2.13.0"),
+]
+if Context.environment["MAILBOAT_EXACT"] != nil {
+    package.dependencies = exactVersions.map { url, version in
+        // The one whose traits matter.
+        url.hasSuffix("/swift-configuration")
+            ? .package(url: url, exact: version, traits: ["JSON", "YAML"]) : .package(url: url, exact: version)
+    }
+}
+
 /// Targets whose types lend bytes as `Span`s, or read lent ones: the lifetime annotations of such declarations are still behind this feature.
 let lendingTargets: Set<String> = ["KafkaLog", "PushModel", "ChannelKeeping", "PushEngine", "ShardLoop"]
 
