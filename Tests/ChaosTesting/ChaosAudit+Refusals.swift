@@ -68,7 +68,7 @@ extension ChaosAudit {
     /// A good event of another partition that became a dead letter, as Kafka did not take it for `routed`.
     mutating func isRefusedByRouted(_ publication: Publication, _ record: OwnedRecord, _ found: [Outcome]) -> Bool {
         let position = Position(of: record)
-        guard publication.isMisplaced || self.isInlet(record.partition), publication.outcomes != ["dead-lettered"],
+        guard publication.isMisplaced || self.isElsewhere(record), publication.outcomes != ["dead-lettered"],
             self.refusedByRouted.contains(position)
         else { return false }
         self.refusalCounts.eventsDeadLettered += 1

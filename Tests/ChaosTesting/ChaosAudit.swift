@@ -106,8 +106,8 @@ struct ChaosAudit {
     /// What each published record was, by key and value.
     private let publications: [RecordBytes: Publication]
     let topic: String
-    /// Partitions that count; those behind were added.
-    private let partitionCount: Int32
+    /// The count that counts, whatever was added; `nil`: records lie where their keys have them, but for those that are said to be misplaced.
+    private let partitionCount: Int32?
     private let deletedChannels: Set<String>
 
     struct RecordBytes: Hashable {
@@ -119,7 +119,7 @@ struct ChaosAudit {
     ///   - publications: everything that was published; no two have the same key and value.
     ///   - acknowledgedCount: records Kafka said it took.
     ///   - topic: where they were published.
-    ///   - partitionCount: those that it had at first.
+    ///   - partitionCount: of the topic at first; `nil`: none was added.
     ///   - refusals: what is known of records that Kafka refused for good.
     ///   - channels: what is known of channels besides.
     ///   - audiences: what is known of the members of audiences besides.
@@ -127,7 +127,7 @@ struct ChaosAudit {
     ///   - phone: the phone behind a token; `nil`: nothing was ever pushed to it.
     init(
         _ logs: Logs, publications: [Publication], acknowledgedCount: Int, topic: String,
-        partitionCount: Int32 = .max, budgetPerHour: Int, refusals: RefusalScene = RefusalScene(),
+        partitionCount: Int32? = nil, budgetPerHour: Int, refusals: RefusalScene = RefusalScene(),
         channels: ChannelScene = ChannelScene(), audiences: AudienceScene = AudienceScene(),
         starts: StartScene = StartScene(), phone: (_ token: String) -> Device?
     ) throws {
@@ -193,8 +193,11 @@ struct ChaosAudit {
 
     func outcomes(of record: OwnedRecord) -> [Outcome] { self.outcomes(at: Position(of: record)) }
 
-    /// It was added to the topic, and its records are forwarded.
-    func isInlet(_ partition: Int32) -> Bool { partition >= self.partitionCount }
+    /// By the count that counts its key has another partition: it is forwarded, as where the topic has grown.
+    func isElsewhere(_ record: OwnedRecord) -> Bool {
+        guard let count = self.partitionCount, let key = record.key else { return false }
+        return Murmur2.partition(key: key.span, count: count) != record.partition
+    }
 
     func outcomes(at position: Position) -> [Outcome] { self.outcomes[position] ?? [] }
 

@@ -51,10 +51,10 @@ struct RefusalAuditTests {
             try self.phone.push(body: first.payload(recordMillis: 0), priority: 10, nowMillis: 0)
         }
 
-        func audit() throws -> ChaosAudit {
+        func audit(partitionCount: Int32? = nil) throws -> ChaosAudit {
             try ChaosAudit(
                 self.logs, publications: self.publications, acknowledgedCount: self.publications.count,
-                topic: "events", budgetPerHour: 6, refusals: self.refusals,
+                topic: "events", partitionCount: partitionCount, budgetPerHour: 6, refusals: self.refusals,
                 phone: { $0 == RefusalAuditTests.token ? self.phone : nil })
         }
     }
@@ -114,6 +114,8 @@ struct RefusalAuditTests {
         var scene = try Scene()
         scene.publications[2].isMisplaced = false
         #expect(try scene.audit().faults.count == 1)
+        // One that lies in a partition that was added is forwarded.
+        #expect(try scene.audit(partitionCount: 3).faults == [])
     }
 
     /// The phone shows what the refused event brought, though it was set aside only.
