@@ -18,7 +18,7 @@ APP = "com.example.drill"
 ACTIVITIES = 150
 # So long whatever a house waits for besides alerts may take.
 START_SECONDS = 90
-PORTS = ("kafka", "apns", "control", "manage", "admin", "other", "prometheus")
+PORTS = ("kafka", "apns", "control", "manage", "admin", "other", "prometheus", "broker")
 
 
 class DrillFailure(Exception):
@@ -172,7 +172,8 @@ class House:
     # The beginning
 
     def open(self):
-        self.start("kafka", self.mailboat, "embedded-kafka", "--port", self.ports["kafka"], "--control", 0, "--partitions", 4,
+        self.start("kafka", self.mailboat, "embedded-kafka", "--port", self.ports["kafka"], "--control", self.ports["broker"],
+            "--brokers", 2, "--partitions", 4,
             *(f"--topic={name}.{topic}:4" for name in ("worker", "other") for topic in ("events", "routed", "state", "outcomes", "letters")))
         self.start(
             "apns", self.mailboat, "apns-simulator", "--port", self.ports["apns"], "--control", self.ports["control"],
