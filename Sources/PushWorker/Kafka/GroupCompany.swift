@@ -9,11 +9,16 @@ package struct GroupCompany: Sendable, Equatable {
         var reason: String
     }
 
+    private struct Strategies: Sendable, Equatable {
+        var group: String
+        var workers: String
+    }
+
     private let group: String
     private let members: [GroupMember]
     private let strangers: [Stranger]
     /// The strategies of the group and of workers, where they differ.
-    private let strategies: (group: String, workers: String)?
+    private let strategies: Strategies?
 
     /// - Parameters:
     ///   - description: what the broker tells of the group.
@@ -25,7 +30,7 @@ package struct GroupCompany: Sendable, Equatable {
             !description.strategy.isEmpty && !wanted.split(separator: ",").contains { $0 == description.strategy }
         self.group = configuration.kafka.groupID
         self.members = description.members
-        self.strategies = hasOther ? (group: description.strategy, workers: wanted) : nil
+        self.strategies = hasOther ? Strategies(group: description.strategy, workers: wanted) : nil
         // Whoever names workers one by one may have named others otherwise.
         let isNamed = configuration.kafka.consumerSettings["client.id"] != nil
         let name = settings["client.id"] ?? ""
@@ -42,10 +47,6 @@ package struct GroupCompany: Sendable, Equatable {
                     ? "is not called \(name), as workers are"
                     : "has \(member.assignment.count) partitions of \(driver), whose events no worker sees")
         }
-    }
-
-    package static func == (one: Self, other: Self) -> Bool {
-        one.group == other.group && one.members == other.members && one.complaint == other.complaint
     }
 
     /// How many members there are.
