@@ -91,7 +91,10 @@ package struct KafkaInput {
         }
         if last.offset >= 0 { self.notes?.noteRead(topic: topic, partition: partition, last) }
         if let lookAgain = self.lookAgain, result.failure?.isOfMissingLog == true {
-            let suspicion = LogSuspicion()
+            let suspicion = LogSuspicion { [flag = self.queues[queueIndex].flags[Int(topic)], wake = self.wake] in
+                flag.set()
+                wake()
+            }
             self.queues[queueIndex].suspicions[Int(topic)] = suspicion
             lookAgain(topic, self.queues[queueIndex].readers[Int(topic)].topicPartition, suspicion)
         }

@@ -23,7 +23,7 @@ final class KafkaShardLog: ShardLog {
         self.input = KafkaInput(
             inputTopics: inputTopics, traces: traces, notes: shared.committer.notes,
             lookAgain: { topic, partition, suspicion in
-                Self.lookAgain(topic, partition, suspicion, shared: shared) { waker.wake() }
+                Self.lookAgain(topic, partition, suspicion, shared: shared)
             }, wake: { waker.wake() })
         self.waker = waker
         let names = shared.configuration.topics
@@ -45,18 +45,22 @@ final class KafkaShardLog: ShardLog {
     }
 
     private static func lookAgain(
-        _ topic: UInt16, _ partition: TopicPartition, _ suspicion: LogSuspicion, shared: ShardShared,
-        wake: @escaping @Sendable () -> Void
+        _ topic: UInt16, _ partition: TopicPartition, _ suspicion: LogSuspicion, shared: ShardShared
     ) {
-        guard let sample = shared.committer.notes.lastSample(topic: topic, partition: partition.partition) else {
-            return suspicion.found(nil)
-        }
+        let sample = shared.committer.notes.lastSample(topic: topic, partition: partition.partition)
         let look = LogLook(
             logReader: shared.logReader, stateTopic: shared.configuration.topics.state, logger: shared.logger)
         Task.detached { [weak suspicion] in
-            let reason = await look.reasonIfOther(partition, sample) { [weak suspicion] in suspicion != nil }
+            let fault = "log \(partition)"
+            let reason = await look.reasonIfOther(partition, sample) { [weak suspicion] in
+                suspicion != nil
+            } whenMissing: { error in
+                shared.hub.updateGroup {
+                    $0.errors[fault] = "nothing is read of \(partition), as its log is not there: \(error)"
+                }
+            }
+            shared.hub.updateGroup { $0.errors[fault] = nil }
             suspicion?.found(reason)
-            wake()
         }
     }
 

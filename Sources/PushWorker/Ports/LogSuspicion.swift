@@ -7,9 +7,16 @@ import Synchronization
 final class LogSuspicion: Sendable {
     private enum Answer { case none, same, other(String) }
     private let answer = Mutex(Answer.none)
+    /// Has the queue read again: nothing may come in it any more that would.
+    private let whenFound: @Sendable () -> Void
+
+    init(whenFound: @escaping @Sendable () -> Void) { self.whenFound = whenFound }
 
     /// - Parameter reason: why it is another log; `nil`: it is the same one.
-    func found(_ reason: String?) { self.answer.withLock { $0 = reason.map { .other($0) } ?? .same } }
+    func found(_ reason: String?) {
+        self.answer.withLock { $0 = reason.map { .other($0) } ?? .same }
+        self.whenFound()
+    }
 
     /// What a read of the queue finds meanwhile; `nil`: it may be read again.
     var read: QueueRead? {
@@ -31,16 +38,25 @@ extension PartitionFailure {
 }
 
 extension LogLook {
+    /// A broker that has just learnt that a topic is gone may still answer for its log. The same log counts once this has passed.
+    private static let settlingDuration: Duration = .seconds(3)
+
     /// Whether the log of which `sample` was read is another one now, asked until it is there again; why. `nil`: the same one.
-    /// - Parameter isWanted: the partition may leave meanwhile.
+    /// - Parameters:
+    ///   - sample: `nil`: nothing was read of it, and it is only waited for.
+    ///   - isWanted: the partition may leave meanwhile.
+    ///   - whenMissing: told each time that it is not there, once it has been away for a while.
     func reasonIfOther(
-        _ partition: TopicPartition, _ sample: PositionNote.Sample, while isWanted: @Sendable () -> Bool
+        _ partition: TopicPartition, _ sample: PositionNote.Sample?, while isWanted: @Sendable () -> Bool,
+        whenMissing: @Sendable (KafkaError) -> Void
     ) async -> String? {
+        let settled = ContinuousClock.now + Self.settlingDuration
         while isWanted() {
             let look = self
             let reason = await NamedThread.run("kafka-look") { () -> Result<String?, KafkaError> in
                 do throws(KafkaError) {
                     let position = try look.logReader.positions(of: [partition], within: .seconds(3))[0]
+                    guard let sample else { return .success(nil) }
                     let found = try look.logReader.found(sample, position, within: .seconds(3))
                     return .success(
                         LogIdentity.reasonIfOther(
@@ -50,7 +66,11 @@ extension LogLook {
                     return .failure(error)
                 }
             }
-            if case .success(let reason) = reason { return reason }
+            let isSettled = ContinuousClock.now >= settled
+            switch reason {
+            case .success(let reason): if reason != nil || isSettled { return reason }
+            case .failure(let error): if isSettled { whenMissing(error) }
+            }
             try? await Task.sleep(for: .seconds(1))
         }
         return nil
