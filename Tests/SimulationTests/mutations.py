@@ -236,6 +236,9 @@ MUTATIONS = [
         "state-end-unasked", "a `state` that ends before what was acknowledged is taken as it is", loop("Ownership/LogIdentity"),
         "        return logEnd < stateEnd\n", "        return logEnd < 0\n", test="PositionNoteTests"),
     Mutation(
+        "state-head-unasked", "a `state` whose head is gone is taken as it is", loop("Ownership/LogIdentity"),
+        "        return logStart > stateStart\n", "        return logStart < 0\n", test="PositionNoteTests"),
+    Mutation(
         "state-word-unasked", "a `state` without the word of an owner at work is taken as it is",
         engine("Partitions/ShardEngine+StateLoss"), "        guard state.newestEpochRead < 0 else { return nil }\n",
         "        guard state.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),

@@ -58,6 +58,9 @@ struct AssignmentPlan {
             for (position, sample) in zip(start.starts, StartPositions.samples(mine)) {
                 var note = start.notes[Int(position.topic)] ?? PositionNote()
                 note.sample = sample
+                // Where it begins now is what the next owner compares, unless this one does not go on.
+                note.stateStart =
+                    start.haltReason == nil ? findings[number]?.stateLogStart ?? start.stateStart : start.stateStart
                 self.notes.append((position, note))
             }
             let grant = PartitionGrant(

@@ -3,22 +3,44 @@ import ShardLoop
 
 /// What a group's commits say of its logs, for commands that look at them without being workers.
 package enum GroupWord {
-    /// How far `state` was acknowledged when the group last committed; `nil`: it may be empty.
-    /// - Parameter positions: of one partition number, in the order of the input topics; the routed topic is the last.
-    package static func stateEnd(_ positions: [PartitionPositions]) -> Int64? {
-        StartPositions(
-            partition: positions.first?.topicPartition.partition ?? 0, positions: positions, startFrom: .beginning
-        ).stateEnd
+    /// What the group's commits say of `state`.
+    package struct StateExtent: Sendable {
+        /// How far it was acknowledged when the group last committed; `nil`: it may be empty.
+        package var end: Int64?
+        /// Where it began then; `nil`: nobody has said.
+        package var start: Int64?
+
+        package init(start: Int64?, end: Int64?) {
+            self.start = start
+            self.end = end
+        }
+
+        init(_ positions: StartPositions) { self.init(start: positions.stateStart, end: positions.stateEnd) }
+
+        /// - Parameter positions: of one partition number, in the order of the input topics; the routed topic is the last.
+        package init(_ positions: [PartitionPositions]) {
+            self.init(
+                StartPositions(
+                    partition: positions.first?.topicPartition.partition ?? 0, positions: positions,
+                    startFrom: .beginning))
+        }
+
+        /// Whether a log lacks a part of it, whatever a person has accepted.
+        func isCut(_ log: PartitionPositions) -> Bool {
+            LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: self.end, acceptedEnd: nil)
+                || LogIdentity.isStateHeadCut(
+                    logStart: log.lowOffset, stateStart: self.start, stateEnd: self.end, acceptedEnd: nil)
+        }
     }
 
-    /// Reads what a partition of `state` says of its owners. One that goes as far as it should is read up to the first word of an owner alone.
+    /// Reads what a partition of `state` says of its owners. One that has all that it should is read up to the first word of an owner alone.
     /// Blocks.
     package static func stateWord(
-        _ log: PartitionPositions, stateEnd: Int64?, _ reader: KafkaLogReader, within limit: Duration
+        _ log: PartitionPositions, _ extent: StateExtent, _ reader: KafkaLogReader, within limit: Duration
     ) throws(KafkaError) -> StateWord {
         var word = StateWord()
         guard log.lowOffset < log.endOffset else { return word }
-        let isCut = LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: stateEnd, acceptedEnd: nil)
+        let isCut = extent.isCut(log)
         try reader.forEach(
             log.topicPartition, upTo: log.endOffset, within: limit, isOver: { !isCut && word.hasOwner }
         ) { word.read($0) }
@@ -26,12 +48,10 @@ package enum GroupWord {
     }
 
     /// Whether `state` has lost what the group knows to have been written.
-    /// - Parameters:
-    ///   - logEnd: where its log ends.
-    ///   - word: what its records say.
-    package static func isStateLost(logEnd: Int64, stateEnd: Int64?, word: StateWord) -> Bool {
-        guard let stateEnd, word.acceptedEnd != stateEnd else { return false }
-        return !word.hasOwner || LogIdentity.isStateCut(logEnd: logEnd, stateEnd: stateEnd, acceptedEnd: nil)
+    /// - Parameter word: what its records say.
+    package static func isStateLost(_ log: PartitionPositions, _ extent: StateExtent, word: StateWord) -> Bool {
+        guard let end = extent.end, word.acceptedEnd != end else { return false }
+        return !word.hasOwner || extent.isCut(log)
     }
 
     /// What a commit says by which a person moves the group into another log.

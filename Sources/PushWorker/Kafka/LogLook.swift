@@ -58,23 +58,19 @@ struct LogLook: Sendable {
         _ startFrom: WorkerConfiguration.StartFrom, until deadline: ContinuousClock.Instant,
         _ findings: inout [Int32: LogFindings]
     ) {
-        var wanted: [(number: Int32, start: StartPositions)] = []
-        for number in partitions {
+        for log in self.logs(of: partitions.map { TopicPartition(topic: self.stateTopic, partition: $0) }) {
+            let number = log.topicPartition.partition
+            // Also of a partition that nobody has owned: its first owner says where `state` begins.
+            findings[number, default: LogFindings()].stateLogStart = log.lowOffset
+            findings[number]?.stateLogEnd = log.endOffset
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
             let start = StartPositions(partition: number, positions: mine, startFrom: startFrom)
             let maySkip = startFrom == .end && mine.contains { $0.committed == nil }
-            if start.stateEnd != nil || maySkip { wanted.append((number, start)) }
-        }
-        let logs = self.positions(
-            of: wanted.map { TopicPartition(topic: self.stateTopic, partition: $0.number) })
-        for (number, start) in wanted {
-            guard let log = logs.first(where: { $0.topicPartition.partition == number }) else { continue }
-            findings[number, default: LogFindings()].stateLogEnd = log.endOffset
-            let isWhole = !LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: start.stateEnd, acceptedEnd: nil)
-            if isWhole, start.stateEnd != nil { continue }
+            let extent = GroupWord.StateExtent(start)
+            guard extent.end == nil ? maySkip : extent.isCut(log) else { continue }
             do throws(KafkaError) {
                 let word = try GroupWord.stateWord(
-                    log, stateEnd: start.stateEnd, self.logReader, within: max(.milliseconds(1), deadline - .now))
+                    log, extent, self.logReader, within: max(.milliseconds(1), deadline - .now))
                 findings[number]?.stateHasOwner = word.hasOwner
                 findings[number]?.acceptedStateEnd = word.acceptedEnd
             } catch {
@@ -83,10 +79,19 @@ struct LogLook: Sendable {
         }
     }
 
-    private func positions(of partitions: [TopicPartition]) -> [PartitionPositions] {
+    /// Those that can be asked.
+    private func logs(of partitions: [TopicPartition]) -> [PartitionPositions] {
         guard !partitions.isEmpty else { return [] }
         do throws(KafkaError) {
-            return try self.logReader.positions(of: partitions, within: Self.durationMax)
+            let logs = try self.logReader.logsOfEach(partitions, within: Self.durationMax)
+            return partitions.compactMap { partition in
+                guard let log = logs[partition] else {
+                    self.tell(partition, KafkaError(code: .timedOut))
+                    return nil
+                }
+                return PartitionPositions(
+                    topicPartition: partition, committed: nil, lowOffset: log.low, endOffset: log.end)
+            }
         } catch {
             self.tell(partitions[0], error)
             return []

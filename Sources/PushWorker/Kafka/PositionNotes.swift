@@ -12,6 +12,7 @@ final class PositionNotes: Sendable {
     private struct State {
         var samples: [Log: RecordSamples] = [:]
         var stateEnds: [Int32: Int64] = [:]
+        var stateStarts: [Int32: Int64] = [:]
     }
     private let state = Mutex(State())
     /// By topic index.
@@ -24,6 +25,7 @@ final class PositionNotes: Sendable {
         self.state.withLock { state in
             for (position, note) in notes {
                 state.samples[Log(topic: position.topic, partition: position.partition)] = RecordSamples(note.sample)
+                if let start = note.stateStart { state.stateStarts[position.partition] = start }
                 guard let end = note.stateEnd else { continue }
                 state.stateEnds[position.partition] = max(end, state.stateEnds[position.partition] ?? 0)
             }
@@ -33,7 +35,10 @@ final class PositionNotes: Sendable {
     func forget(_ partitions: [Int32]) {
         self.state.withLock { state in
             state.samples = state.samples.filter { !partitions.contains($0.key.partition) }
-            for partition in partitions { state.stateEnds[partition] = nil }
+            for partition in partitions {
+                state.stateEnds[partition] = nil
+                state.stateStarts[partition] = nil
+            }
         }
     }
 
@@ -56,6 +61,7 @@ final class PositionNotes: Sendable {
             note.sample = state.samples[Log(topic: position.topic, partition: position.partition)]?
                 .newest(below: position.nextOffset)
             note.stateEnd = state.stateEnds[position.partition]
+            note.stateStart = state.stateStarts[position.partition]
             for (index, topic) in self.inputTopics.enumerated() where index != Int(position.topic) {
                 note.others[topic] = state.samples[Log(topic: UInt16(index), partition: position.partition)]?.last
             }

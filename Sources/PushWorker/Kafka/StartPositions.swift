@@ -19,6 +19,8 @@ struct StartPositions: Equatable {
     var releasedWallMillis: Int64?
     /// How far `state` was acknowledged when the group last committed; `nil`: it need not hold anything.
     var stateEnd: Int64?
+    /// Where `state` began when the group last committed; `nil`: nobody has said.
+    var stateStart: Int64?
     /// A person has moved the group into another log: what `state` knows of positions means nothing there.
     var isOfNewLog = false
     /// Why the partition cannot be consumed; `nil`: it can.
@@ -34,7 +36,7 @@ struct StartPositions: Equatable {
     ) {
         var reasons: [String] = []
         self.notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
-        self.readStateEnd(positions)
+        self.readStateExtent(positions)
         let samples = Self.samples(positions)
         for (topic, position) in positions.enumerated() {
             let start: Int64
@@ -83,6 +85,16 @@ struct StartPositions: Equatable {
                     topic: stateTopic, partition: partition,
                     "it ends at offset \(end), and records up to \(self.stateEnd ?? 0) were acknowledged"))
         }
+        if let start = findings.stateLogStart,
+            LogIdentity.isStateHeadCut(
+                logStart: start, stateStart: self.stateStart, stateEnd: self.stateEnd,
+                acceptedEnd: findings.acceptedStateEnd)
+        {
+            reasons.append(
+                LogIdentity.stateReason(
+                    topic: stateTopic, partition: partition,
+                    "it begins at offset \(start), and began at \(self.stateStart ?? 0): records were deleted"))
+        }
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
     }
 
@@ -100,10 +112,11 @@ struct StartPositions: Equatable {
 
     /// Offsets that a person has set carry no word of a worker's: whoever sets those of the input says where it begins, and `state` may be
     /// empty then. What was set of the routed topic alone says nothing.
-    private mutating func readStateEnd(_ positions: [PartitionPositions]) {
+    private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input
         self.stateEnd = speaking.compactMap { self.notes[$0]?.stateEnd }.max()
+        self.stateStart = speaking.compactMap { self.notes[$0]?.stateStart }.max()
     }
 }
 

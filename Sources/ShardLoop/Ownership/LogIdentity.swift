@@ -25,6 +25,19 @@ public enum LogIdentity {
         return logEnd < stateEnd
     }
 
+    /// Whether the head of `state` is gone: somebody has deleted records, or a retention has. Compaction moves no log's start.
+    /// - Parameters:
+    ///   - logStart: the offset of its first record.
+    ///   - stateStart: see `PositionNote.stateStart`.
+    ///   - stateEnd: see `PositionNote.stateEnd`; where it says nothing, nobody has lost anything.
+    ///   - acceptedEnd: as for `isStateCut`.
+    public static func isStateHeadCut(
+        logStart: Int64, stateStart: Int64?, stateEnd: Int64?, acceptedEnd: Int64?
+    ) -> Bool {
+        guard let stateStart, let stateEnd, stateEnd != acceptedEnd else { return false }
+        return logStart > stateStart
+    }
+
     /// Why a partition is not read any more whose input lies in another log; `nil`: it lies in the same one, as far as can be told.
     /// - Parameters:
     ///   - sample: a record that was read of it.

@@ -1,7 +1,7 @@
 /// What the metadata of a commit says about the logs that it was made from, so that the next owner can tell whether they are the same ones.
 /// Pure.
 ///
-/// Written as `mailboat at=20:1764196000000 state=57 released=1764196001234`: what is not known is left out, and words that a later release
+/// Written as `mailboat at=20:1764196000000 state=57 from=0 released=1764196001234`: what is not known is left out, and words that a later release
 /// adds are passed over. The former release wrote `mailboat-released=…` alone, which is read as well; it passes over this one.
 public struct PositionNote: Equatable, Sendable {
     /// A record that this group has read, by its place and its time.
@@ -21,6 +21,8 @@ public struct PositionNote: Equatable, Sendable {
     public var sample: Sample?
     /// The offset after the newest record of `state` that Kafka had acknowledged to an owner at work; `nil`: none was.
     public var stateEnd: Int64?
+    /// Where `state` began when its owner took it over; `nil`: not known. Compaction leaves it where it is.
+    public var stateStart: Int64?
     /// When the owner that gives the partition up had stopped sending, by its wall clock, milliseconds since 1970. It is said to the next
     /// owner alone, which replaces it at once: nobody shall take it for the word of a later one that could not say anything any more.
     public var releasedWallMillis: Int64?
@@ -63,6 +65,7 @@ public struct PositionNote: Equatable, Sendable {
                     self.others[String(parts[0])] = Sample(offset: offset, millis: millis)
                 }
             case ("state", let text): self.stateEnd = Self.number(text)
+            case ("from", let text): self.stateStart = Self.number(text)
             case ("released", let text): self.releasedWallMillis = Self.number(text)
             case ("new-log", _): self.isOfNewLog = true
             default: break
@@ -77,6 +80,7 @@ public struct PositionNote: Equatable, Sendable {
         var text = Self.mark
         if let sample { text += " at=\(sample.offset):\(sample.millis)" }
         if let stateEnd { text += " state=\(stateEnd)" }
+        if let stateStart { text += " from=\(stateStart)" }
         if let releasedWallMillis { text += " released=\(releasedWallMillis)" }
         if self.isOfNewLog { text += " new-log" }
         for (topic, sample) in self.others.sorted(by: { $0.key < $1.key }) {

@@ -34,19 +34,21 @@ import Testing
         var former = PositionNote()
         former.sample = PositionNote.Sample(offset: 9, millis: 90)
         former.stateEnd = 30
+        former.stateStart = 4
         former.releasedWallMillis = 1
         let events = CommitPosition(topic: 0, partition: 1, nextOffset: 10)
         let routed = CommitPosition(topic: 1, partition: 1, nextOffset: 3)
         notes.own([(events, former), (routed, PositionNote())])
         #expect(
-            notes.note(of: events).metadata == "mailboat at=9:90 state=30", "the release was said to one owner alone")
-        #expect(notes.note(of: routed).metadata == "mailboat state=30 of=events:9:90")
+            notes.note(of: events).metadata == "mailboat at=9:90 state=30 from=4",
+            "the release was said to one owner alone")
+        #expect(notes.note(of: routed).metadata == "mailboat state=30 from=4 of=events:9:90")
         notes.noteRead(topic: 0, partition: 1, PositionNote.Sample(offset: 12, millis: 120))
         notes.noteRead(topic: 0, partition: 7, PositionNote.Sample(offset: 12, millis: 120))
         notes.noteStateEnds([(1, 33)])
         #expect(notes.note(of: events).sample?.offset == 9)
         let later = CommitPosition(topic: 0, partition: 1, nextOffset: 13)
-        #expect(notes.note(of: later).metadata == "mailboat at=12:120 state=33")
+        #expect(notes.note(of: later).metadata == "mailboat at=12:120 state=33 from=4")
         notes.forget([1])
         #expect(notes.note(of: later) == PositionNote())
     }

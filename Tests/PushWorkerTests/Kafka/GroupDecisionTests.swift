@@ -107,6 +107,34 @@ struct StartPositionsTests {
         for reason in reasons { #expect(start.haltReason?.contains(reason) == true) }
     }
 
+    /// By where `state` begins now. Whoever goes on says so in his commits; whoever halts says what was said before.
+    @Test(
+        arguments: [
+            (3, nil, nil, 3), (2, nil, nil, 2), (4, nil, "begins at offset 4, and began at 3", 3), (4, 40, nil, 4),
+        ]
+            as [(Int64, Int64?, String?, Int64)])
+    func aHeadThatWasCutHaltsThePartition(
+        stateLogStart: Int64, acceptedEnd: Int64?, reason: String?, told: Int64
+    ) throws {
+        var findings = LogFindings()
+        findings.stateLogStart = stateLogStart
+        findings.stateLogEnd = 40
+        findings.acceptedStateEnd = acceptedEnd
+        let positions = [
+            Self.position("events", committed: 12, metadata: "mailboat state=40 from=3", low: 5, end: 20),
+            Self.position("routed", committed: 7, metadata: "mailboat state=38 from=3", low: 7, end: 7),
+        ]
+        let plan = AssignmentPlan(
+            partitions: [3], topics: ["events", "routed"],
+            positions: Dictionary(uniqueKeysWithValues: positions.map { ($0.topicPartition, $0) }),
+            startFrom: .beginning, findings: [3: findings], stateTopic: "state", shardCount: 1, hasQueues: { _ in true }
+        )
+        let grant = try #require(plan.grants[0]?.first)
+        #expect((grant.haltReason == nil) == (reason == nil))
+        #expect(grant.haltReason?.contains(reason ?? "") ?? true)
+        #expect(plan.notes.map(\.note.stateStart) == [told, told])
+    }
+
     /// Kafka deletes the group's offsets with the topic: what the others' commits say remains. After a reset nothing is compared.
     @Test(
         arguments: [

@@ -5,11 +5,13 @@ import Testing
 /// What commits say of their logs, and what follows from it.
 @Suite struct PositionNoteTests {
     private static func note(
-        at sample: (Int64, Int64)? = nil, state: Int64? = nil, released: Int64? = nil, isOfNewLog: Bool = false
+        at sample: (Int64, Int64)? = nil, state: Int64? = nil, from: Int64? = nil, released: Int64? = nil,
+        isOfNewLog: Bool = false
     ) -> PositionNote {
         var note = PositionNote()
         note.sample = sample.map { PositionNote.Sample(offset: $0.0, millis: $0.1) }
         note.stateEnd = state
+        note.stateStart = from
         note.releasedWallMillis = released
         note.isOfNewLog = isOfNewLog
         return note
@@ -18,8 +20,8 @@ import Testing
     @Test(
         arguments: [
             Self.note(), Self.note(at: (20, 1_764_196_000_000)), Self.note(state: 57), Self.note(released: 1),
-            Self.note(at: (0, 0), state: 2, released: 1_764_196_001_234, isOfNewLog: true),
-            Self.note(at: (.max, .max), state: .max, released: .max, isOfNewLog: true),
+            Self.note(at: (0, 0), state: 2, from: 0, released: 1_764_196_001_234, isOfNewLog: true),
+            Self.note(at: (.max, .max), state: .max, from: .max, released: .max, isOfNewLog: true),
         ])
     func whatIsWrittenIsRead(note: PositionNote) {
         #expect(PositionNote(metadata: note.metadata) == note)
@@ -56,6 +58,20 @@ import Testing
         ] as [(Int64, Int64?, Int64?, Bool)])
     func aStateThatEndsTooSoonIsCut(logEnd: Int64, stateEnd: Int64?, acceptedEnd: Int64?, isCut: Bool) {
         #expect(LogIdentity.isStateCut(logEnd: logEnd, stateEnd: stateEnd, acceptedEnd: acceptedEnd) == isCut)
+    }
+
+    /// Where nobody was at work, or nobody has said where it began, nothing is lost.
+    @Test(
+        arguments: [
+            (0, 0, 9, nil, false), (1, 0, 9, nil, true), (7, 7, 9, nil, false), (0, 7, 9, nil, false),
+            (1, nil, 9, nil, false), (1, 0, nil, nil, false), (1, 0, 9, 9, false), (1, 0, 9, 8, true),
+        ] as [(Int64, Int64?, Int64?, Int64?, Bool)])
+    func aStateThatBeginsLaterHasLostItsHead(
+        logStart: Int64, stateStart: Int64?, stateEnd: Int64?, acceptedEnd: Int64?, isCut: Bool
+    ) {
+        let isHeadCut = LogIdentity.isStateHeadCut(
+            logStart: logStart, stateStart: stateStart, stateEnd: stateEnd, acceptedEnd: acceptedEnd)
+        #expect(isHeadCut == isCut)
     }
 
     /// As many as there is room for.

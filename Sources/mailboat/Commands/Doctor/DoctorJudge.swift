@@ -236,7 +236,7 @@ enum DoctorJudge {
         return DoctorFinding(
             level: .fail, check: .topics, subject: topic,
             found:
-                "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which ends at \(first.logEnd) and was acknowledged up to \(first.stateEnd ?? 0)",
+                "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
             remedy:
                 "'State is lost' in Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
         )

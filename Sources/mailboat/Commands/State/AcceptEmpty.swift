@@ -22,7 +22,7 @@ extension StateCommand {
 
                 Stop the group's workers first. On the embedded Kafka nobody can be asked whether one runs.
 
-                With --format json each line is an object with partition, acknowledgedUpTo, endOffset, hasOwner, and 'action': keep, \
+                With --format json each line is an object with partition, acknowledgedFrom, acknowledgedUpTo, lowOffset, endOffset, hasOwner, and 'action': keep, \
                 would-accept, accepted or not-accepted.
 
                 Exit status: 0 when everything meant was accepted (or would be, or nothing is lost), 1 when something was not, when the group has live \

@@ -5,13 +5,15 @@ import PushWorker
 /// A partition of `state` as a command looked at it.
 struct StateLook {
     var partition: Int32
-    /// Where its `state` ends, and what its records say.
-    var logEnd: Int64
+    /// Where its `state` begins and ends, and what its records say.
+    var log: PartitionPositions
     var word: StateWord
-    /// How far it was acknowledged, as the group's commits say.
-    var stateEnd: Int64?
+    /// From where it was acknowledged, and how far, as the group's commits say.
+    var extent: GroupWord.StateExtent
+    var logEnd: Int64 { self.log.endOffset }
+    var stateEnd: Int64? { self.extent.end }
 
-    var isLost: Bool { GroupWord.isStateLost(logEnd: self.logEnd, stateEnd: self.stateEnd, word: self.word) }
+    var isLost: Bool { GroupWord.isStateLost(self.log, self.extent, word: self.word) }
 
     /// Reads, of each partition, as much as shows whether it is lost. Blocks.
     /// - Parameter positions: where the group stands, of all input topics in their order, and the routed one at the end.
@@ -28,9 +30,9 @@ struct StateLook {
                 of: numbers.map { TopicPartition(topic: stateTopic, partition: $0) }, within: kafka.limit)
             var looks: [StateLook] = []
             for (number, log) in zip(numbers, logs) {
-                let stateEnd = GroupWord.stateEnd(positions.filter { $0.topicPartition.partition == number })
-                let word = try GroupWord.stateWord(log, stateEnd: stateEnd, reader, within: kafka.limit)
-                looks.append(StateLook(partition: number, logEnd: log.endOffset, word: word, stateEnd: stateEnd))
+                let extent = GroupWord.StateExtent(positions.filter { $0.topicPartition.partition == number })
+                let word = try GroupWord.stateWord(log, extent, reader, within: kafka.limit)
+                looks.append(StateLook(partition: number, log: log, word: word, extent: extent))
             }
             return (looks, reader.clusterID(within: kafka.limit) ?? "")
         } catch { throw CommandFailure("\(stateTopic) cannot be read: \(error)") }
@@ -40,15 +42,18 @@ struct StateLook {
     func line(topic: String, willWrite: Bool) -> String {
         let what =
             self.isLost
-            ? "its loss, acknowledged up to \(self.stateEnd ?? 0)" : "that what it knows of positions is void"
+            ? "its loss, acknowledged from \(self.extent.start ?? 0) to \(self.stateEnd ?? 0)"
+            : "that what it knows of positions is void"
         return
-            "\(willWrite ? "accepting" : "would accept") \(topic)[\(self.partition)]: \(what); it ends at \(self.logEnd), "
+            "\(willWrite ? "accepting" : "would accept") \(topic)[\(self.partition)]: \(what); it goes from \(self.log.lowOffset) to \(self.logEnd), "
             + (self.word.hasOwner ? "a worker has written to it" : "none of a worker that ran")
     }
 
     private struct Line: Encodable {
         var partition: Int32
+        var acknowledgedFrom: Int64?
         var acknowledgedUpTo: Int64?
+        var lowOffset: Int64
         var endOffset: Int64
         var hasOwner: Bool
         /// `keep`, `would-accept`, `accepted` or `not-accepted`.
@@ -61,7 +66,8 @@ struct StateLook {
         let action = !isMeant ? "keep" : !isWritten ? "would-accept" : failure == nil ? "accepted" : "not-accepted"
         return JSONLine.text(
             Line(
-                partition: self.partition, acknowledgedUpTo: self.stateEnd, endOffset: self.logEnd,
-                hasOwner: self.word.hasOwner, action: action, because: failure))
+                partition: self.partition, acknowledgedFrom: self.extent.start, acknowledgedUpTo: self.stateEnd,
+                lowOffset: self.log.lowOffset, endOffset: self.logEnd, hasOwner: self.word.hasOwner, action: action,
+                because: failure))
     }
 }
