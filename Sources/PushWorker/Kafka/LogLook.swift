@@ -67,7 +67,7 @@ struct LogLook: Sendable {
             let start = StartPositions(partition: number, positions: mine, startFrom: startFrom)
             let maySkip = startFrom == .end && mine.contains { $0.committed == nil }
             let extent = GroupWord.StateExtent(start)
-            guard extent.end == nil ? maySkip : extent.isCut(log) else { continue }
+            guard maySkip || extent.isCut(log) else { continue }
             do throws(KafkaError) {
                 let word = try GroupWord.stateWord(
                     log, extent, self.logReader, within: max(.milliseconds(1), deadline - .now))

@@ -59,7 +59,7 @@ struct StartPositions: Equatable {
                 // What was forwarded has been taken from the input already: it is never skipped.
                 let isRouted = topic == positions.count - 1
                 // A group whose offsets were forgotten has read events before: those since are not skipped.
-                let isFirst = startFrom == .end && !findings.stateHasOwner
+                let isFirst = startFrom == .end && !findings.stateHasOwner && self.stateEnd == nil
                 start = isFirst && !isRouted ? position.endOffset : position.lowOffset
                 if startFrom == .end || isRouted {
                     self.toConfirm.append(

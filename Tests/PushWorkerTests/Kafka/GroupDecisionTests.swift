@@ -79,6 +79,17 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 2])
     }
 
+    /// Somebody has deleted the offsets of the input alone: those of the routed topic say that an owner was at work.
+    @Test func offsetsOfOneTopicThatAreDeletedDoNotBeginAtTheEnd() {
+        let start = StartPositions(
+            partition: 3,
+            positions: [
+                Self.position("events", committed: nil, low: 5, end: 20),
+                Self.position("routed", committed: 7, metadata: "mailboat state=38", low: 7, end: 7),
+            ], startFrom: .end)
+        #expect(start.starts.map(\.nextOffset) == [5, 7])
+    }
+
     /// By what lies at offset 11 now, and how far `state` goes.
     @Test(
         arguments: [
