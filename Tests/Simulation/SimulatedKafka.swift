@@ -115,12 +115,16 @@ struct SimulatedKafka {
     }
 
     private(set) var logs: [Place: [LoggedRecord]] = [:]
+    /// Where logs begin whose heads were cut off.
+    private var starts: [Place: Int64] = [:]
     private(set) var committed: [Place: Int64] = [:]
     private(set) var transits: [Transit] = []
     /// Until when what a producer sends to a partition is held up, after something was given up.
     private var heldUpUntilMillis: [Place: [Int: Int64]] = [:]
 
     func end(_ place: Place) -> Int64 { Int64(self.logs[place]?.count ?? 0) }
+
+    func start(_ place: Place) -> Int64 { self.starts[place] ?? 0 }
 
     func record(_ place: Place, _ offset: Int64) -> LoggedRecord? {
         guard let log = self.logs[place], offset < log.count else { return nil }
@@ -137,6 +141,15 @@ struct SimulatedKafka {
 
     /// Deleted, and there again without its records. What is on its way comes to lie in the new one.
     mutating func makeAnew(_ place: Place) { self.logs[place] = [] }
+
+    /// Somebody deletes the records below an offset.
+    mutating func cutHead(_ place: Place, upTo start: Int64) {
+        for index in 0..<Int(start) {
+            self.logs[place]![index].isGone = true
+            self.logs[place]![index].value = []
+        }
+        self.starts[place] = start
+    }
 
     mutating func commit(_ place: Place, _ offset: Int64) { self.committed[place] = offset }
 

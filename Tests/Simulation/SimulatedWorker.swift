@@ -37,6 +37,8 @@ final class SimulatedWorker {
     /// By partition: how far Kafka has acknowledged what it wrote to `state`, the claim aside.
     /// `isOwn`: it was said to this owner, and not to those before.
     var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
+    /// By partition: where its `state` began when it came.
+    var stateStarts: [Int32: Int64] = [:]
 
     /// `nil`: it keeps none.
     var traces: SimulatedTraces?

@@ -19,8 +19,9 @@ struct SimulatedLosses {
 extension SimulationWorld {
     /// What is lost.
     package enum Loss: CaseIterable, Sendable {
-        /// `state` is emptied while its owner runs, or between two owners; `events` is made anew between two owners, with other records.
-        case stateWhileRunning, stateBetweenOwners, eventsBetweenOwners
+        /// `state` is emptied while its owner runs, or between two owners, or loses its head between them; `events` is made anew between two
+        /// owners, with other records.
+        case stateWhileRunning, stateBetweenOwners, stateHeadBetweenOwners, eventsBetweenOwners
     }
 
     // MARK: What commits say
@@ -29,6 +30,7 @@ extension SimulationWorld {
     func note(of position: CommitPosition, _ worker: SimulatedWorker) -> PositionNote {
         var note = PositionNote()
         note.stateEnd = worker.stateEnds[position.partition]?.end
+        note.stateStart = worker.stateStarts[position.partition]
         let place = SimulatedKafka.Place(topic: position.topic == 0 ? .events : .routed, partition: position.partition)
         // What was read is what is told, and nobody has read of the new log.
         if position.partition == self.losses.partition {
@@ -51,13 +53,20 @@ extension SimulationWorld {
     }
 
     /// What the group's commits say of `state`, and why a partition is not to be read.
-    func judgeLogs(_ partition: Int32, _ places: [SimulatedKafka.Place]) -> (stateEnd: Int64?, haltReason: String?) {
+    func judgeLogs(
+        _ partition: Int32, _ places: [SimulatedKafka.Place]
+    ) -> (stateStart: Int64?, stateEnd: Int64?, haltReason: String?) {
         let stateEnd = places.compactMap { self.losses.notes[$0]?.stateEnd }.max()
+        let stateStart = places.compactMap { self.losses.notes[$0]?.stateStart }.max()
         let state = SimulatedKafka.Place(topic: .state, partition: partition)
-        if LogIdentity.isStateCut(
-            logEnd: self.kafka.end(state), stateEnd: stateEnd, acceptedEnd: self.losses.isAccepted ? stateEnd : nil)
+        let acceptedEnd = self.losses.isAccepted ? stateEnd : nil
+        if LogIdentity.isStateCut(logEnd: self.kafka.end(state), stateEnd: stateEnd, acceptedEnd: acceptedEnd) {
+            return (stateStart, stateEnd, "its state ends too soon")
+        }
+        if LogIdentity.isStateHeadCut(
+            logStart: self.kafka.start(state), stateStart: stateStart, stateEnd: stateEnd, acceptedEnd: acceptedEnd)
         {
-            return (stateEnd, "its state ends too soon")
+            return (stateStart, stateEnd, "the head of its state is gone")
         }
         for place in places {
             guard let sample = self.losses.notes[place]?.sample else { continue }
@@ -66,9 +75,9 @@ extension SimulationWorld {
             }
             let reason = LogIdentity.reasonIfOther(
                 topic: "\(place.topic)", partition: partition, sample, found ?? .nothing, logEnd: self.kafka.end(place))
-            if let reason { return (stateEnd, reason) }
+            if let reason { return (stateStart, stateEnd, reason) }
         }
-        return (stateEnd, nil)
+        return (stateStart, stateEnd, nil)
     }
 
     // MARK: What must not happen
@@ -121,9 +130,13 @@ extension SimulationWorld {
         if loss != .stateWhileRunning { self.killAll() }
         self.losses.partition = partition
         let place = SimulatedKafka.Place(topic: loss == .eventsBetweenOwners ? .events : .state, partition: partition)
-        self.tell("\(place.topic) \(partition) is made anew")
+        self.tell("\(place.topic) \(partition): \(loss)")
         let end = self.kafka.end(place)
-        self.kafka.makeAnew(place)
+        if loss == .stateHeadBetweenOwners {
+            self.kafka.cutHead(place, upTo: Int64.random(in: 1...end, using: &self.random))
+        } else {
+            self.kafka.makeAnew(place)
+        }
         if loss == .eventsBetweenOwners {
             for number in 0..<end + 3 {
                 let record = LoggedRecord(key: Array("other".utf8), value: [], timestampMillis: number + 1)

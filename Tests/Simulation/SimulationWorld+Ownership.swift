@@ -197,6 +197,10 @@ extension SimulationWorld {
         }
         let logs = self.judgeLogs(partition, places)
         worker.stateEnds[partition] = (false, logs.stateEnd, false)
+        // Who halts tells what was told.
+        worker.stateStarts[partition] =
+            logs.haltReason == nil
+            ? self.kafka.start(SimulatedKafka.Place(topic: .state, partition: partition)) : logs.stateStart
         let grant = PartitionGrant(
             number: partition, starts: Self.positions(owned.starts, partition),
             logEnds: Self.positions(owned.logEnds, partition), stateEnd: logs.stateEnd, haltReason: logs.haltReason)

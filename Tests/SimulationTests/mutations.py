@@ -96,7 +96,7 @@ MUTATIONS = [
 """),
     Mutation(
         "no-restore", "`restoreSlot` ignores every record", engine("Partitions/ShardEngine+Restore"),
-        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }\n",
+        "        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }\n",
         "        guard read.epoch == .min else { return .ignored }\n"),
     Mutation(
         "no-lease", "a shard acts whether the group has confirmed its partitions or not", loop("ShardLoop"),
@@ -146,14 +146,15 @@ MUTATIONS = [
     Mutation(
         "older-epoch-state", "a restore believes a state record of an older epoch behind one of a newer",
         engine("Partitions/ShardEngine+Restore"),
-        "        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }\n", ""),
+        "        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }\n",
+        "        _ = self.memory.isBelieved(read.epoch, partition: partition)\n"),
     Mutation(
         "older-epoch-tombstone", "a restore believes a tombstone of an older epoch behind a record of a newer",
         engine("Partitions/ShardEngine+Restore"),
-        """                guard epoch >= self.memory.partitions[partition].newestEpochRead else {
+        """                guard self.memory.isBelieved(epoch, partition: partition) else {
                     return self.outdated(key, of: partition)
                 }
-""", ""),
+""", "                _ = self.memory.isBelieved(epoch, partition: partition)\n"),
     Mutation(
         "verdict-on-new-token", "a verdict about a token that was replaced is taken for one about the new token",
         engine("Engine/ShardEngine+Answer"),
@@ -236,9 +237,15 @@ MUTATIONS = [
         "state-end-unasked", "a `state` that ends before what was acknowledged is taken as it is", loop("Ownership/LogIdentity"),
         "        return logEnd < stateEnd\n", "        return logEnd < 0\n", test="PositionNoteTests"),
     Mutation(
+        "state-head-unasked", "a `state` whose head is gone is taken as it is", loop("Ownership/LogIdentity"),
+        "        return logStart > stateStart\n", "        return logStart < 0\n", test="PositionNoteTests"),
+    Mutation(
         "state-word-unasked", "a `state` without the word of an owner at work is taken as it is",
         engine("Partitions/ShardEngine+StateLoss"), "        guard state.newestEpochRead < 0 else { return nil }\n",
         "        guard state.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
+    Mutation(
+        "other-logs-epoch", "an epoch of a log that is gone outdates what owners of the new one write", engine("Partitions/ShardMemory+FormerOwners"),
+        "        guard epoch < self.partitions[partition].readingOffset else { return true }\n", "", test="StateLossTests"),
     Mutation(
         "state-goes-back", "offsets of `state` that go back are no sign", engine("Partitions/PartitionState"),
         "            return .wentBack\n", "            return .inOrder\n", test="StateLossTests"),

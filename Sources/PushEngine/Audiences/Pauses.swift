@@ -131,8 +131,7 @@ extension ShardEngine {
     ) throws(StateError) -> RestoreResult? {
         let pause = try AudienceCodec.readPause(&reader)
         guard let key = self.pauseKey(ofState: key, partition: partition) else { return .ignored }
-        guard pause.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
-        self.memory.noteEpoch(pause.epoch, partition: partition)
+        guard self.memory.isBelieved(pause.epoch, partition: partition) else { return nil }
         self.audiences.pauses.set(key, sinceMillis: pause.sinceMillis)
         return .restored
     }

@@ -11,8 +11,7 @@ extension ShardEngine {
             throw .malformed("a member with a token of \(token.count) bytes")
         }
         let member = try AudienceCodec.readMember(&reader)
-        guard member.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
-        self.memory.noteEpoch(member.epoch, partition: partition)
+        guard self.memory.isBelieved(member.epoch, partition: partition) else { return nil }
         self.restoreOrigin(member.origin, of: token, partition: partition)
         guard !member.hasLeft else {
             self.restoreMemberTombstone(token, partition: partition)
@@ -103,7 +102,7 @@ extension ShardEngine {
         switch kind {
         case .progress:
             let progress = try AudienceCodec.readProgress(&reader)
-            guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
+            guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].restoredProgress = progress
             self.audiences.crowds[crowd].lastJoinSeconds = max(
@@ -111,7 +110,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].restoredJoins.removeAll { $0.offset < progress.servedJoins }
         case .versions:
             let record = try VersionsRecord(&reader, topicHashes: self.journal.topicHashes, now: now)
-            guard self.isBelieved(record.epoch, partition: partition) else { return nil }
+            guard self.memory.isBelieved(record.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].life = record.life
             self.audiences.crowds[crowd].stampSeconds = record.stampSeconds
@@ -123,7 +122,7 @@ extension ShardEngine {
         case .voided:
             let epoch = try reader.signed()
             let life = try StateCodec.readSeconds(&reader)
-            guard self.isBelieved(epoch, partition: partition) else { return nil }
+            guard self.memory.isBelieved(epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].life = life
             self.audiences.crowds[crowd].standing = .leaving
@@ -135,7 +134,7 @@ extension ShardEngine {
             _ = self.moveStarts(from: crowd)
         case .startProgress:
             let progress = try StartCodec.readProgress(&reader)
-            guard self.isBelieved(progress.epoch, partition: partition) else { return nil }
+            guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
             self.restoreStarts(progress, of: crowd(&self), now: now)
         case .activity, .marker, .channel, .audience, .member, .startMember, .paused, .keptChannel: return .ignored
         }
@@ -167,11 +166,6 @@ extension ShardEngine {
         {
             self.audiences.crowds.unname(crowd)
         }
-    }
-    mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
-        guard epoch >= self.memory.partitions[partition].newestEpochRead else { return false }
-        self.memory.noteEpoch(epoch, partition: partition)
-        return true
     }
 
     // MARK: Going on

@@ -11,8 +11,7 @@ extension ShardEngine {
             throw .malformed("a start member under a key that names none")
         }
         let record = try StartCodec.readMember(&reader)
-        guard record.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
-        self.memory.noteEpoch(record.epoch, partition: partition)
+        guard self.memory.isBelieved(record.epoch, partition: partition) else { return nil }
         let reference = StartCodec.reference(inKey: key)
         let crowd =
             self.audiences.crowds.find(reference: reference, partition: partition)

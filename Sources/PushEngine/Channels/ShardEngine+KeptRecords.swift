@@ -21,7 +21,7 @@ extension ShardEngine {
             throw .malformed("a kept channel under a key that names none")
         }
         let read = try KeptChannelCodec.read(&reader)
-        guard self.isBelieved(read.epoch, partition: partition) else { return nil }
+        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }
         self.kept[key, partition] = read.channel
         return .restored
     }

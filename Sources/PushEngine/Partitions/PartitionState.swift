@@ -31,6 +31,8 @@ struct PartitionState {
     var stampBaseMillis: Int64 = 0
     /// The newest owner that the restore has met at work; records of an older epoch behind that are ignored.
     var newestEpochRead: Int64 = -1
+    /// Where the record lies that the restore reads.
+    var readingOffset: Int64 = .max
     /// First markers that the restore has met: their offsets, and their owners' clocks when they took over. The last of many.
     var takeovers: [(epoch: Int64, wallMillis: Int64)] = []
     /// When the owners that the restore has met at work took over, by their clocks, oldest first. The last of many.

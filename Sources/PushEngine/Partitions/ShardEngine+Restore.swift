@@ -18,13 +18,13 @@ extension ShardEngine {
         guard let partition = self.memory.partitions.index(of: number),
             self.memory.partitions[partition].phase == .restoring
         else { return .ignored }
+        self.memory.partitions[partition].readingOffset = offset
         if isTombstone {
             // A worker that had lost the partition wrote this after its successor had begun to write.
             if let epoch = headerNumber {
-                guard epoch >= self.memory.partitions[partition].newestEpochRead else {
+                guard self.memory.isBelieved(epoch, partition: partition) else {
                     return self.outdated(key, of: partition)
                 }
-                self.memory.noteEpoch(epoch, partition: partition)
             }
             if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
                 self.restoreMemberTombstone(key.extracting(1..<key.count), partition: partition)
@@ -129,8 +129,7 @@ extension ShardEngine {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
         var read = try StateCodec.readParts(
             &reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
-        guard read.epoch >= self.memory.partitions[partition].newestEpochRead else { return nil }
-        self.memory.noteEpoch(read.epoch, partition: partition)
+        guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }
         let count = try reader.unsigned()
         guard count <= 3 else { throw .malformed("\(count) updates") }
         var held: [Update] = []

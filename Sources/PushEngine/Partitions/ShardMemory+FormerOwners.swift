@@ -26,6 +26,17 @@ extension ShardMemory {
     /// How much the clocks of two owners may differ and stamps still grow from the one to the other.
     static var clockDifferenceMillisMax: Int64 { 300_000 }
 
+    /// Whether what an owner of this epoch wrote is believed, at the record that is being read.
+    ///
+    /// Its marker lies before the record. An epoch at the record or beyond is of another log, which was deleted under its owner, and says nothing
+    /// of the owners of this one: it would outdate whatever they write.
+    mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
+        guard epoch < self.partitions[partition].readingOffset else { return true }
+        guard epoch >= self.partitions[partition].newestEpochRead else { return false }
+        self.noteEpoch(epoch, partition: partition)
+        return true
+    }
+
     /// An owner of this epoch has run: what older ones wrote behind this is not believed. Its first marker alone does not say so: that of
     /// a worker that died over it may come to lie behind its successor's.
     mutating func noteEpoch(_ epoch: Int64, partition: PartitionIndex) {
@@ -60,7 +71,9 @@ extension ShardMemory {
         _ marker: StateCodec.Marker, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,
         clusterID: [UInt8]
     ) -> RestoreResult {
-        if marker.epoch >= 0 {
+        if marker.epoch >= offset {
+            // Of another log.
+        } else if marker.epoch >= 0 {
             self.noteEpoch(marker.epoch, partition: partition)
             if let takeovers {
                 self.partitions[partition].takeoversRead = min(

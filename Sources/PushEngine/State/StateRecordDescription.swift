@@ -278,6 +278,20 @@ public struct StateRecordDescription: Equatable, Sendable {
     public var audience: String?
     /// The activity's, the channel's or the audience's identifier.
     public var id: String? { self.activity ?? self.channel ?? self.audience }
+    /// Offset of the marker of the owner that wrote it; `nil`: it does not say, or is a first marker.
+    public var epoch: Int64? {
+        switch self.content {
+        case .slot(let slot): slot.epoch
+        case .member(let member): member.epoch
+        case .crowd(let crowd): crowd.epoch
+        case .pause(let pause): pause.epoch
+        case .keptChannel(let channel): channel.epoch
+        case .marker(let marker): marker.epoch
+        case .tombstone(let epoch): epoch
+        case .unknownVersion, .malformed: nil
+        }
+    }
+
     /// What the record says.
     public var content: Content
 }

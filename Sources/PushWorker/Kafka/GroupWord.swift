@@ -54,6 +54,15 @@ package enum GroupWord {
         return !word.hasOwner || extent.isCut(log)
     }
 
+    /// How many partitions of `state` count: as many as it was written for, whatever its topic has by now. Blocks.
+    /// - Parameter existing: partitions of the topic.
+    package static func stateCount(
+        _ stateTopic: String, existing: Int32, _ reader: KafkaLogReader, within limit: Duration
+    ) throws(KafkaError) -> Int32 {
+        let search = MarkerSearch(reader: reader, stateTopic: stateTopic, partitionCount: existing, limit: limit)
+        return try search.run() ?? existing
+    }
+
     /// What a commit says by which a person moves the group into another log.
     package static var newLogMetadata: String {
         var note = PositionNote()

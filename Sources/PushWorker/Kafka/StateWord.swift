@@ -16,14 +16,18 @@ package struct StateWord: Sendable {
     /// Takes the next record, in the order of offsets.
     package mutating func read(_ record: OwnedRecord) {
         guard let key = record.key else { return }
-        let description = self.reader.read(key: key, value: record.value, tombstoneEpoch: nil, nowMillis: 0)
+        let description = self.reader.read(
+            key: key, value: record.value, tombstoneEpoch: Self.number(.epoch, record), nowMillis: 0)
         guard case .marker(let marker) = description.content, marker.epoch == nil else {
-            self.hasOwner = true
+            // An epoch at the record or beyond is of another log, which was deleted under its owner.
+            if description.epoch ?? -1 < record.offset { self.hasOwner = true }
             return
         }
-        let name = RecordHeader.acceptedEnd.text
-        if let header = record.headers.first(where: { $0.name == name }), let value = header.value {
-            self.acceptedEnd = Int64(String(decoding: value, as: UTF8.self)) ?? self.acceptedEnd
-        }
+        self.acceptedEnd = Self.number(.acceptedEnd, record) ?? self.acceptedEnd
+    }
+
+    private static func number(_ header: RecordHeader, _ record: OwnedRecord) -> Int64? {
+        let found = record.headers.first { $0.name == header.text }
+        return found?.value.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import KafkaLog
+import PushEngine
 import Synchronization
 import Testing
 
@@ -72,6 +73,27 @@ struct AnotherLogTests {
         #expect(try Self.state(kafka) == [2, 0], "another loss")
         try await self.accept(kafka, "--execute", "--all", "--partition", "1")
         #expect(try Self.state(kafka) == [2, 1])
+    }
+
+    /// `events` has got a partition more: the loss is accepted in those that `state` was written for, and their number stays.
+    @Test func partitionsThatWereAddedDoNotCount() async throws {
+        let kafka = try EmbeddedKafka(topics: [
+            .init(Self.events, partitionCount: 3), .init("liveactivity.routed", partitionCount: 2),
+            .init("liveactivity.state", partitionCount: 2),
+        ])
+        defer { kafka.stop() }
+        let outsider = try Self.outsider(kafka)
+        for number in 0..<Int32(3) { try TestRecords.write(3, to: Self.events, partition: number, kafka.settings) }
+        await Self.commit(["mailboat state=7", "mailboat state=7", nil], at: 2, outsider)
+        try await self.accept(kafka, "--execute", "--all")
+        #expect(try Self.state(kafka) == [1, 1])
+        let reader = try KafkaLogReader(kafka.settings, log: { _ in })
+        let record = try #require(
+            try reader.readAll(TopicPartition(topic: "liveactivity.state", partition: 0), within: .seconds(10)).first)
+        let description = StateRecordReader(inputTopics: []).read(
+            key: try #require(record.key), value: record.value, nowMillis: 0)
+        guard case .marker(let marker) = description.content else { return #expect(Bool(false)) }
+        #expect(marker.partitionCount == 2)
     }
 
     /// The offset lies in the log, and another record lies where the group has read one.

@@ -63,6 +63,48 @@ import Testing
         #expect(harness.lives == [0: more == 0 ? .running : .haltedUnrestored])
     }
 
+    /// What the owner of a `state` that is deleted has under way comes to lie in the new one. Its epoch is of the old log: it is nobody's word in
+    /// the new one, and outdates nothing there.
+    @Test func anEpochOfAnotherLogSaysNothing() throws {
+        var old = LoopHarness()
+        for _ in 0..<60 { old.log.append(state: Self.acceptance(of: 1)) }
+        old.begin()
+        let underWay = try #require(old.log.state().last { $0.key != StateAcceptance.key })
+
+        var halted = LoopHarness()
+        halted.log.append(state: underWay)
+        halted.carryOut(.assign([Self.grant(stateEnd: 1)]))
+        halted.settle()
+        #expect(halted.lives == [0: .haltedUnrestored])
+
+        var next = LoopHarness()
+        next.log.append(state: underWay)
+        next.log.append(state: Self.acceptance(of: 90))
+        next.carryOut(.assign([Self.grant(stateEnd: 90)]))
+        next.settle()
+        next.write("order-2", #"{"event":"register","token":"bb"}"#)
+        for _ in 0..<40 {
+            next.settle()
+            next.wait(millis: 25)
+        }
+        next.settle()
+        #expect(next.lives == [0: .running])
+
+        var later = LoopHarness()
+        for record in next.log.state() { later.log.append(state: record) }
+        later.carryOut(.assign([Self.grant(stateEnd: Int64(next.log.state().count))]))
+        later.settle()
+        #expect(later.lives == [0: .running])
+        // At an offset that nobody has applied.
+        later.write("order-3", #"{"event":"register","token":"cc"}"#)
+        for key in ["order-1", "order-2"] {
+            later.write(key, #"{"event":"update","priority":10,"content-state":{"n":1}}"#)
+        }
+        later.wait(millis: 2_000)
+        later.settle()
+        #expect(later.push.requests.count == 2, "both are registered")
+    }
+
     /// Made anew under its owner: what Kafka acknowledges next lies where it had acknowledged another record.
     @Test func aRunningOneStopsWhenItsStateGoesBack() {
         var harness = LoopHarness()

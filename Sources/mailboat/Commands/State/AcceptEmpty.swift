@@ -70,8 +70,8 @@ extension StateCommand {
             let session = try OffsetsSession(self.kafka, group: self.group ?? configuration.kafka.groupID)
             let members = try session.members()
             let positions = try session.positions(of: topics.events + [topics.routed], partitions: self.partitions)
-            let partitionCount = try self.kafka.partitionCount(of: topics.events[0])
-            let (looks, clusterID) = try StateLook.all(self.kafka, stateTopic: topics.state, positions)
+            let (looks, partitionCount, clusterID) = try StateLook.all(
+                self.kafka, stateTopic: topics.state, positions)
             let wanted = looks.filter { self.all || $0.isLost }
             let willWrite = self.execute && members.isEmpty && !wanted.isEmpty
             if self.format == .text {

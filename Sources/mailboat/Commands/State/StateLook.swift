@@ -17,15 +17,18 @@ struct StateLook {
 
     /// Reads, of each partition, as much as shows whether it is lost. Blocks.
     /// - Parameter positions: where the group stands, of all input topics in their order, and the routed one at the end.
-    /// - Returns: in the order of the partitions, and Kafka's name of the cluster; empty: not known.
+    /// - Returns: in the order of the partitions, those that count alone; how many these are; and Kafka's name of the cluster, empty: not known.
     static func all(
         _ kafka: KafkaOptions, stateTopic: String, _ positions: [PartitionPositions]
-    ) throws -> (looks: [StateLook], clusterID: String) {
+    ) throws -> (looks: [StateLook], partitionCount: Int32, clusterID: String) {
         // Somebody waits for the end of a log: a fetch that finds nothing is answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
-        let numbers = Set(positions.map(\.topicPartition.partition)).sorted()
+        let existing = try kafka.partitionCount(of: stateTopic)
         do throws(KafkaError) {
             let reader = try KafkaLogReader(settings, log: { _ in })
+            // What somebody writes into one that was added would make it count.
+            let count = try GroupWord.stateCount(stateTopic, existing: existing, reader, within: kafka.limit)
+            let numbers = Set(positions.map(\.topicPartition.partition)).filter { $0 < count }.sorted()
             let logs = try reader.positions(
                 of: numbers.map { TopicPartition(topic: stateTopic, partition: $0) }, within: kafka.limit)
             var looks: [StateLook] = []
@@ -34,7 +37,7 @@ struct StateLook {
                 let word = try GroupWord.stateWord(log, extent, reader, within: kafka.limit)
                 looks.append(StateLook(partition: number, log: log, word: word, extent: extent))
             }
-            return (looks, reader.clusterID(within: kafka.limit) ?? "")
+            return (looks, count, reader.clusterID(within: kafka.limit) ?? "")
         } catch { throw CommandFailure("\(stateTopic) cannot be read: \(error)") }
     }
 
