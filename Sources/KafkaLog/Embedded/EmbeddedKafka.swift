@@ -112,7 +112,12 @@ public final class EmbeddedKafka: Sendable {
 
     /// Lets a broker lead a partition; `nil`: nobody does, so that nothing can be asked about it, read from it or written to it.
     public func setLeader(of partition: TopicPartition, broker: Int32?) {
-        self.cluster.setLeader(of: partition, broker: broker)
+        self.setLeader(of: [partition], broker: broker)
+    }
+
+    /// Lets a broker lead several partitions, which takes no longer than one; `nil`: nobody does. Blocks.
+    public func setLeader(of partitions: [TopicPartition], broker: Int32?) {
+        self.cluster.setLeader(of: partitions, broker: broker)
     }
 
     /// Delays every answer by this many milliseconds (0: no more). `nil`: every broker.

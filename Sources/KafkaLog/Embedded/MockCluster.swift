@@ -1,4 +1,5 @@
 import CRDKafka
+import Dispatch
 import Synchronization
 
 /// Owns librdkafka's mock cluster and the client it lives in.
@@ -63,10 +64,28 @@ final class MockCluster: Sendable {
         }
     }
 
-    func setLeader(of partition: TopicPartition, broker: Int32?) {
+    private static let leadersAtOnceMax = 64
+
+    /// Many at once, each on a thread: the cluster takes up to an eighth of a second to look at what it is told, and then takes all of it.
+    func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.state.withLock { state in
             guard let mock = state.mock else { return }
-            _ = rd_kafka_mock_partition_set_leader(mock, partition.topic, partition.partition, broker ?? -1)
+            let address = UInt(bitPattern: mock)
+            for start in stride(from: 0, to: partitions.count, by: Self.leadersAtOnceMax) {
+                let some = DispatchGroup()
+                for partition in partitions[start..<min(start + Self.leadersAtOnceMax, partitions.count)] {
+                    some.enter()
+                    NamedThread.start("kafka-leader") {
+                        if let mock = OpaquePointer(bitPattern: address) {
+                            _ = rd_kafka_mock_partition_set_leader(
+                                mock, partition.topic, partition.partition, broker ?? -1)
+                        }
+                        some.leave()
+                    }
+                }
+                // The cluster lives as long as the lock is held.
+                some.wait()
+            }
         }
     }
 

@@ -74,7 +74,7 @@ struct EmbeddedKafkaControl: Service {
                 let topic = request.uri.queryParameters.get("topic").map { String($0) } ?? ""
                 let partitions = kafka.fill.map(\.topicPartition).filter { $0.topic == topic }
                 guard !partitions.isEmpty else { throw Refusal("'topic' must be one that was created at the start") }
-                for partition in partitions { kafka.setLeader(of: partition, broker: broker) }
+                kafka.setLeader(of: partitions, broker: broker)
             }
         }
         router.post("/errors/clear") { [kafka] request, _ in
