@@ -45,11 +45,26 @@ extension ChaosAudit {
                 self.refusedByRouted.insert(position)
             }
         }
-        for record in logs.events where self.refusedByRouted.contains(Position(of: record)) {
+        for record in logs.events {
+            let position = Position(of: record)
+            if self.isRefusedByBoth(position) { self.refusedByRouted.insert(position) }
+            guard self.refusedByRouted.contains(position) else { continue }
             guard let publication = self.publication(of: record), publication.token != nil, publication.event == nil
             else { continue }
             self.refusedActivities.insert(publication.activity)
         }
+    }
+
+    /// Neither topic took it, so that its partition halted, and the next owner has forwarded it: its outcome speaks of a dead letter that was not
+    /// written.
+    private func isRefusedByBoth(_ position: Position) -> Bool {
+        let found = self.outcomes(at: position)
+        return found.contains { !["dead-lettered", "duplicate"].contains($0.outcome) }
+            && found.contains {
+                $0.outcome == "dead-lettered" && $0.reason?.contains(Self.routedWords) == true
+                    && self.wasRefused(.routed, at: $0.writtenMillis)
+                    && self.wasRefused(.deadLetters, at: $0.writtenMillis)
+            }
     }
 
     /// Where the record of a dead letter lay; `nil`: it does not say, or names another topic.

@@ -21,6 +21,7 @@ struct RefusalAuditTests {
         var publications: [Publication]
         var logs = ChaosAudit.Logs()
         var phone = Device()
+        let second: StoryEvent
         var refusals = ChaosAudit.RefusalScene(refusals: [RefusalAuditTests.routed])
 
         init() throws {
@@ -29,6 +30,7 @@ struct RefusalAuditTests {
             first.timestampSeconds = 100
             var second = StoryEvent(.update, app: app, contentState: "{\"seq\":2}", priority: 10)
             second.timestampSeconds = 101
+            self.second = second
             self.publications = [
                 Publication("order", StoryRegistration(app: app, token: RefusalAuditTests.token)),
                 Publication("order", first, isMisplaced: true), Publication("order", second, isMisplaced: true),
@@ -59,8 +61,9 @@ struct RefusalAuditTests {
         }
     }
 
-    private static func outcome(_ name: String, offset: Int64) -> OwnedRecord {
-        let json = "{\"outcome\":\"\(name)\",\"topic\":\"events\",\"partition\":3,\"offset\":\(offset)}"
+    private static func outcome(_ name: String, offset: Int64, reason: String? = nil) -> OwnedRecord {
+        let why = reason.map { ",\"reason\":\"\($0)\"" } ?? ""
+        let json = "{\"outcome\":\"\(name)\",\"topic\":\"events\",\"partition\":3,\"offset\":\(offset)\(why)}"
         return OwnedRecord(
             partition: 3, offset: offset, timestampMillis: 105_000, key: Array("order".utf8), value: Array(json.utf8))
     }
@@ -88,6 +91,24 @@ struct RefusalAuditTests {
             body: #require(scene.publications[2].event).payload(recordMillis: 0), priority: 10, nowMillis: 1_000)
         let audit = try scene.audit()
         #expect(audit.faults == [] && audit.refusalCounts.eventsForwardedToo == 1)
+    }
+
+    /// Its partition halts then, and whoever has it next forwards the event.
+    @Test func whereNeitherTopicTakesItItIsForwardedLater() throws {
+        var scene = try Scene()
+        scene.logs.deadLetters.removeFirst()
+        let reason = "record: the routed topic does not take the record: size"
+        scene.logs.outcomes[2] = Self.outcome("dead-lettered", offset: 2, reason: reason)
+        scene.logs.outcomes.append(Self.outcome("delivered", offset: 2))
+        try scene.phone.push(body: scene.second.payload(recordMillis: 0), priority: 10, nowMillis: 0)
+        scene.refusals.refusals = [
+            ChaosRefusal(topics: [.routed, .deadLetters], way: .size, fromMillis: 100_000, toMillis: 110_000)
+        ]
+        let audit = try scene.audit()
+        #expect(audit.faults == [])
+        #expect(audit.refusalCounts.eventsForwardedToo == 1)
+        scene.refusals.refusals = [Self.routed]
+        #expect(try !scene.audit().faults.isEmpty, "the dead letter could be written")
     }
 
     @Test func withoutSuchAFaultItIsFound() throws {
