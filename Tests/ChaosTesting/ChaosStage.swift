@@ -236,7 +236,9 @@ package final class ChaosStage {
             kafka.group: \(self.group)\(member)
             kafka.consumer:
               session.timeout.ms: \(self.sessionTimeoutMillis)
-              heartbeat.interval.ms: 500\(fetch)
+              heartbeat.interval.ms: 500
+              # An added partition is found soon.
+              topic.metadata.refresh.interval.ms: 5000\(fetch)
             kafka.producer:
               compression.codec: lz4
               # Below the session timeout: what is not written by then must not appear behind a successor's records.

@@ -62,6 +62,9 @@ public struct ConsumerConfiguration: Sendable {
     /// **Membership.** A rebalance waits for every member's next heartbeat, once or twice; with librdkafka's 3 s that was most of a move. The session
     /// timeout is what a killed worker's partitions wait. It is longer than the 9 s (`broker.session.timeout.ms`) and the election after which
     /// a group that has lost its coordinating broker has another one: a lease that ended before would stop every worker.
+    ///
+    /// **Metadata.** Nobody reads a partition that somebody adds before a member of the group asks for metadata anew. librdkafka's own five minutes
+    /// are the life of a match's goal.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),
@@ -75,6 +78,7 @@ public struct ConsumerConfiguration: Sendable {
         .init("fetch.min.bytes", "65536"),
         .init("socket.nagle.disable", "true"),
         .init("reconnect.backoff.max.ms", "1000"),
+        .init("topic.metadata.refresh.interval.ms", "60000"),
     ])
 
     /// How much is fetched ahead of each partition by a consumer that may get so many: together 128 MB of records, 4 MB of one at most and 1 MB
