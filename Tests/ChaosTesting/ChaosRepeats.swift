@@ -1,11 +1,14 @@
 import APNSSimulator
 import DeviceModel
 
-/// Counts the broadcasts that bring a phone at high priority what it was pushed by its token just before it began to listen. The phones themselves
-/// count what comes both ways only from there on. Each version is within the budget once, and reaches such a phone twice.
+/// Counts the broadcasts that bring a phone at high priority what it was pushed by its token just before it began to listen, and the first push to a
+/// new token that brings what the one before has brought. The phones themselves count what comes both ways only from there on. Each version is within the budget once, and reaches such a phone twice.
 struct ChaosRepeats {
     /// Tokens of phones that have begun to listen since the last broadcast of a channel, by its id.
     private var beginners: [String: Set<String>] = [:]
+    /// Tokens that phones have got in place of another one, and that nothing was pushed to yet. Another partition has them, which cannot know what
+    /// the token before was sent.
+    private var newTokens: Set<String> = []
     /// By token.
     private(set) var counts: [String: Int] = [:]
 
@@ -29,7 +32,13 @@ struct ChaosRepeats {
                 guard let shown = stamp(token), shown >= content.stampSeconds else { continue }
                 self.counts[token, default: 0] += 1
             }
-        case .push, .standing, .rotation, .channel, .channelDeletion, .presence: break
+        case .rotation(_, let new, _): self.newTokens.insert(new)
+        case .push(_, let token, _, let priority, let body):
+            guard self.newTokens.remove(token) != nil, priority == 10, let shown = stamp(token),
+                let content = try? PayloadReader.read(body.span), shown >= content.stampSeconds
+            else { return }
+            self.counts[token, default: 0] += 1
+        case .standing, .channel, .channelDeletion, .presence: break
         }
     }
 }

@@ -1,4 +1,5 @@
 import APNSSimulator
+import DeviceModel
 import Testing
 
 @testable import ChaosTesting
@@ -29,5 +30,26 @@ struct ChaosRepeatsTests {
             repeats.take(entry) { $0 == "0a" ? 20 : nil }
         }
         #expect(repeats.counts["0a", default: 0] == count)
+    }
+
+    private static func push(_ stamp: Int64, priority: Int = 10) -> JournalEntry {
+        let body = "{\"aps\":{\"event\":\"update\",\"timestamp\":\(stamp),\"content-state\":{}}}"
+        return .push(atMillis: stamp * 1_000, token: "0b", topic: "t", priority: priority, body: Array(body.utf8))
+    }
+
+    /// The phone shows the version of second 20 when its token changes.
+    @Test(
+        arguments: [
+            ([ChaosRepeatsTests.push(20)], 1), ([ChaosRepeatsTests.push(21)], 0),
+            ([ChaosRepeatsTests.push(20), ChaosRepeatsTests.push(20)], 1),
+            ([ChaosRepeatsTests.push(21), ChaosRepeatsTests.push(20)], 0),
+            ([ChaosRepeatsTests.push(20, priority: 5)], 0),
+        ] as [([JournalEntry], Int)])
+    func theFirstPushToANewTokenMayBringItAgain(entries: [JournalEntry], count: Int) {
+        var repeats = ChaosRepeats()
+        for entry in [.rotation(old: "0a", new: "0b", .init())] + entries {
+            repeats.take(entry) { $0 == "0b" ? 20 : nil }
+        }
+        #expect(repeats.counts["0b", default: 0] == count)
     }
 }
