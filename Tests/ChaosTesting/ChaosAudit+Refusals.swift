@@ -47,7 +47,10 @@ extension ChaosAudit {
         }
         for record in logs.events {
             let position = Position(of: record)
-            if self.isRefusedByBoth(position) { self.refusedByRouted.insert(position) }
+            if self.isRefusedByBoth(position) {
+                self.refusedByRouted.insert(position)
+                self.forwardedUnwritten.insert(position)
+            }
             guard self.refusedByRouted.contains(position) else { continue }
             guard let publication = self.publication(of: record), publication.token != nil, publication.event == nil
             else { continue }
@@ -56,10 +59,10 @@ extension ChaosAudit {
     }
 
     /// Neither topic took it, so that its partition halted, and the next owner has forwarded it: its outcome speaks of a dead letter that was not
-    /// written.
+    /// written. If a later event of its key was forwarded before the halt, it is a duplicate now (contract: Records that Kafka refuses).
     private func isRefusedByBoth(_ position: Position) -> Bool {
         let found = self.outcomes(at: position)
-        return found.contains { !["dead-lettered", "duplicate"].contains($0.outcome) }
+        return found.contains { $0.outcome != "dead-lettered" }
             && found.contains {
                 $0.outcome == "dead-lettered" && $0.reason?.contains(Self.routedWords) == true
                     && self.wasRefused(.routed, at: $0.writtenMillis)

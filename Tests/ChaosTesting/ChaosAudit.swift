@@ -58,6 +58,8 @@ struct ChaosAudit {
     /// Records that are bad, and those of them whose outcome was refused.
     var setAside: Set<Position> = []
     var unpublished: Set<Position> = []
+    /// Their dead letters were refused, and they were forwarded after all.
+    var forwardedUnwritten: Set<Position> = []
     /// One line for each promise that was broken; at most `faultsMax` of them.
     private(set) var faults: [String] = []
     private(set) var faultCount = 0
@@ -272,7 +274,7 @@ struct ChaosAudit {
             letters.insert(position)
         }
         let told = Set(self.outcomes.filter { $0.value.contains { $0.outcome == "dead-lettered" } }.keys)
-        for position in told.subtracting(letters) where !self.isGivenUp(position) {
+        for position in told.subtracting(letters).subtracting(self.forwardedUnwritten) where !self.isGivenUp(position) {
             self.fault(
                 "\(self.topic)[\(position.partition)]@\(position.offset): dead-lettered, but there is no dead letter")
         }
