@@ -30,7 +30,11 @@ extension ShardMemory {
     ///
     /// Its marker lies before the record. An epoch at the record or beyond is of another log, which was deleted under its owner, and says nothing
     /// of the owners of this one: it would outdate whatever they write.
-    mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
+    @inline(__always) mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
+        // As nearly all are: of the owner whose record came before, which lay behind that owner's marker already.
+        epoch == self.partitions[partition].newestEpochRead || self.isOtherBelieved(epoch, partition: partition)
+    }
+    @inline(never) private mutating func isOtherBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
         guard epoch < self.partitions[partition].readingOffset else { return true }
         guard epoch >= self.partitions[partition].newestEpochRead else { return false }
         self.noteEpoch(epoch, partition: partition)
