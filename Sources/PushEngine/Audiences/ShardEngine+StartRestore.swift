@@ -90,6 +90,7 @@ extension ShardEngine {
         if let report = known?.report, report.start == order.stamp {
             self.audiences.crowds[crowd].starts.report = report
             self.audiences.crowds[crowd].starts.report.resume()
+            self.audiences.crowds[crowd].starts.toldCount = report.failedCount
         }
         // What was told last may have been lost with the owner before.
         self.audiences.crowds[crowd].starts.report.isUntold = true
@@ -123,6 +124,7 @@ extension ShardEngine {
                 lateOffset: part?.lateOffset ?? 0)
             self.audiences.crowds[crowd].starts.rounds[round].retries.restoreNamed(named)
             self.noteStartsUnknown(crowd, count: part?.unansweredCount ?? 0)
+            if let part { self.tellStartsUnheard(part, named: named, of: crowd, round: round, members: members) }
             self.noteStartsDue(crowd, round: round, before: 0)
         }
     }
@@ -138,7 +140,7 @@ extension ShardEngine {
         }
         return count
     }
-    private mutating func startMember(at position: Int64, ring: RingID, members: CrowdTable.Members) -> MemberID? {
+    mutating func startMember(at position: Int64, ring: RingID, members: CrowdTable.Members) -> MemberID? {
         guard position < StartRound.end else { return nil }
         self.audiences.scratchEntries.removeAll(keepingCapacity: true)
         _ = members.table.fill(ring, from: UInt64(position), limit: 1, into: &self.audiences.scratchEntries)

@@ -18,6 +18,8 @@ import PushModel
 ///     past                  count, then each: stamp; last sent, wall milliseconds of now and of then
 ///     lives                 of those, what they are more than the stamps; older records end before them
 ///     refusals              of the report: see `RefusalCounts`
+///     unanswered            of each round: the position from which on nobody has been met; count, then positions of others that are announced and
+///                           have no answer. Older records end before them
 /// ```
 enum StartCodec {
     static let memberKeyMark = UInt8(ascii: "s")
@@ -122,7 +124,13 @@ enum StartCodec {
         var unansweredCount: UInt64 = 0
         /// Of those announced, the positions of whoever surely was not started, in ascending order.
         var named: [Int64] = []
+        /// Whoever stands there or behind, and before the horizon, has not been met; `nil`: an older record, which does not say.
+        var unmet: Int64?
+        /// Of others that are announced and have no answer, the positions: `unansweredMax` at most.
+        var unanswered: [Int64] = []
     }
+    /// As many are told of singly.
+    static var unansweredMax: Int { ShardEngine.failedStartsToldMax }
     struct Progress: Equatable {
         var epoch: Int64 = -1
         /// The newest that has gone round here, or does.
@@ -137,7 +145,9 @@ enum StartCodec {
     }
     static func byteCountMax(_ progress: borrowing Progress) -> Int {
         var count = (8 + 4 * progress.past.count) * ByteCursor.leb128ByteCountMax + StartReport.byteCountMax
-        for round in progress.rounds { count += (5 + round.named.count) * ByteCursor.leb128ByteCountMax }
+        for round in progress.rounds {
+            count += (7 + round.named.count + round.unanswered.count) * ByteCursor.leb128ByteCountMax
+        }
         return count
     }
     static func write(_ progress: borrowing Progress, to writer: inout ByteCursor) {
@@ -193,8 +203,18 @@ enum StartCodec {
                 stampSeconds: progress.past[index].start.stampSeconds, lifeFrom: &reader)
         }
         progress.report.refusals = try RefusalCounts(&reader)
-        guard reader.isAtEnd else { throw .malformed("bytes behind the refusals") }
+        guard !reader.isAtEnd else { return progress }
+        for index in progress.rounds.indices { try Self.readUnanswered(&reader, of: &progress.rounds[index]) }
+        guard reader.isAtEnd else { throw .malformed("bytes behind the unanswered") }
         return progress
+    }
+    private static func readUnanswered(
+        _ reader: inout StateReader, of round: inout Round
+    ) throws(StateError) {
+        round.unmet = try Self.readPosition(&reader)
+        let count = try reader.unsigned()
+        guard count <= UInt64(Self.unansweredMax) else { throw .malformed("\(count) unanswered") }
+        for _ in 0..<count { round.unanswered.append(try Self.readPosition(&reader)) }
     }
     private static func readRound(_ reader: inout StateReader) throws(StateError) -> Round {
         var round = Round()
