@@ -19,7 +19,7 @@ import PushModel
 ///     lives                 of those, what they are more than the stamps; older records end before them
 ///     refusals              of the report: see `RefusalCounts`
 ///     unanswered            of each round: the position from which on nobody has been met; count, then positions of others that are announced and
-///                           have no answer. Older records end before them
+///                           have no answer. The next release writes it; records end before it until then
 /// ```
 enum StartCodec {
     static let memberKeyMark = UInt8(ascii: "s")

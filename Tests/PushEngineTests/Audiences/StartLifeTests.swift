@@ -210,4 +210,32 @@ import Testing
             #expect(read.start == start && read.past[0].start.life == (isOld ? 0 : start.life))
         }
     }
+
+    // MARK: Records of the next release
+    /// They end with who has no answer; none are written yet.
+    @Test(arguments: [[], [7], [3, 900]] as [[Int64]]) func whoHasNoAnswerIsRead(unanswered: [Int64]) throws {
+        func bytes(_ write: (inout ByteCursor) -> Void) -> [UInt8] {
+            var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
+            bytes.append(atMost: 4_096, using: &scratch) { write(&$0) }
+            return bytes
+        }
+        var progress = StartCodec.Progress(
+            epoch: 5, start: StartStamp(life: 1_700_000_000, stampSeconds: 1_700_000_000))
+        progress.rounds = [StartCodec.Round()]
+        let record = bytes { StartCodec.write(progress, to: &$0) }
+        let tail = bytes {
+            $0.signed(40)
+            $0.unsigned(UInt64(unanswered.count))
+            for position in unanswered { $0.signed(position) }
+        }
+        for (value, unmet, positions) in [(record, nil, []), (record + tail, 40 as Int64?, unanswered)] {
+            var reader = StateReader(value.span)
+            _ = try StateCodec.readKind(&reader)
+            let read = try StartCodec.readProgress(&reader)
+            #expect(read.rounds.map(\.unmet) == [unmet] && read.rounds.map(\.unanswered) == [positions])
+        }
+        var reader = StateReader((record + tail + [0]).span)
+        _ = try StateCodec.readKind(&reader)
+        #expect(throws: StateError.self) { try StartCodec.readProgress(&reader) }
+    }
 }
