@@ -281,6 +281,21 @@ struct TopicCheckTests {
         #expect(faults.allSatisfy { $0.hasPrefix("\(setting) of the topic \(topic) is \(value), expected ") })
     }
 
+    /// Somebody has added partitions to both: what `state` was written for counts, and a look at settings does not know it.
+    @Test func moreRoutedAndStatePartitionsAreNoFaultOfASetting() {
+        let topics = WorkerConfiguration().topics
+        var configurations: [String: [String: String]] = [:]
+        for topic in topics.planned {
+            configurations[topic.name] = Dictionary(
+                topic.role.rules.map { ($0.name, $0.createdValue) }, uniquingKeysWith: { first, _ in first })
+        }
+        let found = topics.all.map {
+            TopicDescription(
+                name: $0, partitionCount: [topics.routed, topics.state].contains($0) ? 9 : 8, replicationFactor: 1)
+        }
+        #expect(TopicCheck.settingFaults(found, configurations: configurations, topics: topics).isEmpty)
+    }
+
     @Test func noPartitionsIsNoTopic() {
         let none = Dictionary(uniqueKeysWithValues: WorkerConfiguration().topics.all.map { ($0, 0) })
         guard case .faults = Self.topics(none) else { Issue.record("nothing was found"); return }
