@@ -144,8 +144,6 @@ def dead_letters(house):
 
 @drill("MailboatRecordsGivenUp", seconds=15)
 def refused_outcomes(house):
-    # One broker leads the topic and refuses, so that nothing else is: a record of the state topic would halt its partition.
-    house.ask("broker", "/leader?topic=worker.outcomes&broker=2", "POST", {})
     house.ask("broker", "/errors?api=Produce&code=10&count=30&broker=2", "POST", {})
     yield
 

@@ -180,6 +180,11 @@ class House:
             "--manage-port", self.ports["manage"], "--generate-credentials", "apns")
         self.wait_for_port("kafka", "kafka")
         self.wait_for_port("control", "apns")
+        # One broker leads the outcomes alone, so that what is written to them can be refused and nothing else.
+        for name in ("worker", "other"):
+            for topic in ("events", "routed", "state", "outcomes", "letters"):
+                broker = 2 if topic == "outcomes" else 1
+                self.ask("broker", f"/leader?topic={name}.{topic}&broker={broker}", "POST", {})
         self.write_settings()
         self.start_worker()
         (self.scratch / "rules.yaml").write_text(self.rules)
