@@ -21,6 +21,8 @@ public struct GroupMember: Sendable, Hashable {
     public var host: String
     /// `nil`: not a static member.
     public var groupInstanceID: String?
+    /// The host as others write it: the broker puts a slash before addresses.
+    public var address: String { self.host.hasPrefix("/") ? String(self.host.dropFirst()) : self.host }
     /// What it has been given. Of topics that others ride along with, workers tell the broker nothing.
     public var assignment: [TopicPartition]
 
@@ -33,7 +35,7 @@ public struct GroupMember: Sendable, Hashable {
 }
 
 extension KafkaAdmin {
-    /// Who is in a group now; nobody when there is no such group. The same as `group` says.
+    /// Lists who is in a group now; nobody when there is no such group. Needs what `group` needs.
     public func members(of group: String, within limit: Duration) throws(KafkaError) -> [GroupMember] {
         try self.group(group, within: limit).members
     }

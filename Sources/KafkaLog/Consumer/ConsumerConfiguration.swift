@@ -63,8 +63,8 @@ public struct ConsumerConfiguration: Sendable {
     /// timeout is what a killed worker's partitions wait. It is longer than the 9 s (`broker.session.timeout.ms`) and the election after which
     /// a group that has lost its coordinating broker has another one: a lease that ended before would stop every worker.
     ///
-    /// **Metadata.** Nobody reads a partition that somebody adds before a member of the group asks for metadata anew. librdkafka's own five minutes
-    /// are the life of a match's goal.
+    /// **Metadata.** A partition that somebody adds is not read before a member of the group asks for metadata again. With librdkafka's own five
+    /// minutes its updates would be that late.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partition.assignment.strategy", "cooperative-sticky"),

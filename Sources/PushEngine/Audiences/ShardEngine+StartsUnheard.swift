@@ -27,7 +27,7 @@ extension ShardEngine {
                 ring, from: UInt64(from), limit: StartCodec.unansweredMax, into: &self.audiences.scratchEntries)
             for entry in self.audiences.scratchEntries
             where Int64(entry.position) < part.horizon && self.mayTellStart(of: crowd) {
-                // Whoever joined late does not have it in turn, and whoever left has gone.
+                // Members that joined late are not met in turn, and those that left are gone.
                 guard members.table.flags(of: entry.member).isDisjoint(with: [.isLate, .isGhost, .isServedEarly]),
                     told.insert(entry.member).inserted
                 else { continue }

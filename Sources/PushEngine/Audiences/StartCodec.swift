@@ -124,12 +124,12 @@ enum StartCodec {
         var unansweredCount: UInt64 = 0
         /// Of those announced, the positions of whoever surely was not started, in ascending order.
         var named: [Int64] = []
-        /// Whoever stands there or behind, and before the horizon, has not been met; `nil`: an older record, which does not say.
+        /// The position from which on, up to the horizon, no member has been met; `nil`: the record does not say.
         var unmet: Int64?
-        /// Of others that are announced and have no answer, the positions: `unansweredMax` at most.
+        /// Positions of other members that are announced and have no answer: `unansweredMax` at most.
         var unanswered: [Int64] = []
     }
-    /// As many are told of singly.
+    /// The most members that are told of singly.
     static var unansweredMax: Int { ShardEngine.failedStartsToldMax }
     struct Progress: Equatable {
         var epoch: Int64 = -1

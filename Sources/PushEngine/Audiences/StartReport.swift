@@ -34,7 +34,7 @@ struct StartReport: Equatable {
             &+ counts.left
         return self.counts.due > ended ? self.counts.due - ended : 0
     }
-    /// Members of each of whom an outcome record tells, while there were not too many.
+    /// How many members have an outcome record of their own, as long as there were not too many.
     var failedCount: Int { Int(clamping: self.counts.gone &+ self.counts.failed &+ self.counts.unknown) }
     mutating func noteAccepted(wallMillis: Int64) {
         if self.firstAcceptedMillis == 0 { self.firstAcceptedMillis = wallMillis }

@@ -76,7 +76,7 @@ extension ShardMemory {
         clusterID: [UInt8]
     ) -> RestoreResult {
         if marker.epoch >= offset {
-            // Of another log.
+            // The marker is of another log.
         } else if marker.epoch >= 0 {
             self.noteEpoch(marker.epoch, partition: partition)
             if let takeovers {

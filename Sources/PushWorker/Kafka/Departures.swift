@@ -1,6 +1,6 @@
 import KafkaLog
 
-/// What was left undone of partitions that left this worker, for whoever asks whether it stopped in good order.
+/// Work that was not finished when partitions left this worker. It decides whether a stop was in good order.
 struct Departures: Sendable {
     /// Taken away without a word, and the group has not given any since.
     private var lost: Set<Int32> = []

@@ -33,9 +33,7 @@ struct FencedWait: Sendable {
         }
         if let holder = members.first(where: { $0.groupInstanceID == self.id }) {
             self.absences = 0
-            // The broker writes a slash before addresses.
-            let host = holder.host.hasPrefix("/") ? String(holder.host.dropFirst()) : holder.host
-            self.host = ShownText.addresses(host)
+            self.host = ShownText.addresses(holder.address)
             return .wait
         }
         self.absences += 1

@@ -31,7 +31,7 @@ package struct GroupCompany: Sendable, Equatable {
         self.group = configuration.kafka.groupID
         self.members = description.members
         self.strategies = hasOther ? Strategies(group: description.strategy, workers: wanted) : nil
-        // Whoever names workers one by one may have named others otherwise.
+        // With a name of its own in the configuration, each worker may have another.
         let isNamed = configuration.kafka.consumerSettings["client.id"] != nil
         let name = settings["client.id"] ?? ""
         let driver = configuration.topics.events[0]
@@ -79,8 +79,6 @@ package struct GroupCompany: Sendable, Equatable {
     }
 
     private static func name(_ member: GroupMember) -> String {
-        // The broker writes a slash before addresses.
-        let host = member.host.hasPrefix("/") ? String(member.host.dropFirst()) : member.host
-        return "\(ShownText.name(member.clientID)) at \(ShownText.addresses(host))"
+        "\(ShownText.name(member.clientID)) at \(ShownText.addresses(member.address))"
     }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Two workers with one `kafka.group-instance-id`: the one whose place was taken steps back until the id is free.
 extension GroupCoordinator {
-    /// The other process has the partitions already: nothing more is done with them. Whoever is fenced does not go, as whoever restarts it would have it
-    /// fence the other in turn.
+    /// Gives up all partitions, which the other process has already, and waits. A worker that ended here would be started again, and would fence the
+    /// other in turn.
     func fenced(_ id: String, _ error: KafkaError) async {
         let isFirst = self.isFenced.withLock { isFenced in
             defer { isFenced = true }
@@ -26,7 +26,7 @@ extension GroupCoordinator {
         _ = self.committer.take(partitions)
         self.committer.notes.forget(partitions)
         await self.forget(partitions)
-        // Beside the events: what the consumer says while it is closed comes there.
+        // The events go on meanwhile: a consumer that is closed still reports.
         Task { await self.regain(wait) }
     }
 

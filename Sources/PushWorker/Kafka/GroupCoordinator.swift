@@ -58,7 +58,7 @@ final class GroupCoordinator: Sendable {
         /// It is time to ask about partitions that wait.
         case askAgain
         case answered(PositionsResult, asked: [(number: Int32, assignment: Int)])
-        /// Whoever had taken this worker's place has gone.
+        /// The process that had taken this worker's place has gone.
         case placeIsFree
     }
     typealias PositionsResult = Result<PositionAnswers, KafkaError>

@@ -6,7 +6,7 @@ import Synchronization
 final class GroupSeat: Sendable {
     private struct State {
         var consumer: KafkaConsumer
-        /// The worker stops: nobody sits down any more.
+        /// The worker stops, and no consumer is made any more.
         var isClosed = false
     }
 

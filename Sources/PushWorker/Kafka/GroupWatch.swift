@@ -8,8 +8,9 @@ import Synchronization
 struct GroupLookPace {
     /// After a rebalance, so that the group has settled, and while it does not let this worker in.
     static let delayMillis: Int64 = 10_000
-    /// While there are strangers, and otherwise: whoever comes, comes with a rebalance.
+    /// The pause between looks while there are strangers.
     static let strangersMillis: Int64 = 60_000
+    /// The pause between looks otherwise: a stranger that comes makes a rebalance, after which the group is looked at anyway.
     static let quietMillis: Int64 = 600_000
 
     private var lookedAtMillis: Int64
