@@ -18,6 +18,12 @@ public enum ShardNews: Sendable {
     case gapRepaired(partition: Int32, recordCount: Int)
     /// A queue cannot be read for now; it goes on by itself.
     case readingFails(LogFailure)
+    /// The Kafka client that writes has ended; another takes its place.
+    case producerEnded(ProduceFailure)
+    /// No other could be made; it is tried again.
+    case producerNotRenewed(LogFailure)
+    /// Another has taken its place, so long after the end.
+    case producerRenewed(afterMillis: Int64)
     /// Kafka did not take a record.
     case refused(RefusalNotice)
     /// The first record of an input topic that lies on the wrong partition.

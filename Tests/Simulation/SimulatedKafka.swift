@@ -98,8 +98,10 @@ struct SimulatedKafka {
         var sentMillis: Int64 = 0
         /// Whether its batch is refused was drawn.
         var isBatchDrawn = false
-        /// The producer has died: nobody is told.
+        /// The producer has died, or its client has ended: nobody is told.
         var isOrphan = false
+        /// The client that sent it has ended, and another of the same worker has taken its place: it may come behind what that one has written.
+        var isOfEndedClient = false
     }
 
     /// What a producer is told about one record.
@@ -164,7 +166,7 @@ struct SimulatedKafka {
         var arrives = max(nowMillis, notBeforeMillis) + Int64.random(in: 1...40, using: &random)
         if delayMillisMax > 0 { arrives += Int64.random(in: 0...delayMillisMax, using: &random) }
         var answers = arrives + Int64.random(in: 0...20, using: &random)
-        if let last = self.transits.last(where: { $0.place == place && $0.producer == producer }) {
+        if let last = self.transits.last(where: { $0.place == place && $0.producer == producer && !$0.isOrphan }) {
             arrives = max(arrives, last.arrivesMillis)
             answers = max(answers, last.answersMillis)
         }
@@ -188,7 +190,7 @@ struct SimulatedKafka {
         of place: Place, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
     ) {
         let batch = self.transits.indices.filter {
-            self.transits[$0].place == place && self.transits[$0].producer == producer
+            self.transits[$0].place == place && self.transits[$0].producer == producer && !self.transits[$0].isOrphan
                 && self.transits[$0].sentMillis == nowMillis
         }
         guard batch.count > 1 else { return }
@@ -241,6 +243,24 @@ struct SimulatedKafka {
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
     ) {
         self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
+    }
+
+    /// The producer's Kafka client ends, and its process goes on. What becomes of its records is as if that had died; it gets them all back.
+    /// - Returns: what it had on the way.
+    mutating func clientEnded(
+        _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
+    ) -> [Delivery] {
+        let back = self.transits.filter { $0.producer == producer && !$0.isOrphan }
+        for index in self.transits.indices where self.transits[index].producer == producer {
+            self.transits[index].isOfEndedClient = true
+        }
+        self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
+        for place in self.heldUpUntilMillis.keys { self.heldUpUntilMillis[place]![producer] = nil }
+        return back.map {
+            Delivery(
+                producer: producer, offset: nil, refusal: nil, place: $0.place, record: $0.kept,
+                comesMillis: nowMillis)
+        }
     }
 
     /// The process is stopped. What is in a socket already arrives as it would have; the rest leaves when it wakes up.

@@ -60,6 +60,7 @@ final class SimulatedLog: ShardLog {
     func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun {
         for done in indexes.indices {
             if self.world.hasNoRoom(self.worker) { return ProducedRun(doneCount: done, isFull: true) }
+            if self.worker.clientHasEnded { return ProducedRun(doneCount: done + 1, failures: [(done, Self.ended)]) }
             let record = batch.records[Int(indexes[done])]
             self.world.send(KeptRecord(record, of: batch), from: self.worker)
         }
@@ -69,6 +70,7 @@ final class SimulatedLog: ShardLog {
 
     func produce(_ record: KeptRecord) -> ProducedRun {
         if self.world.hasNoRoom(self.worker) { return ProducedRun(doneCount: 0, isFull: true) }
+        if self.worker.clientHasEnded { return ProducedRun(doneCount: 1, failures: [(0, Self.ended)]) }
         self.world.send(record, from: self.worker)
         _ = self.world.burns(self.worker)
         return ProducedRun(doneCount: 1)
@@ -77,6 +79,12 @@ final class SimulatedLog: ShardLog {
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
         self.world.takeDeliveries(max: max, withKeys: withKeys, of: self.worker, into: &batch)
     }
+
+    static let ended = ProduceFailure("the client has ended", .other, isFatal: true)
+
+    func endProducer() {}
+
+    func renewProducer() throws(LogFailure) { try self.world.renewClient(of: self.worker) }
 
     // MARK: Commits
 

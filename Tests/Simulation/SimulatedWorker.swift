@@ -46,6 +46,12 @@ final class SimulatedWorker {
     var inlets = SimulatedInlets()
     /// What Kafka says about records, to be read in a turn.
     var inbox: [SimulatedKafka.Delivery] = []
+    /// Its Kafka client takes nothing any more.
+    var clientHasEnded = false
+    /// Records that were not acknowledged when a turn last ended.
+    var unacknowledgedCount = 0
+    /// Records at most that wait because clients ended, until everything is acknowledged.
+    var outdatedMax = 0
     /// What the group says.
     var events: [(event: SimulatedGroup.Event, comesMillis: Int64)] = []
     /// What is to be committed, as the worker's committer keeps it.

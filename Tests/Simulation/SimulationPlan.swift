@@ -98,6 +98,8 @@ package struct SimulationPlan {
     var traces = TracePlan()
     /// The same.
     var refusals = RefusalPlan()
+    /// The same.
+    var producers = ProducerPlan()
 
     /// One world in so many has channels.
     private static let worldsPerChannelWorld = 3

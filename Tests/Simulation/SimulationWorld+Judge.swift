@@ -37,7 +37,9 @@ extension SimulationWorld {
             16 + 4 * self.phones.count + 2 * Int(self.plan.partitions)
             + audiences * (4 * Int(self.plan.partitions) + self.members.count + self.starters.count)
             + self.pauses.values.reduce(0) { $0 + $1.count } + self.keptRecordsAtOnceMax
-            + 4 * self.straightChannelCount
+            + 4 * self.straightChannelCount + worker.outdatedMax
+        worker.unacknowledgedCount = counters.unacknowledged
+        if counters.unacknowledged == 0 { worker.outdatedMax = 0 }
         if counters.unacknowledged > self.plan.unacknowledgedMax + room || counters.unacknowledged < 0 {
             self.fail("\(counters.unacknowledged) records are not acknowledged")
         }
@@ -87,7 +89,7 @@ extension SimulationWorld {
             self.tell(
                 "state \(transit.place.partition)/\(offset) of worker \(transit.producer): \(key)\(transit.record.isTombstone ? " removed" : "")"
             )
-            if transit.fate == .delivered,
+            if transit.fate == .delivered, !transit.isOfEndedClient,
                 let newest = self.evidence.noteState(
                     transit.place, key: transit.record.key, producer: transit.producer, transit.acknowledgement)
             {

@@ -34,7 +34,7 @@ extension SimulationWorld {
         guard let activity = self.activity(ofStateKey: transit.record.key),
             let owner = self.group.owner(of: transit.place.partition)
         else { return }
-        if owner != transit.producer {
+        if owner != transit.producer || transit.isOfEndedClient {
             // The owner runs: it has written its second marker, and from then on is believed alone.
             guard let worker = self.workers.first(where: { $0.number == owner && $0.runs }),
                 worker.partitions[transit.place.partition]?.isRunning == true, self.strikes(.lateRecord),
@@ -68,7 +68,10 @@ extension SimulationWorld {
     /// A push leaves while something of a former owner's may still come to lie in `state`. The worker dies over it.
     func strikeAtPushOverLateRecord(_ flight: Flight, of worker: SimulatedWorker) {
         let place = SimulatedKafka.Place(topic: .state, partition: flight.partition)
-        guard self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
+        guard
+            self.kafka.transits.contains(where: {
+                $0.place == place && ($0.producer != worker.number || $0.isOfEndedClient)
+            }),
             self.strikes(.pushOverLateRecord)
         else { return }
         self.tell("worker \(worker.number) is to die over a push of activity \(flight.activity)")
@@ -83,7 +86,9 @@ extension SimulationWorld {
     ) -> Int64 {
         guard place.topic == .state, record.key == Array("m".utf8),
             worker.partitions[place.partition]?.isRunning == true,
-            self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
+            self.kafka.transits.contains(where: {
+                $0.place == place && ($0.producer != worker.number || $0.isOfEndedClient)
+            }),
             self.strikes(.slowMarker)
         else { return 0 }
         self.tell("the marker of worker \(worker.number) in state \(place.partition) takes its time")

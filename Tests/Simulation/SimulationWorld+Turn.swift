@@ -55,7 +55,8 @@ extension SimulationWorld {
             case .voided(let partition, .accepted) where partition == self.losses.partition: break
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
             case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
-            case .restoring, .gapRepaired, .misplaced, .untimed: break
+            case .restoring, .gapRepaired, .misplaced, .untimed, .producerEnded, .producerNotRenewed, .producerRenewed:
+                break
             }
         }
         self.checkInvariants(worker)
@@ -96,6 +97,7 @@ extension SimulationWorld {
             }
             _ = self.burns(worker)
         }
+        if worker.clientHasEnded { batch.clientFailure = SimulatedLog.ended }
     }
 
     // MARK: Records to Kafka
@@ -128,6 +130,7 @@ extension SimulationWorld {
             delayMillisMax: delayMillisMax, random: &self.random)
         self.judgeBatch(of: place, from: worker)
         if place.topic == .state, record.isTombstone { self.strikeAtTombstone(record, of: worker) }
+        if place.topic == .state { self.perhapsEndClient(of: worker) }
     }
 
     // MARK: Records from Kafka

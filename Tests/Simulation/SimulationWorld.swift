@@ -84,6 +84,8 @@ package final class SimulationWorld {
     /// What concerns refusals alone: for which topics nothing is taken until when, which workers are started again, and which events could not
     /// be forwarded.
     var refusalRandom: SplitMix64
+    /// What concerns clients that end alone.
+    var producerRandom: SplitMix64
     var refusalWindow: (topics: Set<SimulatedKafka.Topic>, untilMillis: Int64) = ([], 0)
     var restarts: [Int: Int64] = [:]
     var stranded: Set<SourcePosition> = []
@@ -230,6 +232,8 @@ package final class SimulationWorld {
             plan.refusals = RefusalPlan(
                 hasAudiences: !plan.audiences.audiences.isEmpty, random: &self.refusalRandom)
         }
+        self.producerRandom = SplitMix64(seed: seed ^ 0x920D_0CE2_920D_0CE2)
+        plan.producers = ProducerPlan(random: &self.producerRandom)
         self.plan = plan
         self.group = SimulatedGroup(partitions: self.plan.partitions)
         self.seatBegins = (0..<self.plan.seats).map { $0 == 0 ? Self.beginMillis : nil }

@@ -123,6 +123,9 @@ MUTATIONS = [
         "        guard !self.retries.isEmpty else { return false }\n",
         "        guard self.retries.count < 0 else { return false }\n", test="OutboxTests"),
     Mutation(
+        "client-unclaimed", "another Kafka client writes without a marker of its own", loop("Outbox/Outbox+Renewal"),
+        "        self.retries.endEpochs(engine.claimAgain(now: now))\n", "        _ = engine.claim(of: 0)\n", test="RenewalTests"),
+    Mutation(
         "pace-never", "records that nobody waits for are handed over when there are thousands, and not before",
         loop("Outbox/OutboxPace"),
         "        let handsOver = isUrgent || count >= self.recordCountMax || since + self.holdMillis <= nowMillis\n",

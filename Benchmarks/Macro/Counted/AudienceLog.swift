@@ -67,5 +67,9 @@ final class AudienceLog: ShardLog {
         self.memory.takeDeliveries(max: max, withKeys: withKeys, into: &batch)
     }
 
+    // It writes to memory, which does not end.
+    func endProducer() {}
+    func renewProducer() {}
+
     func commit(_ positions: [CommitPosition]) { self.memory.commit(positions) }
 }

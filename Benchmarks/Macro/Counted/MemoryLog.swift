@@ -92,6 +92,10 @@ final class MemoryLog: ShardLog {
         self.deliveries.tell(max: max, into: &batch)
     }
 
+    // It writes to memory, which does not end.
+    func endProducer() {}
+    func renewProducer() {}
+
     // MARK: Commits
 
     func commit(_ positions: [CommitPosition]) {

@@ -9,6 +9,7 @@ public final class KafkaProducer: Sendable {
     private let wakeUp: WakeUp
     private let onError: @Sendable (KafkaError) -> Void
     private let outstanding = Atomic<Int>(0)
+    private let ended = Atomic<Bool>(false)
 
     /// Checks the settings and makes the client. Nothing is contacted by this call itself.
     ///
@@ -242,6 +243,9 @@ public final class KafkaProducer: Sendable {
         rd_kafka_purge(self.client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 
+    /// Whether a fatal error has been drained: nothing is taken any more. Cheap to ask.
+    public var hasEnded: Bool { self.ended.load(ordering: .relaxed) }
+
     /// The fatal error, once there was one: every produce fails with it.
     public var fatalError: KafkaError? {
         let reasonCapacity = 512
@@ -276,7 +280,9 @@ public final class KafkaProducer: Sendable {
             self.outstanding.subtract(count, ordering: .relaxed)
             return count
         case RD_KAFKA_EVENT_ERROR:
-            self.onError(KafkaError(event: event, client: self.client))
+            let error = KafkaError(event: event, client: self.client)
+            if error.isFatal { self.ended.store(true, ordering: .relaxed) }
+            self.onError(error)
             return 0
         default:
             return 0

@@ -169,12 +169,17 @@ extension Journal {
     }
 
     /// The record that says who owns the partition.
-    mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, in memory: inout ShardMemory) {
+    /// - Parameter isClaim: it begins an epoch, so it names none.
+    /// - Returns: the number under which Kafka's acknowledgement comes.
+    @discardableResult
+    mutating func writeMarker(
+        _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false, in memory: inout ShardMemory
+    ) -> UInt64 {
         let markerKey = StateCodec.markerKey
         let key = self.batch.append(markerKey.span)
         let start = self.batch.bytes.count
         let marker = StateCodec.Marker(
-            epoch: memory.partitions[partition].epoch,
+            epoch: isClaim ? -1 : memory.partitions[partition].epoch,
             takenOverWallMillis: max(
                 memory.partitions[partition].assignedWallMillis, memory.partitions[partition].stampBaseMillis),
             partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID)
@@ -190,6 +195,7 @@ extension Journal {
             headers: firstHeader..<self.batch.headers.count,
             acknowledgement: acknowledgement)
         self.batch.isUrgent = true
+        return acknowledgement
     }
 
     /// What an audience's record ends with.

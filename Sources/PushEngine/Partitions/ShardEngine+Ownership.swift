@@ -33,8 +33,14 @@ extension ShardEngine {
     }
 
     /// Kafka has a marker of the partition.
-    mutating func markerAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
-        if self.memory.partitions[partition].epoch < 0 {
+    mutating func markerAcknowledged(
+        _ partition: PartitionIndex, acknowledgement: UInt64, offset: Int64, now: EngineTime
+    ) {
+        if let claim = self.memory.partitions[partition].claim {
+            // Any other is of the epoch that ends.
+            guard acknowledgement == claim else { return }
+            self.claimAcknowledged(partition, offset: offset, now: now)
+        } else if self.memory.partitions[partition].epoch < 0 {
             // Kafka has it and does not say where, as after a batch that was sent twice: another one tells.
             guard offset >= 0 else {
                 if self.memory.partitions[partition].phase == .awaitingMarker { self.writeMarker(partition, now: now) }

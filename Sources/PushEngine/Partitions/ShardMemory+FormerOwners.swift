@@ -50,6 +50,8 @@ extension ShardMemory {
         self.doubtHandOvers(partition: partition)
         // Compaction may have taken the first marker; a later one of the same owner tells the time as well.
         let begun = self.partitions[partition].takeovers.last { $0.epoch == epoch }?.wallMillis ?? 0
+        // The owner before goes on, with another Kafka client: no two take over at one moment by what they write (`stampBaseMillis`).
+        if begun != 0, begun == self.partitions[partition].ownersWallMillis.last { return }
         if self.partitions[partition].ownersWallMillis.count >= Self.ownersReadMax {
             self.partitions[partition].ownersWallMillis.removeFirst()
         }

@@ -33,6 +33,9 @@ extension KafkaCounters: CountedBySource {
         .total(
             "mailboat_kafka_queue_full_total", unit: "times", "Times a producer had no room: back-pressure.",
             \.queueFull),
+        .total(
+            "mailboat_kafka_producers_renewed_total", unit: "producers",
+            "Producers that took the place of one that had ended by a fatal error.", \.producersRenewed),
         .total("mailboat_kafka_commits_total", unit: "batches", "Batches of offsets committed.", \.commits),
         .total(
             "mailboat_kafka_commit_failures_total", unit: "batches", "Batches of which something was refused.",

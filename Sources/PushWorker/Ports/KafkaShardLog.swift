@@ -5,20 +5,24 @@ import ShardLoop
 /// The loop's port to Kafka: partition queues of the consumer, the reader of `state`, the producer of the shard, the worker's committer.
 /// Confined to the shard's event loop.
 final class KafkaShardLog: ShardLog {
-    let producer: KafkaProducer
+    private var producer: KafkaProducer
+    private let makeProducer: () throws(KafkaError) -> KafkaProducer
     private let shared: ShardShared
     private var input: KafkaInput
     /// By `EngineRecord.Topic.rawValue`.
-    private let topics: [KafkaTopic]
+    private var topics: [KafkaTopic]
     private var headers = KafkaHeaders()
     private var stateEnds = AcknowledgedStateEnds()
     /// Asks for a turn.
     private let waker: ShardWaker
 
+    /// - Parameter makeProducer: makes the shard's producer, now and whenever one has ended. Its deliveries wake `waker`.
     init(
-        producer: KafkaProducer, shared: ShardShared, inputTopics: [String], traces: EventTraces?, waker: ShardWaker
+        makeProducer: @escaping () throws(KafkaError) -> KafkaProducer, shared: ShardShared, inputTopics: [String],
+        traces: EventTraces?, waker: ShardWaker
     ) throws(KafkaError) {
-        self.producer = producer
+        self.producer = try makeProducer()
+        self.makeProducer = makeProducer
         self.shared = shared
         self.input = KafkaInput(
             inputTopics: inputTopics, traces: traces, notes: shared.committer.notes,
@@ -26,8 +30,14 @@ final class KafkaShardLog: ShardLog {
                 Self.lookAgain(topic, partition, suspicion, shared: shared)
             }, wake: { waker.wake() })
         self.waker = waker
-        let names = shared.configuration.topics
-        self.topics = [
+        self.topics = try Self.topics(of: self.producer, shared.configuration)
+    }
+
+    private static func topics(
+        of producer: KafkaProducer, _ configuration: WorkerConfiguration
+    ) throws(KafkaError) -> [KafkaTopic] {
+        let names = configuration.topics
+        return [
             try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
             // A replay is told by the highest position forwarded: one that came to lie behind a later one would be taken for it.
             try producer.topic(names.routed, timesOut: false),
@@ -186,6 +196,9 @@ final class KafkaShardLog: ShardLog {
                     delivery.opaque, topic: topic, partition: delivery.partition, offset: delivery.offset)
             }
         }
+        if self.producer.hasEnded, let error = self.producer.fatalError {
+            batch.clientFailure = ProduceFailure(error)
+        }
         let grown = self.stateEnds.take()
         if !grown.isEmpty {
             self.shared.committer.notes.noteStateEnds(grown)
@@ -213,6 +226,18 @@ final class KafkaShardLog: ShardLog {
         [UInt8](unsafeUninitializedCapacity: bytes.count) { copy, count in
             for index in bytes.indices { copy.initializeElement(at: index, to: bytes[index]) }
             count = bytes.count
+        }
+    }
+
+    func endProducer() { self.producer.purge() }
+
+    func renewProducer() throws(LogFailure) {
+        do throws(KafkaError) {
+            let producer = try self.makeProducer()
+            self.topics = try Self.topics(of: producer, self.shared.configuration)
+            self.producer = producer
+        } catch {
+            throw LogFailure("\(error)", isFinal: false)
         }
     }
 

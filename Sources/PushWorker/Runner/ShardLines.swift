@@ -41,6 +41,14 @@ enum ShardLines {
             logger.warning(
                 "the state of an own partition is repaired",
                 metadata: ["partition": "\(stateTopic)[\(partition)]", "records": "\(recordCount)"])
+        case .producerEnded(let failure):
+            logger.warning(
+                "the Kafka producer of this shard has ended; another takes its place", metadata: ["cause": "\(failure)"]
+            )
+        case .producerNotRenewed(let failure):
+            logger.warning("no other Kafka producer can be made; trying again", metadata: ["cause": "\(failure)"])
+        case .producerRenewed(let afterMillis):
+            logger.notice("this shard has another Kafka producer", metadata: ["after-ms": "\(afterMillis)"])
         case .readingFails(let failure):
             logger.warning("a partition cannot be read for now", metadata: ["cause": "\(failure)"])
         case .keeper(let notice): Self.write(notice, to: logger)

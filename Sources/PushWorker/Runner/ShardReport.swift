@@ -44,6 +44,7 @@ extension ShardReport {
         self.kafka.deliveriesFailed = outbox.deliveriesFailed
         self.kafka.retriesWaiting = outbox.retriesWaiting
         self.kafka.queueFull = outbox.queueFull
+        self.kafka.producersRenewed = outbox.producersRenewed
         self.kafka.refusals = outbox.refusals
         self.kafka.deadLettersShrunk = outbox.deadLettersShrunk
         self.kafka.deadLettersGivenUp = outbox.deadLettersGivenUp

@@ -46,7 +46,8 @@ final class ShardRunner {
 
     init(
         number: Int, eventLoop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared,
-        producer: KafkaProducer, providerTokens: ProviderTokenStore, waker: ShardWaker, randomSeed: UInt64
+        makeProducer: @escaping () throws(KafkaError) -> KafkaProducer, providerTokens: ProviderTokenStore,
+        waker: ShardWaker, randomSeed: UInt64
     ) throws {
         self.number = number
         self.eventLoop = eventLoop
@@ -60,7 +61,8 @@ final class ShardRunner {
             EventTraces(tracer: tracer, plan.tracing, randomSeed: randomSeed ^ 0x7261_6365, at: .elsewhere)
         }
         self.log = try KafkaShardLog(
-            producer: producer, shared: shared, inputTopics: plan.inputTopics, traces: self.traces, waker: waker)
+            makeProducer: makeProducer, shared: shared, inputTopics: plan.inputTopics, traces: self.traces,
+            waker: waker)
         self.transport = try ShardTransport(
             eventLoop: eventLoop,
             routes: plan.routes(shard: number, of: shared.configuration.resolvedShardCount), bundleIDs: plan.bundleIDs,

@@ -248,7 +248,7 @@ final class WorkerParts: Sendable {
                 shards.append(
                     try await Self.startShard(
                         number, loop, plan: plan, partitionCount: partitionCount, shared: shared, tokens: tokens,
-                        kafkaLines: kafkaLines, fail: fail))
+                        kafkaLines: kafkaLines))
             }
             for shard in shards { shared.limits.listen { shard.limit($0) } }
             state.use(
@@ -346,26 +346,23 @@ final class WorkerParts: Sendable {
 
     private static func startShard(
         _ number: Int, _ loop: any EventLoop, plan: WorkerPlan, partitionCount: Int32, shared: ShardShared,
-        tokens: ProviderTokenStore, kafkaLines: KafkaLines, fail: @escaping @Sendable (String) -> Void
+        tokens: ProviderTokenStore, kafkaLines: KafkaLines
     ) async throws -> ShardHandle {
         try await loop.submit {
             let waker = ShardWaker(eventLoop: loop)
-            var options = ProducerConfiguration(
-                settings: shared.limits.producerSettings, log: kafkaLines.handler)
-            options.brokerThreadNiceness = Self.producerThreadNiceness
-            let producer = try KafkaProducer(
-                options, onDeliveries: { waker.wake() },
-                onError: { error in
-                    if error.isFatal {
-                        fail("the Kafka producer of shard \(number) has ended: \(error)")
-                    } else {
-                        kafkaLines.warn("Kafka producer of shard \(number)", error)
-                    }
-                })
+            let makeProducer = { () throws(KafkaError) in
+                var options = ProducerConfiguration(
+                    settings: shared.limits.producerSettings, log: kafkaLines.handler)
+                options.brokerThreadNiceness = Self.producerThreadNiceness
+                // After a fatal one the shard's log asks for another producer.
+                return try KafkaProducer(
+                    options, onDeliveries: { waker.wake() },
+                    onError: { error in kafkaLines.warn("Kafka producer of shard \(number)", error) })
+            }
             let runner = try ShardRunner(
                 number: number, eventLoop: loop, plan: plan, partitionCount: partitionCount, shared: shared,
-                producer: producer,
-                providerTokens: tokens, waker: waker, randomSeed: UInt64.random(in: .min ... .max))
+                makeProducer: makeProducer, providerTokens: tokens, waker: waker,
+                randomSeed: UInt64.random(in: .min ... .max))
             runner.start()
             return ShardHandle(runner)
         }.get()

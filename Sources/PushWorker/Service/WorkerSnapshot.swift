@@ -116,6 +116,8 @@ public struct KafkaCounters: Sendable, Equatable {
     public var retriesWaiting = 0
     /// Times that a producer had no room: back-pressure.
     public var queueFull: UInt64 = 0
+    /// Producers that took the place of one that had ended.
+    public var producersRenewed: UInt64 = 0
     /// Answers other than a success, by topic and kind.
     public var refusals = RefusalTable()
     /// Dead letters that were written without their value.

@@ -4,10 +4,10 @@ import PushModel
 /// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for, writes again what failed.
 /// Bounded by the engine: it stops at `unacknowledgedMax` records.
 struct Outbox: ~Copyable {
-    private var batch = RecordBatch()
-    private var order = ProduceOrder()
+    var batch = RecordBatch()
+    var order = ProduceOrder()
     /// The next of `order` to be written.
-    private var next = 0
+    var next = 0
     var pace: OutboxPace
     /// The last record of a batch, and when the batch was handed over, steady: how long Kafka takes is seen by it.
     private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
@@ -15,7 +15,8 @@ struct Outbox: ~Copyable {
     /// The one that Kafka's library took last.
     private var lastQueued: UInt64?
     var retries = RetryQueue()
-    private var underWay = UnderWayCount()
+    var underWay = UnderWayCount()
+    var renewal = ProducerRenewal()
     private var deliveries = DeliveryBatch()
     /// Refused before they left, until the engine is at hand.
     private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
@@ -25,10 +26,10 @@ struct Outbox: ~Copyable {
     /// The engine has made records since it was last asked for some.
     var hasNewRecords = false
     /// There is no room for more: back-pressure.
-    private(set) var isBlocked = false
+    var isBlocked = false
     var counters = OutboxCounters()
     /// What the last failure was, until something is delivered to the same topic: a right may be missing on one alone.
-    private(set) var failure: ProduceFailure?
+    var failure: ProduceFailure?
     private var failedTopic: EngineRecord.Topic?
 
     /// Records handed over in one go, half a millisecond's work, unless somebody waits for one of them.
@@ -147,7 +148,8 @@ struct Outbox: ~Copyable {
     private func isHeld(_ index: Int) -> Bool {
         guard !self.retries.isEmpty else { return false }
         let record = self.batch.records[Int(self.order.indexes[index])]
-        return self.retries.holds(record.topic, partition: record.partition)
+        return self.retries.holds(
+            record.topic, partition: record.partition, acknowledgement: record.acknowledgement)
     }
 
     /// It is larger than its topic takes.
@@ -219,6 +221,7 @@ struct Outbox: ~Copyable {
     /// Kafka's library did not take it.
     private mutating func noteFailure(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         self.counters.deliveriesFailed += 1
+        if failure.isFatal { self.clientEnded(failure, nowMillis: nowMillis) }
         guard !failure.error.isOfTheRecord || failure.isFatal else {
             // Nothing else was in the call: it is of this record.
             return self.refusedAtOnce.append((record, failure))
@@ -250,6 +253,10 @@ struct Outbox: ~Copyable {
         from log: any ShardLog, into engine: inout ShardEngine, max: Int, now: EngineTime
     ) -> Int {
         log.takeDeliveries(max: max, withKeys: !self.retries.isEmpty, into: &self.deliveries)
+        if let failure = self.deliveries.clientFailure {
+            self.deliveries.clientFailure = nil
+            self.clientEnded(failure, nowMillis: now.steadyMillis)
+        }
         let count = self.deliveries.count
         guard count > 0 else { return 0 }
         for index in 0..<count {
@@ -261,7 +268,7 @@ struct Outbox: ~Copyable {
         }
         self.deliveries.removeAll()
         self.counters.retriesWaiting = self.retries.count
-        self.isBlocked = false
+        self.isBlocked = self.renewal.failure != nil
         return count
     }
 
@@ -278,6 +285,12 @@ struct Outbox: ~Copyable {
             return self.retries.answered(delivery.topic, partition: delivery.partition, underWay: self.underWay)
         }
         if self.failedTopic == delivery.topic { (self.failure, self.failedTopic) = (nil, nil) }
+        if !self.retries.isEmpty, delivery.topic == .state,
+            self.retries.isClaim(acknowledgement, partition: delivery.partition)
+        {
+            return self.claimAcknowledged(
+                acknowledgement, partition: delivery.partition, offset: delivery.offset, engine: &engine, now: now)
+        }
         engine.acknowledged(acknowledgement, offset: delivery.offset, now: now)
         guard !self.retries.isEmpty else { return self.retries.succeeded() }
         self.refusals.taken(acknowledgement)
@@ -344,15 +357,20 @@ struct Outbox: ~Copyable {
         swap(&records, &engine.batch.records)
         if !self.batch.isEmpty {
             // Those that have left already must not go out again.
-            let left = self.order.indexes[self.next...].sorted()
-            self.batch.records = left.map { self.batch.records[Int($0)] }
-            Self.forget(partition: partition, in: &self.batch.records, of: engine, &forgotten)
-            self.order.arrange(self.batch.records)
-            self.next = 0
-            if self.batch.isEmpty { self.batch.removeAll() }
+            var unsent = self.order.indexes[self.next...].sorted().map { self.batch.records[Int($0)] }
+            Self.forget(partition: partition, in: &unsent, of: engine, &forgotten)
+            self.replaceUnsent(by: unsent)
         }
         for acknowledgement in forgotten { engine.acknowledged(acknowledgement, offset: -1, now: now) }
         self.refusals.forget(partition: partition, acknowledgements: forgotten)
+    }
+
+    /// These of the batch are still to be handed over, and no others.
+    mutating func replaceUnsent(by records: [EngineRecord]) {
+        self.batch.records = records
+        self.order.arrange(records)
+        self.next = 0
+        if self.batch.isEmpty { self.batch.removeAll() }
     }
 
     private static func forget(

@@ -10,6 +10,8 @@ public struct OutboxCounters: Sendable, Equatable {
     public var retriesWaiting = 0
     /// How often there was no room.
     public var queueFull: UInt64 = 0
+    /// How often another Kafka client took the place of one that had ended.
+    public var producersRenewed: UInt64 = 0
     /// Answers other than a success, by topic and kind.
     public var refusals = RefusalTable()
     /// Dead letters whose value was left out, as Kafka did not take them with it.

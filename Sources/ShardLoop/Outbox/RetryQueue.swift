@@ -37,7 +37,11 @@ struct RetryQueue {
     private var stuck: [KeptRecord] = [] { didSet { self.noteCare() } }
     private var stuckDueMillis: Int64 = .max
     private var careful: [Lane: CarefulLane] = [:] { didSet { self.noteCare() } }
-    /// Something is stuck, or a lane is careful: asked in each turn.
+    /// By partition: the marker that is to begin the next epoch. Any other record of its `state` is outdated until that is acknowledged. `nil`: no
+    /// marker is coming.
+    private var claims: [Int32: UInt64?] = [:] { didSet { self.noteCare() } }
+    private var outdated = OutdatedRecords() { didSet { self.noteCare() } }
+    /// Something is stuck or outdated, or a lane is careful: asked in each turn.
     private var hasCare = false
     private(set) var count = 0
     /// When the first of those without care may be tried again, steady; `nil`: none waits.
@@ -50,7 +54,10 @@ struct RetryQueue {
     /// Nothing waits, and nothing has to.
     var isEmpty: Bool { self.count == 0 && !self.hasCare }
 
-    private mutating func noteCare() { self.hasCare = !self.careful.isEmpty || !self.stuck.isEmpty }
+    private mutating func noteCare() {
+        self.hasCare =
+            !self.careful.isEmpty || !self.stuck.isEmpty || !self.claims.isEmpty || self.outdated.count > 0
+    }
 
     /// When the first may be tried again, steady; `nil`: nothing waits for a time.
     var dueMillis: Int64? {
@@ -65,7 +72,8 @@ struct RetryQueue {
     }
 
     /// Whether a record of this topic and partition has to wait behind others.
-    func holds(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
+    func holds(_ topic: EngineRecord.Topic, partition: Int32, acknowledgement: UInt64) -> Bool {
+        if !self.claims.isEmpty, topic == .state, let claim = self.claims[partition] { return acknowledgement != claim }
         guard !self.lanes.isEmpty || !self.careful.isEmpty else { return false }
         let lane = Lane(topic, partition)
         return self.lanes[lane] != nil || self.careful[lane] != nil
@@ -145,6 +153,11 @@ struct RetryQueue {
     /// Waits behind those of its partition that were made before it: failures need not be told in the order of production.
     mutating func wait(_ entry: KeptRecord) {
         self.count += 1
+        if !self.claims.isEmpty, entry.topic == .state, let claim = self.claims[entry.partition],
+            entry.acknowledgement != claim
+        {
+            return self.outdated.add(entry)
+        }
         let lane = Lane(entry.topic, entry.partition)
         guard entry.topic.isOrdered || self.careful[lane] != nil else { return self.others.append(entry) }
         var index = self.lanes[lane]?.count ?? 0
@@ -163,9 +176,15 @@ struct RetryQueue {
     /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
     /// stood for. What was made after it stays.
     mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
-        let lane = Lane(.state, partition)
-        guard let waiting = self.lanes[lane] else { return [] }
         var taken: [UInt64] = []
+        if self.outdated.count > 0 {
+            taken = self.outdated.takeSuperseded(partition: partition, key: key) {
+                EngineRecord.isMade($0, before: acknowledgement)
+            }
+            self.count -= taken.count
+        }
+        let lane = Lane(.state, partition)
+        guard let waiting = self.lanes[lane] else { return taken }
         for entry in waiting {
             guard EngineRecord.isMade(entry.acknowledgement, before: acknowledgement), let old = entry.key,
                 key.holdsSameBytes(as: old.span)
@@ -247,9 +266,13 @@ struct RetryQueue {
     /// that will never come.
     mutating func forgetState(partition: Int32) -> [UInt64] {
         let lane = Lane(.state, partition)
-        let forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
+        var forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
         self.replace(lane, by: [])
         self.careful[lane] = nil
+        self.claims[partition] = nil
+        let outdated = self.outdated.forget(partition: partition)
+        self.count -= outdated.count
+        forgotten += outdated
         if self.count == 0 { self.plainDueMillis = nil }
         return forgotten
     }
@@ -268,6 +291,32 @@ struct RetryQueue {
         }
         if self.count == 0 { self.plainDueMillis = nil }
         return forgotten
+    }
+
+    // MARK: Epochs
+
+    /// The epoch of these partitions ends: nothing that waits for their `state` is handed over any more.
+    /// - Parameter claims: by partition, the marker that is to begin the next; see `claims`.
+    mutating func endEpochs(_ claims: [(partition: Int32, marker: UInt64?)]) {
+        for (partition, marker) in claims {
+            self.claims.updateValue(marker, forKey: partition)
+            let lane = Lane(.state, partition)
+            for entry in self.lanes[lane, default: []] { self.outdated.add(entry) }
+            self.lanes[lane] = nil
+            self.careful[lane] = nil
+        }
+    }
+
+    /// Whether the record is the marker that is to begin the partition's next epoch.
+    func isClaim(_ acknowledgement: UInt64, partition: Int32) -> Bool {
+        !self.claims.isEmpty && self.claims[partition] == .some(acknowledgement)
+    }
+
+    /// The marker is acknowledged. Returns the keys that are to be written again.
+    /// - Parameter next: the marker that is awaited in its place; `nil`: the epoch has begun.
+    mutating func claimAnswered(partition: Int32, next: UInt64?) -> [[UInt8]] {
+        self.claims[partition] = next.map { .some($0) }
+        return next == nil ? self.outdated.keys(of: partition) : []
     }
 
     private mutating func replace(_ lane: Lane, by entries: [KeptRecord]) {

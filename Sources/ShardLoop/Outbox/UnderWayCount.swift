@@ -31,6 +31,12 @@ struct UnderWayCount {
         }
     }
 
+    /// It has answered for all.
+    var isNone: Bool {
+        self.outcomes == 0 && self.deadLetters == 0 && self.state.allSatisfy { $0 == 0 }
+            && self.routed.allSatisfy { $0 == 0 }
+    }
+
     /// - Parameter partition: of no meaning where the topic has no order.
     func isAny(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         switch topic {

@@ -30,6 +30,9 @@ public struct DeliveryBatch: Sendable {
     /// The records that failed, each with the reason, in the order of the answers.
     public private(set) var failures: [(record: KeptRecord, failure: ProduceFailure)] = []
 
+    /// Why the client that writes takes nothing any more; `nil`: it works.
+    public var clientFailure: ProduceFailure?
+
     /// An empty batch.
     public init() {}
 
@@ -73,5 +76,6 @@ public struct DeliveryBatch: Sendable {
         self.deliveries.removeAll(keepingCapacity: true)
         self.keys.removeAll(keepingCapacity: true)
         self.failures.removeAll()
+        self.clientFailure = nil
     }
 }

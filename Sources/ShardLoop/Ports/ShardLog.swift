@@ -51,6 +51,14 @@ public protocol ShardLog: AnyObject {
     /// - Parameter batch: keeps what it holds already.
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch)
 
+    /// The client that writes records has ended: a failure said so (`ProduceFailure.isFatal`, `DeliveryBatch.clientFailure`). What it still has comes back as deliveries, all of
+    /// them failures.
+    func endProducer()
+
+    /// Another client takes its place, for everything that is handed over from here on. Called once all that the one before had has come back.
+    /// - Throws: why none can be made for now.
+    func renewProducer() throws(LogFailure)
+
     // MARK: Commits
 
     /// These offsets may be committed; the newest of a partition counts.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWorker
 
-/// Errors after which librdkafka's client is finished: the worker ends with the reason, and starting it again helps.
+/// Errors after which a client of librdkafka is finished. A consumer's ends the worker with the reason; a producer is replaced.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct FatalKafkaErrorTests {
     /// Another process has taken this member's place in the group.
@@ -33,17 +33,61 @@ struct FatalKafkaErrorTests {
         }
     }
 
-    /// The cluster does not allow this client to write without duplicates.
-    @Test func aProducerThatMayNotWriteEndsTheWorker() async throws {
+    /// The cluster does not allow this client to write without duplicates, until somebody grants it.
+    @Test func aProducerThatMayNotWriteIsFollowedByAnother() async throws {
         try await WorkerHouse.with { house in
             // InitProducerId, and Kafka's code for an authorization the cluster denies.
             house.kafka.failRequests(apiKey: 22, code: .init(rawValue: 31), count: 100)
             let worker = try house.worker()
-            let error = await #expect(throws: WorkerError.self) { try await worker.run() }
-            #expect(error?.description.contains("the Kafka producer of shard") == true, "\(String(describing: error))")
+            try await worker.start()
+            let refused = try await WorkerHouse.wait(for: worker) {
+                $0.kafka.producersRenewed > 0 && !$0.errors.isEmpty
+            }
+            #expect(!refused.isReady)
+            #expect(
+                refused.errors.contains { $0.hasPrefix("records cannot be written: ") }, "\(refused.errors)")
             house.kafka.clearFailures(apiKey: 22)
+            let ready = try await WorkerHouse.wait(for: worker) { $0.isReady && $0.runningPartitionCount == 4 }
+            #expect(ready.errors.isEmpty)
+            await worker.stop()
+        }
+    }
+
+    /// OUT_OF_ORDER_SEQUENCE_NUMBER finishes librdkafka's producer. INVALID_PRODUCER_EPOCH fails the record alone.
+    @Test(arguments: [(45, 1), (47, 0)]) func aProducerThatEndsInTheMiddleLosesNothing(
+        code: Int32, renewedCount: UInt64
+    ) async throws {
+        try await WorkerHouse.with { house in
+            let worker = try await house.readyWorker()
+            try house.register("a", token: "abc0")
+            try house.update("a", 1)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
+            // It waits a second: whatever is produced next is the worker's.
+            try house.update("a", 2, priority: 5)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
+            house.kafka.failRequests(apiKey: 0, code: .init(rawValue: code), count: 1)
+            let settled = try await WorkerHouse.wait(for: worker) {
+                $0.engine.pushesAccepted == 2 && $0.isSettled && $0.kafka.deliveriesFailed > 0
+                    && $0.kafka.producersRenewed == renewedCount
+            }
+            #expect(settled.isReady && settled.engine.isConserved && settled.errors.isEmpty)
+            try house.update("a", 3)
+            try await house.flush()
+            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 3 && $0.isSettled }
+            await worker.stop()
+            #expect(try await house.outcomes() == ["applied": 1, "delivered": 3])
+            #expect(try await house.committed().max() == 4)
+
+            // What lies in `state` is what a successor needs.
             let next = try await house.readyWorker()
+            try house.update("a", 4)
+            try await house.flush()
+            let done = try await WorkerHouse.wait(for: next) { $0.engine.pushesAccepted == 1 && $0.isSettled }
+            #expect(done.engine.isConserved)
             await next.stop()
+            #expect(try await house.outcomes()["delivered"] == 4)
         }
     }
 }

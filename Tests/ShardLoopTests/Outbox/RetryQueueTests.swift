@@ -43,14 +43,14 @@ import Testing
     @Test func laterRecordsOfThePartitionWaitBehind() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
-        #expect(queue.holds(.state, partition: 3))
-        #expect(!queue.holds(.state, partition: 4))
-        #expect(!queue.holds(.routed, partition: 3))
-        #expect(!queue.holds(.outcomes, partition: 3))
+        #expect(queue.holds(.state, partition: 3, acknowledgement: 99))
+        #expect(!queue.holds(.state, partition: 4, acknowledgement: 99))
+        #expect(!queue.holds(.routed, partition: 3, acknowledgement: 99))
+        #expect(!queue.holds(.outcomes, partition: 3, acknowledgement: 99))
         queue.wait(Self.entry(2, partition: 3))
         #expect(Self.take(&queue, at: 199) == [])
         #expect(Self.take(&queue, at: 200) == [1, 2])
-        #expect(!queue.holds(.state, partition: 3))
+        #expect(!queue.holds(.state, partition: 3, acknowledgement: 99))
     }
 
     /// One of its partition that was made later may still come to lie in the log: it must not lie before this one.
@@ -61,7 +61,7 @@ import Testing
         queue.failed(Self.entry(3, .outcomes, partition: 3), nowMillis: 0)
         queue.failed(Self.entry(4, partition: 5), nowMillis: 0)
         #expect(Self.take(&queue, at: 200, underWay: [3]) == [3, 4])
-        #expect(queue.holds(.state, partition: 3))
+        #expect(queue.holds(.state, partition: 3, acknowledgement: 99))
         #expect(queue.dueMillis == 400)
         #expect(Self.take(&queue, at: 400, underWay: [3]) == [])
         #expect(Self.take(&queue, at: 600) == [1, 2])
@@ -120,7 +120,7 @@ import Testing
         queue.failed(Self.entry(2, .deadLetters, partition: 1), nowMillis: 0)
         let forgotten = queue.forgetState(partition: 1)
         #expect(forgotten == [Self.number(1)])
-        #expect(queue.count == 1 && !queue.holds(.state, partition: 1))
+        #expect(queue.count == 1 && !queue.holds(.state, partition: 1, acknowledgement: 99))
         #expect(queue.dueMillis != nil)
     }
 
@@ -144,7 +144,11 @@ import Testing
                 made += 1
                 let entry = Self.entry(made, key: ["a", "b", "c"].randomElement(using: &random)!)
                 open.insert(entry.acknowledgement)
-                if queue.holds(.state, partition: 0) { queue.wait(entry) } else { underWay.append(entry) }
+                if queue.holds(.state, partition: 0, acknowledgement: 99) {
+                    queue.wait(entry)
+                } else {
+                    underWay.append(entry)
+                }
             default:
                 guard !underWay.isEmpty else { break }
                 // A later one may be given up before an earlier one that is in a request is answered.

@@ -127,7 +127,7 @@ final class ScriptedLog: ShardLog {
     func produce(_ record: KeptRecord) -> ProducedRun {
         guard self.room != 0 else { return ProducedRun(doneCount: 0, isFull: true) }
         self.room? -= 1
-        guard !self.refusedTopics.contains(record.topic) else {
+        guard !self.refusedTopics.contains(record.topic), !self.hasEnded else {
             return ProducedRun(doneCount: 1, failures: [(0, self.refusal)])
         }
         let place = Place(topic: record.topic, partition: record.partition)
@@ -138,6 +138,7 @@ final class ScriptedLog: ShardLog {
     }
 
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch) {
+        if self.hasEnded { batch.clientFailure = Self.fatal }
         while batch.count < max, !self.told.isEmpty {
             var (record, offset, refusal) = self.told.removeFirst()
             if let offset {
@@ -152,6 +153,34 @@ final class ScriptedLog: ShardLog {
                 batch.append(record, refusal.map { ProduceFailure("refused", $0) } ?? self.failure)
             }
         }
+    }
+
+    // MARK: The client that writes
+
+    /// It takes nothing any more.
+    private(set) var hasEnded = false
+    /// Clients made beside the first, and what the next attempt to make one fails with.
+    private(set) var renewedCount = 0
+    var renewalFailure: LogFailure?
+
+    /// The client ends by a fatal error. What it has under way comes back, and none of it lies in a log, unless the test appends it later.
+    func end() {
+        self.hasEnded = true
+        self.failure = ProduceFailure("given back", .other)
+        self.refusal = Self.fatal
+        self.answer(isFailure: true)
+        for (place, records) in self.logs {
+            let taken = Set(self.taken.map(\.acknowledgement))
+            self.logs[place] = records.filter { taken.contains($0.acknowledgement) }
+        }
+    }
+    static let fatal = ProduceFailure("the client has ended", .other, isFatal: true)
+
+    func endProducer() {}
+    func renewProducer() throws(LogFailure) {
+        if let failure = self.renewalFailure { throw failure }
+        self.renewedCount += 1
+        self.hasEnded = false
     }
 
     func commit(_ positions: [CommitPosition]) { self.commits += positions }

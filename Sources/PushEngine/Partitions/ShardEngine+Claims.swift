@@ -1,0 +1,54 @@
+public import PushModel
+
+/// Another epoch of the same owner (contract: One owner). One begins when another Kafka client takes over the shard's records. What the client
+/// before had on its way may still come to lie in `state`, behind what this one has written, and must not be believed then.
+extension ShardEngine {
+    /// Writes a marker for each partition that runs. Records that Kafka has not acknowledged, and those made before it has acknowledged the
+    /// marker, carry the epoch that ends: they must not be written. See `writeAgain`.
+    ///
+    /// - Returns: the partitions, by number, each with the marker's acknowledgement. `nil`: it is on its way out, and gets no marker. Nothing
+    ///   is written to its `state` any more. Partitions that do not run yet have nothing to fear, and are left out.
+    public mutating func claimAgain(now: EngineTime) -> [(partition: Int32, marker: UInt64?)] {
+        var claims: [(partition: Int32, marker: UInt64?)] = []
+        for partition in self.memory.partitions.identifiers {
+            let number = self.memory.partitions[partition].number
+            switch self.memory.partitions[partition].phase {
+            case .gone, .awaitingMarker, .restoring: continue
+            case .releasing, .released: claims.append((number, nil))
+            case .running: claims.append((number, self.writeClaim(partition)))
+            }
+        }
+        return claims
+    }
+
+    /// The acknowledgement of the marker that is to begin the partition's next epoch; `nil`: none is under way.
+    public func claim(of number: Int32) -> UInt64? {
+        self.memory.partitions.index(of: number).flatMap { self.memory.partitions[$0].claim }
+    }
+
+    /// What is known of these keys is written to the partition's `state` again, with the epoch that has begun.
+    public mutating func writeAgain(partition number: Int32, keys: [[UInt8]], now: EngineTime) {
+        for key in keys where key != StateCodec.markerKey {
+            _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
+        }
+    }
+
+    private mutating func writeClaim(_ partition: PartitionIndex) -> UInt64 {
+        let marker = self.journal.writeMarker(partition, isClaim: true, in: &self.memory)
+        self.memory.partitions[partition].claim = marker
+        return marker
+    }
+
+    /// Kafka has the marker: its offset is the epoch.
+    mutating func claimAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
+        // Kafka has it and does not say where: another one tells.
+        guard offset >= 0 else {
+            _ = self.writeClaim(partition)
+            return
+        }
+        self.memory.partitions[partition].claim = nil
+        self.memory.partitions[partition].epoch = offset
+        // The first alone ends no epoch: that of a worker that died over it may come to lie behind its successor's.
+        self.writeMarker(partition, saysTakeovers: true, now: now)
+    }
+}

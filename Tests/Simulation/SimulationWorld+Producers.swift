@@ -1,0 +1,63 @@
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// How often Kafka clients of workers end by a fatal error. Drawn apart: a world without any is as it was.
+struct ProducerPlan {
+    /// Of records for `state` that leave, over how many their client ends.
+    var endPercent = 0
+    /// Of attempts to make another, how many fail.
+    var failurePercent = 0
+
+    init() {}
+
+    init(random: inout SplitMix64) {
+        // One world in six.
+        guard Int.random(in: 0..<6, using: &random) == 0 else { return }
+        self.endPercent = [1, 3, 8].randomElement(using: &random)!
+        self.failurePercent = [0, 0, 50].randomElement(using: &random)!
+    }
+}
+
+/// Kafka clients that end while their process goes on, such as by a sequence number that the broker did not expect.
+extension SimulationWorld {
+    /// A record has left for `state`. Perhaps its client ends over it: it takes nothing more, what it had comes back, and some of that arrives all
+    /// the same, at any later moment.
+    func perhapsEndClient(of worker: SimulatedWorker) {
+        guard self.faultsAreOn, worker.isAlive, !worker.clientHasEnded, self.plan.producers.endPercent > 0,
+            !self.lateVoids.contains(where: { $0.transit.producer == worker.number }),
+            Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.endPercent
+        else { return }
+        self.tell("the Kafka client of worker \(worker.number) ends")
+        worker.clientHasEnded = true
+        // Whoever restores may take the next epoch for another owner's, once compaction has taken the markers that say otherwise.
+        for activity in self.phones.indices where worker.partitions[self.home(of: activity)]?.isRunning == true {
+            self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
+        }
+        // What has been answered for and not heard of yet is not heard of any more.
+        for index in worker.inbox.indices where worker.inbox[index].comesMillis > self.steadyMillis {
+            worker.inbox[index].offset = nil
+            worker.inbox[index].refusal = nil
+            worker.inbox[index].comesMillis = self.steadyMillis
+        }
+        // Each of these may be written once more while it waits.
+        worker.outdatedMax += worker.unacknowledgedCount
+        worker.inbox += self.kafka.clientEnded(
+            worker.number, nowMillis: self.steadyMillis, lateMillisMax: self.plan.lateMillisMax,
+            random: &self.producerRandom)
+    }
+
+    /// Another client takes its place, if one can be made.
+    func renewClient(of worker: SimulatedWorker) throws(LogFailure) {
+        guard worker.isAlive else { return }
+        if self.faultsAreOn, Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.failurePercent {
+            throw LogFailure("no client can be made", isFinal: false)
+        }
+        if !worker.inbox.isEmpty {
+            self.fail("worker \(worker.number) has another Kafka client before it has heard of what the one before had")
+        }
+        self.tell("worker \(worker.number) has another Kafka client")
+        worker.clientHasEnded = false
+        _ = self.burns(worker)
+    }
+}
