@@ -208,7 +208,7 @@ let package = Package(
                 "ChildProcesses", "CommandSupport", "Upstream", "PushWorker", "APNSSimulator", "KafkaLog", "PushModel",
                 "DeviceModel", "TraceCollecting",
             ],
-            path: "Tests/ChaosTesting"),
+            path: "Tests/ChaosTesting", exclude: ["README.md"]),
         .executableTarget(
             name: "chaos",
             dependencies: [

@@ -150,7 +150,7 @@ struct KafkaProducerTests {
         #expect(left == 0 && failed == [1] && delivered == [2])
     }
 
-    @Test func aFailedDeliveryGivesTheWholeMessageBack() async throws {
+    @Test func aFailedDeliveryGivesTheWholeMessageBack() throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("message.timeout.ms", "1000"))
         let producer = writer.producer
@@ -165,43 +165,26 @@ struct KafkaProducerTests {
                 opaque: 42) == .queued)
         #expect(producer.produce(topic, partition: 0, key: nil, value: nil, opaque: 43) == .queued)
         var failures: [KafkaError] = []
-        var again: [ProduceResult] = []
         while failures.count < 2, producer.outstandingCount > 0 {
-            // Waits for the delivery timeout; the messages produced again are outstanding then.
-            let left = producer.outstandingCount
             producer.flush(within: .seconds(5)) { delivery in
                 guard let error = delivery.error else { return }
                 failures.append(error)
                 #expect(delivery.topic == "t" && delivery.isOf(topic) && delivery.partition == 0)
-                if failures.count == 1 {
-                    #expect(
-                        delivery.opaque == 42 && delivery.hasKey && delivery.hasValue
-                            && delivery.timestampMillis == 5_000)
-                    #expect(delivery.key.count == 3 && delivery.value.count == 5)
+                guard delivery.opaque == 42 else {
+                    #expect(delivery.opaque == 43 && !delivery.hasKey && !delivery.hasValue)
+                    return
                 }
-                if failures.count == 2 { kafka.setUp() }
-                again.append(producer.produceAgain(delivery))
+                #expect(delivery.hasKey && delivery.hasValue && delivery.timestampMillis == 5_000)
+                #expect(delivery.key.count == 3 && delivery.value.count == 5)
+                var names: [Int] = []
+                delivery.forEachHeader { name, value, _ in names += [name.count, value.count] }
+                #expect(names == [1, 1])
             }
-            #expect(left > 0)
         }
-        #expect(failures.prefix(2).map(\.code) == [.messageTimedOut, .messageTimedOut])
+        #expect(failures.map(\.code) == [.messageTimedOut, .messageTimedOut])
         #expect(failures.first?.isRetriable == true)
         // librdkafka's own text of it would be the payload: tokens, in the log.
         #expect(failures.allSatisfy { !"\($0)".contains("value") })
-        // On a busy machine a second is soon over: they may fail again.
-        let left = producer.flush(within: .seconds(20)) { delivery in
-            if !delivery.isSuccess { again.append(producer.produceAgain(delivery)) }
-        }
-        #expect(left == 0)
-        #expect(again.count >= 2 && again.allSatisfy { $0 == .queued })
-        let reader = try KafkaLogReader(kafka.settings)
-        let records = try await NamedThread.run("test") {
-            Result { try reader.readAll(.init(topic: "t", partition: 0), within: .seconds(10)) }
-        }.get()
-        let found = records.first { $0.valueText == "value" }
-        #expect(found?.keyText == "key" && found?.timestampMillis == 5_000)
-        #expect(found?.headers == [.init(name: "h", value: Array("1".utf8))])
-        #expect(records.contains { $0.key == nil && $0.value == nil })
     }
 
     @Test func aFullQueueIsAnAnswerAndRoomComesBack() async throws {

@@ -93,27 +93,6 @@ import Testing
         }
     }
 
-    /// What a worker answers until it serves audiences.
-    @Test(
-        arguments: [
-            (#"{"event":"end","to":{"audience":"a"}}"#, "to.audience"),
-            (#"{"event":"register","audience":"a"}"#, "audience"),
-            (#"{"event":"unregister","audience":"a","token-type":"start"}"#, "audience"),
-            (#"{"event":"unregister"}"#, nil), (#"{"event":"end","to":{"channel":"AAAA"}}"#, nil),
-            (#"{"event":"register","token":"ab"}"#, nil), (#"{"event":"end","to":{"activity":"a"}}"#, nil),
-        ] as [(String, String?)])
-    func audiencesCanBeRefused(json: String, field: String?) throws {
-        let event = try decode(json).event
-        #expect(
-            Self.rejection { () throws(EventRejection) in try EventRules.refuseAudience(event) }
-                == field.map {
-                    EventRejection(
-                        field: $0,
-                        reason: "is not supported by this version: expected to.activity, to.channel, to.token or "
-                            + "to.start-token")
-                })
-    }
-
     /// An update with a content and an alert of so many bytes: how large its payload is, and what is said of it.
     private static func sized(
         _ target: String, content: Int, alert: Int

@@ -131,7 +131,6 @@ extension SimulationWorld {
         var engine = EngineConfiguration(
             settings: EngineSettings(), apps: self.plan.apps, inputTopics: Self.topics, routedTopicIndex: 1,
             partitionCount: self.plan.partitions)
-        engine.takesAudiences = !self.audienceNumbers.isEmpty
         engine.settings.placement = self.plan.placement
         engine.settings.outcomePublication = self.plan.publishesAll ? .all : .pushes
         engine.settings.unacknowledgedMax = self.plan.unacknowledgedMax

@@ -25,7 +25,6 @@ struct CountedLoop: ~Copyable {
             routedTopicIndex: UInt16(inputTopics.count - 1),
             partitionCount: partitionCount)
         // Virtual time goes by fast, and markers are nobody's push.
-        engine.takesAudiences = true
         engine.settings.markerRefreshMillis = 1_000_000_000
         self.loop = ShardLoop(
             configuration: ShardLoopConfiguration(

@@ -163,24 +163,6 @@ public final class KafkaProducer: Sendable {
         return UnsafeRawBufferPointer(rebasing: bytes[range])
     }
 
-    /// Queues the whole message of a failed delivery again: same topic, partition, key, value, headers, time and opaque
-    /// number.
-    public func produceAgain(_ delivery: borrowing KafkaDelivery) -> ProduceResult {
-        let message = delivery.message.pointee
-        guard let topic = message.rkt else {
-            return .failed(KafkaError(code: .invalidArgument, text: "the delivery has no topic"))
-        }
-        var original: OpaquePointer?
-        _ = rd_kafka_message_headers(delivery.message, &original)
-        let copy = original.flatMap { rd_kafka_headers_copy($0) }
-        self.outstanding.add(1, ordering: .relaxed)
-        let failure = mailboat_rd_kafka_produce(
-            self.client.pointer, topic, message.partition, message.key, message.key_len, message.payload, message.len,
-            copy,
-            max(0, delivery.timestampMillis), delivery.opaque)
-        return self.result(of: failure, copy, topic: nil, partition: message.partition)
-    }
-
     private func result(
         of failure: rd_kafka_resp_err_t, _ headers: OpaquePointer?, topic: String?, partition: Int32
     ) -> ProduceResult {

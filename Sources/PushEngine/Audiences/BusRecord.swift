@@ -19,8 +19,6 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case channelWish
     /// The keeper tells the owner of an audience what has become of its channel.
     case channelNews
-    /// The keeper has an end broadcast once more.
-    case beacon
     /// The partition of a channel asks the keeper of its app's channels whether it is kept for an audience.
     case keptQuestion
     /// The keeper answers.
@@ -39,7 +37,6 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
         case .pause: "pause"
         case .channelWish: "channel-wish"
         case .channelNews: "channel-news"
-        case .beacon: "beacon"
         case .keptQuestion: "kept-question"
         case .keptAnswer: "kept-answer"
         }

@@ -35,10 +35,6 @@ extension ShardEngine {
                 let news = try BusRecord.readChannelNews(value)
                 self.passBusRecord()
                 self.takeNews(news, key: key, now: now)
-            // Keepers broadcast ends again themselves: no release writes these.
-            case .beacon:
-                _ = try BusRecord.readBeacon(value)
-                self.passBusRecord()
             case .keptQuestion:
                 let question = try BusRecord.readKeptQuestion(value)
                 self.passBusRecord()

@@ -27,13 +27,6 @@ extension BusRecord {
         var life: Int64 = 0
         var news = KeeperNews.refused(.lifeIsOver)
     }
-    /// The keeper has the partition of a channel broadcast the end once more. The key is the channel's id.
-    struct Beacon: Equatable {
-        var bundleID: [UInt8] = []
-        var environment = PushEnvironment.production
-        /// As the owner gave it to the keeper.
-        var content: [UInt8] = []
-    }
 
     /// A refusal's reason, as Apple spells it, is no longer.
     static let reasonByteCountMax = 256
@@ -45,9 +38,6 @@ extension BusRecord {
     static func byteCountMax(_ news: borrowing ChannelNews) -> Int {
         8 * ByteCursor.leb128ByteCountMax + news.bundleID.count + KeptChannelCodec.idByteCountMax
             + Self.reasonByteCountMax
-    }
-    static func byteCountMax(_ beacon: borrowing Beacon) -> Int {
-        4 * ByteCursor.leb128ByteCountMax + beacon.bundleID.count + beacon.content.count
     }
 
     // MARK: Writing
@@ -100,10 +90,6 @@ extension BusRecord {
             writer.unsigned(UInt64(max))
         case .lifeIsOver: writer.byte(5)
         }
-    }
-    static func write(_ beacon: borrowing Beacon, to writer: inout ByteCursor) {
-        Self.writeHead(beacon.bundleID, beacon.environment, to: &writer)
-        writer.run(beacon.content.span)
     }
     static func writeHead(
         _ bundleID: [UInt8], _ environment: PushEnvironment, to writer: inout ByteCursor
@@ -166,15 +152,6 @@ extension BusRecord {
         let count = try reader.unsigned()
         guard count <= UInt64(Int32.max) else { throw .malformed("\(count) channels") }
         return Int(count)
-    }
-    static func readBeacon(_ value: Span<UInt8>) throws(StateError) -> Beacon {
-        var reader = StateReader(value)
-        let head = try Self.readChannelHead(&reader)
-        let beacon = Beacon(
-            bundleID: head.bundleID, environment: head.environment,
-            content: try reader.run(byteCountMax: KeptChannelCodec.endByteCountMax))
-        guard reader.isAtEnd else { throw .malformed("bytes behind a beacon") }
-        return beacon
     }
     static func readChannelHead(
         _ reader: inout StateReader

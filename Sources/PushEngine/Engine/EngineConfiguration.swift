@@ -139,8 +139,6 @@ public struct EngineConfiguration: Sendable {
     public var routedTopicIndex: UInt16
     /// Partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
     public var partitionCount: Int32
-    /// Events for audiences, joins and leaves are taken. Without it they are dead-lettered.
-    public var takesAudiences = true
     /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
     public var clusterID = ""
 

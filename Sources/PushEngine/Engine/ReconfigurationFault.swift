@@ -69,7 +69,6 @@ public struct ReconfigurationFault: Equatable, Sendable {
         fixed(
             .other,
             old.partitionCount == new.partitionCount && old.clusterID == new.clusterID
-                && old.takesAudiences == new.takesAudiences
                 && old.settings.lifetimeMillis == new.settings.lifetimeMillis
                 && old.settings.channelMinuteMillis == new.settings.channelMinuteMillis)
         for (index, before) in old.apps.enumerated() {

@@ -114,7 +114,6 @@ struct Intake: ~Copyable {
         self.staleDateExpires = memory.configuration.apps[Int(app)].staleDateExpires
         // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.
         if !self.namesNoOther {
-            if !memory.configuration.takesAudiences { try EventRules.refuseAudience(self.event) }
             try EventRules.checkTarget(self.event, key: key)
             if memory.configuration.apps[Int(app)].audienceChannel == .none { try EventRules.refuseOpen(self.event) }
         }

@@ -35,28 +35,6 @@ extension MemberTable {
         }
     }
 
-    // MARK: Looking ahead
-
-    // For who is going to find or insert many tokens: `searchHash` and `prefetchBucket` of each, and `prefetchPlace` if most are new; then
-    // `prefetchFirst` of each.
-
-    /// What the next two ask for.
+    /// What a token is found by.
     func searchHash(of token: Span<UInt8>) -> UInt64 { self.indexing.hash(token) }
-
-    /// A search for this hash will begin soon.
-    func prefetchBucket(_ searchHash: UInt64) { self.blocks.prefetch(self.index[self.index.bucket(of: searchHash)]) }
-
-    /// The token will soon be inserted in this ring.
-    func prefetchPlace(of token: Span<UInt8>, in ring: RingID) {
-        let members = self.rings[ring].members
-        self.blocks.prefetch(members[members.bucket(of: RowSpreading.ring.hash(token))])
-    }
-
-    /// The same as `prefetchBucket`, one step later: looks at the bucket, and has the member with this hash brought.
-    func prefetchFirst(_ searchHash: UInt64) {
-        _ = self.blocks.first(in: self.index[self.index.bucket(of: searchHash)], hash: searchHash) {
-            self.rows.prefetch($0)
-            return true
-        }
-    }
 }

@@ -60,15 +60,6 @@ public enum EventRules {
     /// Ten digits: a wire stamp may be later than its event's time, and must not make the payload longer than was checked.
     public static let sizedStampSecondsMin: Int64 = 1_000_000_000
 
-    /// What a worker that serves no audiences (`takesAudiences`) asks before `checkTarget`.
-    public static func refuseAudience(_ event: borrowing DecodedEvent) throws(EventRejection) {
-        guard event.target == .audience else { return }
-        let isRegistration = event.kind == .register || event.kind == .unregister
-        throw EventRejection(
-            field: isRegistration ? "audience" : "to.audience",
-            reason: "is not supported by this version: expected to.activity, to.channel, to.token or to.start-token")
-    }
-
     /// What a worker that keeps no channels for the audiences of the event's app says of `open`.
     public static func refuseOpen(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.kind == .open else { return }

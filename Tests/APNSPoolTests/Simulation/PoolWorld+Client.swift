@@ -224,7 +224,9 @@ extension PoolWorld {
         switch verdict {
         case .topicRefused: _ = self.shards[shard].gates[request.app].refused(now: self.time, using: &self.random)
         case .tokenDead, .tokenThrottled: self.shards[shard].gates[request.app].accepted()
-        default: self.shards[shard].gates[request.app].answeredOtherwise()
+        case .accepted, .expirationRefused, .messageRefused, .credentialRefused, .providerTokenExpired,
+            .providerTokenTooManyUpdates, .serverBusy, .connectionUnusable:
+            self.shards[shard].gates[request.app].answeredOtherwise()
         }
         self.finish(request.push, .verdict(verdict), ended: end)
     }

@@ -8,7 +8,6 @@ import Testing
     static func harness(_ configure: (inout EngineConfiguration) -> Void = { _ in }) -> EngineHarness {
         EngineHarness {
             $0.partitionCount = 1
-            $0.takesAudiences = true
             configure(&$0)
         }
     }

@@ -26,8 +26,6 @@ import Testing
             .refused(.byAPNs(status: 403, reason: "InvalidProviderToken")), .refused(.full(keptMax: 10_000)),
             .refused(.tooManyWaiting(waitingMax: 1_000)), .refused(.lifeIsOver),
         ] as [KeeperNews]).map { .init(bundleID: Self.bundleID, environment: .production, life: -1, news: $0) }
-    private static let beacon = BusRecord.Beacon(
-        bundleID: Self.bundleID, environment: .production, content: [9, 8, 7])
 
     private static let question = BusRecord.KeptQuestion(
         bundleID: Self.bundleID, environment: .development, partition: 63)
@@ -45,7 +43,7 @@ import Testing
         }
         + Self.news.map { news in
             (.channelNews, Self.bytes(BusRecord.byteCountMax(news)) { BusRecord.write(news, to: &$0) })
-        } + [(.beacon, Self.bytes(BusRecord.byteCountMax(Self.beacon)) { BusRecord.write(Self.beacon, to: &$0) })]
+        }
         + Self.answers.map { answer in
             (.keptAnswer, Self.bytes(BusRecord.byteCountMax(answer)) { BusRecord.write(answer, to: &$0) })
         }
@@ -63,9 +61,7 @@ import Testing
             #expect(try BusRecord.readChannelNews(value.span) == news)
         }
         let rest = Array(samples.dropFirst(Self.wishes.count + Self.news.count))
-        let beacon = rest[0]
-        #expect(try BusRecord.readBeacon(beacon.span) == Self.beacon)
-        for (answer, value) in zip(Self.answers, rest.dropFirst()) {
+        for (answer, value) in zip(Self.answers, rest) {
             #expect(try BusRecord.readKeptAnswer(value.span) == answer)
         }
         let question = rest[rest.count - 1]
@@ -119,7 +115,6 @@ import Testing
             }
             _ = try? BusRecord.readChannelWish(value.span)
             _ = try? BusRecord.readChannelNews(value.span)
-            _ = try? BusRecord.readBeacon(value.span)
             _ = try? BusRecord.readKeptQuestion(value.span)
             _ = try? BusRecord.readKeptAnswer(value.span)
         }
