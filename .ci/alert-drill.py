@@ -167,9 +167,13 @@ def unknown_channels(house):
     yield
 
 
-@drill("MailboatTokensDie", seconds=10)
+@drill("MailboatTokensDie", "MailboatFleetDies", seconds=25)
 def dead_tokens(house):
     house.fault(kind="answer", status=410, reason="Unregistered")
+    # A dead token gets nothing more: registered again, it is called dead again.
+    for _ in range(8):
+        house.register()
+        time.sleep(1.2)
     yield
     house.no_faults()
     house.register()
