@@ -167,10 +167,19 @@ def unknown_channels(house):
     yield
 
 
-@drill("MailboatTokensDie", seconds=10)
+@drill("MailboatTokensDie", "MailboatFleetDies", seconds=10)
 def dead_tokens(house):
     house.fault(kind="answer", status=410, reason="Unregistered")
+    over = threading.Event()
+    def register():
+        # A dead token gets nothing more: registered again, it is called dead again.
+        while not over.wait(1):
+            house.register()
+    app = threading.Thread(target=register, daemon=True)
+    app.start()
     yield
+    over.set()
+    app.join()
     house.no_faults()
     house.register()
 

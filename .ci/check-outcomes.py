@@ -104,6 +104,13 @@ def play(house):
     house.publish(("order-9", register("a9" * 32)), ("order-9", update(priority=10, id="u-9")))
     house.publish(("order-10", '{"event": "update", "contentState": {}}'), ("order-11", "no JSON"))
     house.publish(("order-12", {"event": "unregister", "app": PIZZA}))
+    # The next token is dead on arrival, and the one before lives.
+    house.ask(f"/tokens/{'ae' * 32}", "POST", {"state": "dead"})
+    house.publish(("order-13", register("ad" * 32)), ("order-13", update(priority=10, id="u-13")))
+    lives = house.wait_for("the first outcome of order-13", outcome="delivered", activity="order-13", event_id="u-13")["token-hash"]
+    house.publish(("order-13", register("ae" * 32)), ("order-13", update(priority=10, id="v-13")))
+    house.wait_for("a registration in the place of a living token", activity="order-13", replaced_token_hash=lives)
+    house.wait_for("a push to the token before", outcome="delivered", activity="order-13", token="former", token_hash=lives)
     for order, outcome in (
         (1, "applied"), (1, "delivered"), (2, "superseded"), (3, "late"), (4, "duplicate"), (5, "expired"), (6, "rejected"), (7, "unregistered"),
         (8, "unknown"), (9, "dead-lettered"),

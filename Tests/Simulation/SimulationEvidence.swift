@@ -26,8 +26,10 @@ struct SimulationEvidence {
     private var states: [Int: [Int: Int]] = [:]
     /// By worker: when partitions came to it.
     private var assignments: [Int: [Int]] = [:]
-    /// By activity and worker: tokens whose registration it has read, and when.
-    private var registrations: [Int: [Int: [(token: String, sequence: Int)]]] = [:]
+    /// By activity and worker: registrations that it has read, and when.
+    private var registrations: [Int: [Int: [(number: Int, sequence: Int)]]] = [:]
+    /// By worker and token: each time that it heard of a push that APNs has accepted.
+    private var acceptances: [Int: [String: [Int]]] = [:]
     /// By worker, partition and key: the record made last of those in `state`.
     private var newestStates: [Int: [SimulatedKafka.Place: [[UInt8]: UInt64]]] = [:]
 
@@ -64,13 +66,22 @@ struct SimulationEvidence {
         return self.sequence - 1
     }
 
-    mutating func noteRegistration(_ token: String, of activity: Int, worker: Int) {
-        self.registrations[activity, default: [:]][worker, default: []].append((token, self.sequence))
+    mutating func noteAccepted(_ token: String, worker: Int) {
+        self.acceptances[worker, default: [:]][token, default: []].append(self.noteHeard())
     }
 
-    /// Tokens that a worker had read of before it made a record.
-    func tokensRead(of activity: Int, worker: Int, madeAt: Int) -> [String] {
-        (self.registrations[activity]?[worker] ?? []).filter { $0.sequence <= madeAt }.map(\.token)
+    /// When a worker last heard, before it made a record, that APNs has accepted a push to a token; `nil`: never.
+    func lastAccepted(_ token: String, worker: Int, before: Int) -> Int? {
+        self.acceptances[worker]?[token]?.last { $0 < before }
+    }
+
+    mutating func noteRegistration(_ number: Int, of activity: Int, worker: Int) {
+        self.registrations[activity, default: [:]][worker, default: []].append((number, self.sequence))
+    }
+
+    /// Registrations that a worker had read before it made a record, by the number of their event.
+    func registrationsRead(of activity: Int, worker: Int, madeAt: Int) -> [Int] {
+        (self.registrations[activity]?[worker] ?? []).filter { $0.sequence <= madeAt }.map(\.number)
     }
 
     /// A partition was assigned to the worker.

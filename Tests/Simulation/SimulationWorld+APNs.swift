@@ -62,6 +62,7 @@ extension SimulationWorld {
             flight.answersMillis += Int64.random(in: 100...8_000, using: &self.random)
         }
         self.strikeAtPush(&flight)
+        self.strikeWithDeadToken(flight)
         self.strikeAtPushOverLateRecord(flight, of: worker)
         self.decide(&flight)
         self.noteDeparture(flight)
@@ -131,6 +132,7 @@ extension SimulationWorld {
                 self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
                 self.settleBudget(flight, result: result)
                 self.noteAnswer(flight, result: result)
+                if case .accepted = result { self.evidence.noteAccepted(flight.token, worker: worker.number) }
             }
             worker.answers.append(PushAnswer(id: flight.id, result: result, apnsMicros: 1_000))
         }
@@ -146,6 +148,10 @@ extension SimulationWorld {
         else {
             if case .accepted = flight.result {
                 self.tokensRefused.insert(flight.token)
+                guard !self.deadArrivals.tokens.contains(flight.token) else {
+                    self.flights[index].result = .response(self.deadArrivals.verdict(nowMillis: self.wallMillis))
+                    return
+                }
                 self.flights[index].result = .response(
                     phone.channel != nil
                         ? PushResponse(status: 400, reason: "ChannelNotRegistered")

@@ -21,6 +21,7 @@ extension SimulationWorld {
                 self.fail("\(position) is rejected, and no token of activity \(activity) has died")
             }
             self.judgeRefusal(position, event)
+            self.judgeFormerToken(position, event)
             if names.contains("expired"), event.kind != .start, !hasStart, event.expiresSeconds == nil,
                 !self.plan.livesAreShort
             {
@@ -79,13 +80,15 @@ extension SimulationWorld {
     /// known then, or a newer one, has been refused.
     private func judgeRefusal(_ position: SourcePosition, _ event: WrittenEvent) {
         for note in self.evidence.outcomes[position] ?? [] where note.name == "rejected" {
-            let read = Set(self.evidence.tokensRead(of: event.activity, worker: note.worker, madeAt: note.madeAt))
+            let read = Set(
+                self.evidence.registrationsRead(of: event.activity, worker: note.worker, madeAt: note.madeAt))
             var tokens: [String] = []
             for other in self.order {
                 let registration = self.written[other]!
-                guard registration.activity == event.activity, let token = registration.token else { continue }
+                guard registration.activity == event.activity, let token = registration.token, !self.isStranded(other)
+                else { continue }
                 // What was written before the event is read before it.
-                if registration.number < event.number || read.contains(token) { tokens = [] }
+                if registration.number < event.number || read.contains(registration.number) { tokens = [] }
                 tokens.append(token)
             }
             guard !tokens.isEmpty, self.tokensRefused.isDisjoint(with: tokens) else { continue }

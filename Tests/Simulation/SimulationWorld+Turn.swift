@@ -195,9 +195,8 @@ extension SimulationWorld {
             )
             guard let event = self.written[input.origin ?? position] else { continue }
             if topic == 0, self.isInlet(partition) { self.judgeInletRead(position, event, of: worker) }
-            if let token = event.token {
-                self.evidence.noteRegistration(
-                    token, of: event.activity, worker: worker.number)
+            if event.token != nil {
+                self.evidence.noteRegistration(event.number, of: event.activity, worker: worker.number)
             }
             if partition == self.home(of: event.activity) {
                 self.noteWithdrawal(event, at: input.origin ?? position, worker: worker)

@@ -35,6 +35,7 @@ extension SimulationWorld {
         {
             return self.register(activity)
         }
+        if self.mayReportDeadToken(activity), self.deadArrivals.draw() { return self.reportDeadToken(activity) }
         self.writeContent(activity)
     }
 
@@ -63,7 +64,7 @@ extension SimulationWorld {
         }
     }
 
-    private func makeToken(_ activity: Int) -> String {
+    func makeToken(_ activity: Int) -> String {
         self.phones[activity].tokenCount += 1
         let padded = "000000" + String(self.phones[activity].tokenCount, radix: 16)
         return String(format: "%02x", activity) + padded.suffix(6) + String(repeating: "ab", count: 28)
@@ -83,6 +84,10 @@ extension SimulationWorld {
     private func upload(_ activity: Int) {
         guard let token = self.phones[activity].token else { return }
         self.phones[activity].hasTokenToUpload = false
+        self.writeRegistration(activity, token: token)
+    }
+
+    func writeRegistration(_ activity: Int, token: String) {
         let frequent = self.phones[activity].hasFrequentUpdates
         self.write(
             activity, kind: .register, timestamp: 0, body: "", isHigh: false,

@@ -142,6 +142,7 @@ package final class SimulationWorld {
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
+    var deadArrivals: DeadArrivals
     var staleDates: StaleDates
     var losses = SimulatedLosses()
     var growth: Growth
@@ -204,6 +205,7 @@ package final class SimulationWorld {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
         self.recordTimes = RecordTimes(seed: seed)
+        self.deadArrivals = DeadArrivals(seed: seed)
         self.staleDates = StaleDates(seed: seed)
         self.growth = Growth(seed: seed)
         self.trace = trace

@@ -225,6 +225,21 @@ MUTATIONS = [
         "if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,",
         "if let invalidSinceMillis, invalidSinceMillis == self.memory.slots[slot].registeredWallMillis,"),
     Mutation(
+        "former-forgotten", "a newest token that is dead on arrival is the last word, although the one before lives",
+        engine("Engine/ShardMemory+FormerTokens"),
+        "        guard let former = self.formerTokens[slot], former.role == .former else { return false }\n        switch",
+        "        guard let former = self.formerTokens[slot], former.role != .former else { return false }\n        switch"),
+    Mutation(
+        "newest-lost", "a newest token whose refusal was not certain is lost when the one before is tried",
+        engine("Engine/ShardMemory+FormerTokens"),
+        "            self.formerTokens.keep(self.otherToken(of: slot, as: .newest(isDoubted: false)), of: slot)\n",
+        "            self.formerTokens.forget(slot)\n"),
+    Mutation(
+        "newest-unstated", "a newest token that is set aside while the one before is tried does not stand in state",
+        engine("Journal/Journal+State"),
+        "        let newest = memory.formerTokens.newest(of: slot)\n",
+        "        let newest = memory.formerTokens.newest(of: slot).flatMap { _ in nil as FormerToken? }\n", audiences=True),
+    Mutation(
         "release-forgets", "what waits is not written down when a partition is given back",
         engine("Partitions/ShardEngine+Partitions"),
         "            if self.memory.slots[slot].hasWork || self.memory.slots[slot].isOpen || self.memory.slots[slot].isDirty {\n",

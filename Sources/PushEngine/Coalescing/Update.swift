@@ -5,7 +5,7 @@ import PushModel
 /// `top` is the newest event. `under` holds older events that outlive it: should `top` expire unsent, the device must show the
 /// newest of those. Almost always empty. Newest last.
 ///
-/// `Coalescer` writes what it says. What becomes of an attempt is noted by those who know: the departure by `Dispatch`, the token's hash by
+/// `Coalescer` writes what it says. What becomes of an attempt is noted by those who know: the departure by `Dispatch`, which token it went to by
 /// `PushComposer`, stamps and the announcement of a start by `ShardMemory`, that it stands in a state record by `Journal`.
 struct Update {
     /// A newer event that expires sooner than `underMax` older ones drops the oldest of them.
@@ -45,6 +45,8 @@ struct Update {
     var stampBeforeSeconds: Int64?
     /// Its alert was withdrawn: sent again, it says something else.
     var isChangedInFlight = false
+    /// The token it went to is the one before the newest (`TokenStanding.former`).
+    var isToFormerToken = false
 
     var isStart: Bool { !self.start.isEmpty }
     var isEnd: Bool { self.top.isEnd }
@@ -97,6 +99,7 @@ struct Update {
         self.withdrawsAlert = false
         self.stampBeforeSeconds = nil
         self.isChangedInFlight = false
+        self.isToFormerToken = false
     }
 }
 

@@ -54,6 +54,7 @@ enum PushComposer {
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
         let token = unsafe Span(_unsafeElements: tokenBytes)
         memory.updates[update].tokenHash = Self.hash(ofToken: token)
+        memory.updates[update].isToFormerToken = memory.slots[slot].tokenStanding == .former
         Hex.append(token, to: &request.target)
     }
 

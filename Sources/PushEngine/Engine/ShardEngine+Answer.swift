@@ -141,28 +141,64 @@ extension ShardEngine {
         }
         guard self.memory.updates[update].tokenGeneration == self.memory.slots[slot].tokenGeneration else {
             // The verdict is about a token that has been replaced: the push goes to the newer one.
+            self.memory.formerTokens.noteRefused(
+                generation: self.memory.updates[update].tokenGeneration, sinceMillis: invalidSinceMillis, of: slot)
             return self.requeue(slot)
         }
-        if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,
-            self.memory.slots[slot].earlierDeaths < Self.earlierDeathsIgnoredMax
-        {
+        let refusal = self.refusal(
+            of: slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious)
+        if self.turnsToOtherToken(slot, after: refusal, now: now) { return }
+        if refusal == .earlier {
             self.memory.slots[slot].earlierDeaths += 1
             self.requeue(slot)
             return self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
         }
         // Either way the update waits for another token: APNs asks that this one not be tried again with it.
-        let isDoubted = isSuspicious && self.dispatch.doubtsVerdicts(lane: self.memory.slots[slot].lane)
-        if isDoubted {
-            self.memory.counters.tokenRemovalsStopped += 1
-        } else {
-            self.memory.counters.tokensDead += 1
-        }
-        self.memory.noteRefusedToken(slot, standing: isDoubted ? .doubted : .dead, now: now)
+        self.count(refusal)
+        self.memory.formerTokens.forget(slot)
+        self.memory.noteRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)
         guard self.memory.slots[slot].kind == .activity else {
             return self.channelGone(slot, details: details, now: now)
         }
         self.requeue(slot)
         self.journal.markDirty(slot, in: &self.memory, now: now)
+    }
+
+    private func refusal(of slot: SlotID, invalidSinceMillis: Int64?, isSuspicious: Bool) -> TokenRefusal {
+        if let invalidSinceMillis, invalidSinceMillis < self.memory.slots[slot].registeredWallMillis,
+            self.memory.slots[slot].earlierDeaths < Self.earlierDeathsIgnoredMax
+        {
+            return .earlier
+        }
+        return isSuspicious && self.dispatch.doubtsVerdicts(lane: self.memory.slots[slot].lane) ? .doubted : .dead
+    }
+
+    private mutating func count(_ refusal: TokenRefusal) {
+        switch refusal {
+        case .dead: self.memory.counters.tokensDead += 1
+        case .doubted: self.memory.counters.tokenRemovalsStopped += 1
+        case .earlier: break
+        }
+    }
+
+    /// Whether the refused token has another beside it: the one before, which has been accepted, or the newest, whose own refusal was not
+    /// certain. What waits goes there.
+    private mutating func turnsToOtherToken(_ slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> Bool {
+        if self.memory.turnToFormerToken(of: slot, after: refusal) {
+            self.count(refusal)
+            self.dispatch.forgetFailures(slot, in: &self.memory)
+            self.requeue(slot)
+        } else if let standing = self.memory.returnToNewestToken(of: slot, after: refusal, now: now) {
+            self.count(refusal)
+            self.requeue(slot)
+            if standing.isUsable {
+                self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
+            }
+        } else {
+            return false
+        }
+        self.journal.markDirty(slot, in: &self.memory, now: now)
+        return true
     }
 
     /// APNs will never take this request. The event is set aside; older ones that it had replaced stay replaced.

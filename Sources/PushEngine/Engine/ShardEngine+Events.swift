@@ -153,10 +153,13 @@ extension ShardEngine {
 
     /// An event that never became content has its outcome at once.
     private mutating func finishEvent(
-        slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause = .none, key: Span<UInt8>
+        slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause = .none, replacedTokenHash: UInt64? = nil,
+        key: Span<UInt8>
     ) {
+        var details = OutcomeDetails(cause: cause)
+        details.replacedTokenHash = replacedTokenHash
         self.journal.finishEvent(
-            self.intake, slot: slot, outcome: outcome, cause: cause, key: key, in: &self.memory)
+            self.intake, slot: slot, outcome: outcome, details: details, key: key, in: &self.memory)
     }
 
     // MARK: Registrations
@@ -169,10 +172,11 @@ extension ShardEngine {
             self.memory.beginNewLife(slot)
         }
         self.memory.noteAlive(slot)
+        let replaced = self.memory.hashOfLivingToken(of: slot, replacedBy: self.intake.deviceToken)
         self.takeToken(slot)
         self.memory.setFrequentUpdates(self.intake.event.frequentUpdates, of: slot)
         self.memory.touch(slot, now: now)
-        self.finishEvent(slot: slot, outcome: .applied, key: key)
+        self.finishEvent(slot: slot, outcome: .applied, replacedTokenHash: replaced, key: key)
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
@@ -181,17 +185,21 @@ extension ShardEngine {
         let isMeant =
             self.intake.deviceToken.isEmpty || self.memory.slots.hasToken(self.intake.deviceToken, slot)
         if isMeant, self.memory.slots[slot].hasToken { self.memory.loseToken(slot, now: now) }
+        if let other = self.memory.formerTokens[slot], other.bytes.span.holdsSameBytes(as: self.intake.deviceToken) {
+            self.memory.formerTokens.forget(slot)
+        }
         self.finishEvent(slot: slot, outcome: .applied, key: key)
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
     /// The event's token is the newest one this activity has.
     private mutating func takeToken(_ slot: SlotID) {
+        let hasMoved = self.memory.slots[slot].environment != self.intake.event.environment
         self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
         // A span of the intake's own would borrow the whole engine.
         let text = self.intake.event.text
         let isNew = self.memory.takeToken(
-            text.span.extracting(self.intake.event.tokenInText.range), of: slot,
+            text.span.extracting(self.intake.event.tokenInText.range), of: slot, hasMoved: hasMoved,
             recordMillis: self.intake.writtenMillis)
         if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
     }
@@ -236,8 +244,9 @@ extension ShardEngine {
         if self.intake.event.target == .channel {
             self.takeChannel(slot, now: now)
         } else if self.intake.event.target == .token {
+            let standing = self.memory.slots[slot].tokenStanding
             if !self.memory.slots.hasToken(self.intake.deviceToken, slot)
-                || self.memory.slots[slot].tokenStanding != .usable
+                || (standing != .usable && standing != .proven)
             {
                 self.takeToken(slot)
             }

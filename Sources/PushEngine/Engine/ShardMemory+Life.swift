@@ -59,12 +59,14 @@ extension ShardMemory {
         self.slots[slot].earlierDeaths = 0
         self.slots[slot].lastAcceptedSeconds = max(
             self.slots[slot].lastAcceptedSeconds, self.updates[update].top.timestampSeconds)
+        if self.slots[slot].tokenStanding != .proven { self.noteAcceptedToken(update, of: slot) }
         if self.updates[update].isStart {
             self.slots[slot].awaitsTokenOfStart = !self.slots[slot].hasToken
             if self.slots[slot].life == .starting {
                 self.slots[slot].life = self.slots[slot].hasToken ? .alive : .started
             }
         } else if self.updates[update].isEnd {
+            self.formerTokens.forget(slot)
             self.slots[slot].life = .ended
             self.slots[slot].lastTouchedWallMillis = now.wallMillis
             self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
@@ -119,16 +121,20 @@ extension ShardMemory {
     // MARK: Device token
 
     /// This is the newest token of the slot. One registered again says that it lives.
-    /// - Parameter recordMillis: when it was registered, milliseconds since 1970.
+    /// - Parameters:
+    ///   - hasMoved: it is of another environment than the one before.
+    ///   - recordMillis: when it was registered, milliseconds since 1970.
     /// - Returns: whether it is another one than before.
-    mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, recordMillis: Int64) -> Bool {
+    mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, hasMoved: Bool, recordMillis: Int64) -> Bool {
+        let isNew = !self.slots.hasToken(token, slot)
+        let isProven = !hasMoved && (isNew ? self.isFormerToken(token, of: slot) : self.hasProvenToken(slot))
+        self.tokenComes(of: slot, isNew: isNew, isKept: isNew && isProven, hasMoved: hasMoved)
         self.slots[slot].awaitsTokenOfStart = false
         self.slots[slot].registeredWallMillis = recordMillis
         self.slots[slot].earlierDeaths = 0
-        self.slots[slot].tokenStanding = .usable
-        guard !self.slots.hasToken(token, slot) else { return false }
-        self.slots.setToken(token, of: slot)
-        return true
+        self.slots[slot].tokenStanding = isProven ? .proven : .usable
+        if isNew { self.slots.setToken(token, of: slot) }
+        return isNew
     }
 
     /// The app has unregistered its token.
@@ -139,6 +145,7 @@ extension ShardMemory {
     }
 
     private mutating func clearToken(of slot: SlotID) {
+        self.formerTokens.forget(slot)
         self.slots.clearToken(of: slot)
         self.slots[slot].tokenStanding = .usable
     }

@@ -15,6 +15,7 @@ struct ShardMemory: ~Copyable {
     var books: [SlotID: AudienceBook] = [:]
     /// Of the channels that publishers have sent to and that are kept for audiences: for which. Empty: for one that has not come yet.
     var keptFor: [SlotID: [UInt8]] = [:]
+    var formerTokens = FormerTokens()
     var passedOver = PassedOverApps()
     var traceNotes = TraceNotes()
     private let addressOnly = AddressOnly()
@@ -60,6 +61,7 @@ struct ShardMemory: ~Copyable {
             self.keptFor[slot] = nil
         }
         if self.slots[slot].kind == .audience { self.books[slot] = nil }
+        self.formerTokens.forget(slot)
         self.slots.remove(slot)
         self.counters.activities -= 1
     }

@@ -41,7 +41,8 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     public var life: String
     /// An `end` was accepted.
     public var hasEnded: Bool
-    /// `none`, `usable`, `doubted` (refused, and perhaps for a fault of ours) or `dead`.
+    /// `none`, `usable`, `former` (usable: the one before the newest, which APNs has refused), `doubted` (refused, and perhaps for a fault of
+    /// ours) or `dead`.
     public var token: String
     /// Where its token belongs.
     public var environment: String
@@ -155,7 +156,8 @@ extension SlotLife {
 extension TokenStanding {
     fileprivate var name: String {
         switch self {
-        case .usable: "usable"
+        case .usable, .proven: "usable"
+        case .former: "former"
         case .doubted: "doubted"
         case .dead, .kept: "dead"
         }

@@ -4,12 +4,13 @@ import PushModel
 extension Journal {
     /// An event that never became content: its outcome comes at once.
     mutating func finishEvent(
-        _ intake: borrowing Intake, slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause, key: Span<UInt8>,
+        _ intake: borrowing Intake, slot: SlotID?, outcome: Outcome, details: borrowing OutcomeDetails,
+        key: Span<UInt8>,
         in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
         if intake.record.isTraced {
-            memory.noteOutcome(outcome, OutcomeDetails(cause: cause), of: intake.source)
+            memory.noteOutcome(outcome, details, of: intake.source)
         }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else {
             return
@@ -30,7 +31,7 @@ extension Journal {
             source: intake.source,
             eventID: intake.event.text.span.extracting(intake.event.eventIDInText.range),
             traceparent: intake.traceparent.span, isTraced: intake.record.isTraced,
-            details: OutcomeDetails(cause: cause), in: memory)
+            details: details, in: memory)
         self.batch.append(
             .outcomes, key: keyRange, value: value,
             headers: self.traceHeader(intake.record.isTraced, intake.traceparent.span),

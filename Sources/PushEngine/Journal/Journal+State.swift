@@ -110,16 +110,24 @@ extension Journal {
         // Nothing here changes the slot's budget.
         let answerTimes = unsafe budgets.answers(budget)
         let answers = unsafe Span(_unsafeElements: answerTimes)
-        var byteCountMax = StateCodec.byteCountMax(memory.slots[slot], budgetUnits: answers.count)
+        var stated = memory.slots[slot]
+        // A newest token that is set aside is stated as the activity's: whoever restores the record knows of no other.
+        let newest = memory.formerTokens.newest(of: slot)
+        if let newest {
+            stated.registeredWallMillis = newest.registeredWallMillis
+            stated.tokenByteCount = UInt16(newest.bytes.count)
+        }
+        var byteCountMax = StateCodec.byteCountMax(stated, budgetUnits: answers.count)
         let count =
             self.noteWritten(held.0, &byteCountMax, in: &memory) + self.noteWritten(held.1, &byteCountMax, in: &memory)
             + self.noteWritten(held.2, &byteCountMax, in: &memory)
         // Nothing here changes the slot's token.
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
-        let token = unsafe Span(_unsafeElements: tokenBytes)
+        let newestBytes = newest?.bytes ?? []
+        let token = newest == nil ? unsafe Span(_unsafeElements: tokenBytes) : newestBytes.span
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot),
+            slot: stated, isStorageConfigured: memory.isStorageConfigured(of: slot),
             isUnkept: memory.isUnkept(slot), token: token,
             routed: memory.slots.routedPositions(of: slot), answers: answers,
             isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,

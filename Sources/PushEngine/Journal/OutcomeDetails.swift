@@ -64,8 +64,12 @@ struct OutcomeDetails {
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
+    /// It went to the token before the newest, which APNs had refused.
+    var isToFormerToken = false
     /// Without a push: what a member's event was about.
     var hasTokenHash = false
+    /// Of a registration: of the living token whose place it took.
+    var replacedTokenHash: UInt64?
     /// Of an audience's event: `aps.timestamp` of the version that it became; 0: none.
     var versionStampSeconds: Int64 = 0
     var priority = PushPriority.low
@@ -95,6 +99,7 @@ struct OutcomeDetails {
         self.hasPush = true
         self.apnsID = update.apnsID
         self.tokenHash = update.tokenHash
+        self.isToFormerToken = update.isToFormerToken
         self.priority = update.sentPriority
         self.mergedCount = update.mergedCount
         self.queuedMillis = update.sentMillis - update.top.takenMillis

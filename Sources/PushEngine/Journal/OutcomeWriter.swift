@@ -99,6 +99,12 @@ enum OutcomeWriter {
             cursor.append(hex: details.tokenHash)
             cursor.append("\"")
         }
+        if details.isToFormerToken { cursor.append(",\"token\":\"former\"") }
+        if let hash = details.replacedTokenHash {
+            cursor.append(",\"replaced-token-hash\":\"")
+            cursor.append(hex: hash)
+            cursor.append("\"")
+        }
         if !traceparent.isEmpty {
             cursor.append(",\"traceparent\":")
             cursor.append(jsonString: traceparent)

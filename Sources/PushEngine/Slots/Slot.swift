@@ -44,7 +44,12 @@ struct RoutedPositions: Equatable {
 
 /// What APNs has said of a slot's token, or the keeper of a channel.
 enum TokenStanding: UInt8 {
+    /// Not refused; APNs has accepted no push to it that is known here.
     case usable
+    /// Usable: APNs has accepted a push to it since.
+    case proven
+    /// Usable: the one before the newest (`FormerTokens`), which APNs has refused before it had accepted anything for it.
+    case former
     /// Refused, but perhaps for a fault of ours (`TokenRemovalGuard`): the update that was refused waits for another
     /// token in vain, the next one tries this one again.
     case doubted
@@ -52,6 +57,8 @@ enum TokenStanding: UInt8 {
     case dead
     /// Of a channel: it is kept for an audience, and what is sent to it is meant for that.
     case kept
+
+    @inline(__always) var isUsable: Bool { self.rawValue <= TokenStanding.former.rawValue }
 }
 
 /// What a slot goes to APNs for: each errand of an app and environment has a lane, and perhaps a route, of its own.
@@ -212,7 +219,7 @@ struct Slot {
     var identityByteCount: Int { self.idByteCount + Int(self.tokenByteCount) }
     /// A channel's id is its token, and an audience needs none.
     var hasToken: Bool { self.tokenByteCount > 0 || self.kind != .activity }
-    var hasUsableToken: Bool { self.hasToken && self.tokenStanding == .usable }
+    var hasUsableToken: Bool { self.hasToken && self.tokenStanding.isUsable }
     /// Unresolved offsets wait for its next state record.
     var isOpen: Bool { self.openEntry.isSome || self.openRoutedEntry.isSome }
     var hasWork: Bool { self.pending.isSome || self.inFlight.isSome }

@@ -63,7 +63,9 @@ extension ActivityWait {
         if report.awaitsRecord {
             return ActivityWait(cause: .record, text: "Kafka to acknowledge the record of the push before")
         }
-        if pending.event != "start", report.token != "usable" { return Self.token(pending, report, app) }
+        if pending.event != "start", report.token != "usable", report.token != "former" {
+            return Self.token(pending, report, app)
+        }
         var wait = report.restMillis > 0 ? Self.rest(report) : nil
         let rest = wait?.endsInMillis ?? 0
         if pending.priority == "low" {

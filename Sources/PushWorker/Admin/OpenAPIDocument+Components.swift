@@ -214,7 +214,7 @@ extension OpenAPIDocument {
                   "partition": {"type": "integer", "minimum": 0},
                   "life": {"type": "string", "enum": ["awaiting", "alive", "starting", "started", "ending", "ended"]},
                   "ended": {"type": "boolean"},
-                  "token": {"type": "string", "description": "How the token stands; never the token.", "enum": ["none", "usable", "doubted", "dead"]},
+                  "token": {"type": "string", "description": "How the token stands; never the token. `former`: APNs has refused the newest, and the one before is used.", "enum": ["none", "usable", "former", "doubted", "dead"]},
                   "environment": {"type": "string", "enum": ["production", "development"]},
                   "frequent-updates": {"type": "boolean"},
                   "budget": {

@@ -60,7 +60,8 @@ final class JournalBench: PartBench {
     /// The record that was begun is finished at once.
     func finishAtOnce(_ slot: SlotID?, _ outcome: Outcome) {
         self.journal.finishEvent(
-            self.intake, slot: slot, outcome: outcome, cause: .none, key: [0x61].span, in: &self.memory)
+            self.intake, slot: slot, outcome: outcome, details: OutcomeDetails(),
+            key: [0x61].span, in: &self.memory)
     }
 
     /// The record that was begun cannot be taken.

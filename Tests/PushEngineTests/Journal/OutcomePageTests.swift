@@ -78,6 +78,16 @@ import Testing
         return h
     }
 
+    /// The same with another, when APNs had accepted a push for the first.
+    private static func replaced() -> EngineHarness {
+        let h = alive()
+        h.update(1, of: Self.order, priority: 10)
+        h.deliver()
+        h.advance(2_000)
+        h.register(token: "bb02", of: Self.order)
+        return h
+    }
+
     static let ofEvents = [
         Example(name: "applied") { try outcome("applied", alive()) },
         Example(name: "delivered") {
@@ -86,6 +96,17 @@ import Testing
             h.advance(300)
             h.update(2, of: order, priority: 10, more: #""id":"oven-7""#)
             h.advance(40)
+            h.deliver()
+            return try outcome("delivered", h)
+        },
+        Example(name: "applied-to-living") { try outcome("applied", replaced()) },
+        Example(name: "delivered-to-former") {
+            let h = replaced()
+            h.update(2, of: order, priority: 10)
+            h.answer(
+                try #require(h.take()),
+                .response(PushResponse(status: 410, reason: "ExpiredToken", timestampMillis: h.now.wallMillis)))
+            h.advance(1_000)
             h.deliver()
             return try outcome("delivered", h)
         },

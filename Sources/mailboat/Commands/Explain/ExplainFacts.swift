@@ -60,6 +60,8 @@ struct ExplainFacts: Equatable, Encodable {
         var apnsMillis: Int64?
         var apnsID: String?
         var tokenHash: String?
+        /// The push went to the token before the newest.
+        var isToFormerToken = false
         /// Of an audience's event: the stamp that members get.
         var version: Int64?
         /// It is of a channel's event.

@@ -103,7 +103,7 @@ struct ExplainRecords {
             eventID: line.eventID, reason: line.reason.map(TokenText.shortened), status: line.status,
             priority: line.priority, merged: line.merged, into: line.into?.position, kept: line.kept ?? [],
             queuedMillis: line.queuedMillis, apnsMillis: line.apnsMillis, apnsID: line.apnsID,
-            tokenHash: line.tokenHash,
+            tokenHash: line.tokenHash, isToFormerToken: line.token == "former",
             version: line.version, isBroadcast: line.channel != nil)
     }
 
@@ -161,6 +161,7 @@ struct OutcomeLine: Decodable {
     var queuedMillis: Int64?
     var apnsMillis: Int64?
     var tokenHash: String?
+    var token: String?
     var version: Int64?
     /// Of a record that tells of many: how many there are, and what became of them.
     var members: Int?
@@ -170,7 +171,7 @@ struct OutcomeLine: Decodable {
     var waiting: Int?
 
     enum CodingKeys: String, CodingKey {
-        case outcome, app, activity, channel, audience, version, members, accepted, gone, failed, waiting, topic,
+        case outcome, app, activity, channel, audience, version, token, members, accepted, gone, failed, waiting, topic,
             partition, offset, status, reason, priority,
             merged,
             into,

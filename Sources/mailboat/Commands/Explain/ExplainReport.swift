@@ -122,7 +122,9 @@ struct ExplainReport {
         if !outcome.kept.isEmpty { words.append("kept \(outcome.kept.joined(separator: " and "))") }
         if let apnsID = outcome.apnsID { words.append("apns-id \(apnsID)") }
         if let version = outcome.version { words.append("version \(version)") }
-        if let hash = outcome.tokenHash { words.append("token #\(hash)") }
+        if let hash = outcome.tokenHash {
+            words.append("token #\(hash)\(outcome.isToFormerToken ? " (the one before the newest)" : "")")
+        }
         if let source = outcome.source { words.append("of \(ExplainText.position(source))") }
         return Self.head("outcome") + self.text(outcome.place) + words.joined(separator: ", ")
     }

@@ -1,0 +1,135 @@
+import PushModel
+
+/// Which of its last two tokens an activity has (contract: Dead tokens).
+extension ShardMemory {
+    /// APNs has accepted a push to the slot's token, and has not refused it since.
+    func hasProvenToken(_ slot: SlotID) -> Bool {
+        switch self.slots[slot].tokenStanding {
+        case .proven, .former: self.slots[slot].hasToken
+        case .usable, .doubted, .dead, .kept: false
+        }
+    }
+
+    /// The token is kept as the one before.
+    func isFormerToken(_ token: Span<UInt8>, of slot: SlotID) -> Bool {
+        guard let former = self.formerTokens[slot], former.role == .former else { return false }
+        return former.bytes.span.holdsSameBytes(as: token)
+    }
+
+    /// The hash of the slot's token, if it lives and another takes its place.
+    func hashOfLivingToken(of slot: SlotID, replacedBy token: Span<UInt8>) -> UInt64? {
+        guard self.hasProvenToken(slot), !self.slots.hasToken(token, slot) else { return nil }
+        // The slot lives, so its bytes do.
+        let bytes = unsafe self.slots.tokenBytes(slot)
+        return unsafe PushComposer.hash(ofToken: Span(_unsafeElements: bytes))
+    }
+
+    /// A token is registered. The one that it replaces is kept, if it lives.
+    /// - Parameters:
+    ///   - isNew: it is another one than the slot has.
+    ///   - isKept: it is the one before.
+    ///   - hasMoved: it is of another environment, where the one before would be wrong.
+    mutating func tokenComes(of slot: SlotID, isNew: Bool, isKept: Bool, hasMoved: Bool) {
+        guard !hasMoved, !isKept else { return self.formerTokens.forget(slot) }
+        guard isNew else {
+            // The one before has been registered again: it is the newest now.
+            if self.slots[slot].tokenStanding == .former { self.formerTokens.forget(slot) }
+            return
+        }
+        guard self.slots[slot].hasToken else { return }
+        switch self.slots[slot].tokenStanding {
+        case .proven, .former: self.formerTokens.keep(self.otherToken(of: slot, as: .former), of: slot)
+        case .usable:
+            // Nothing is known of this one either: the one before it stays, if there is one.
+            if self.isUnderWay(slot) {
+                self.formerTokens.keepOnceAccepted(self.otherToken(of: slot, as: .former), of: slot)
+            }
+        case .doubted, .dead, .kept: self.formerTokens.forget(slot)
+        }
+    }
+
+    /// A push to the slot's token has no answer yet.
+    private func isUnderWay(_ slot: SlotID) -> Bool {
+        let update = self.slots[slot].inFlight
+        return update.isSome && !self.updates[update].isStart
+            && self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration
+    }
+
+    /// The slot's token, which another is about to replace.
+    private func otherToken(of slot: SlotID, as role: FormerToken.Role) -> FormerToken {
+        // Copied while the slot lives.
+        let bytes = unsafe Array(self.slots.tokenBytes(slot))
+        return FormerToken(
+            role: role, bytes: bytes, generation: self.slots[slot].tokenGeneration,
+            registeredWallMillis: self.slots[slot].registeredWallMillis,
+            earlierDeaths: self.slots[slot].earlierDeaths)
+    }
+
+    /// APNs took the update. The token that it went to has shown that it lives: no other is needed.
+    mutating func noteAcceptedToken(_ update: UpdateID, of slot: SlotID) {
+        guard self.slots[slot].kind == .activity, !self.updates[update].isStart else { return }
+        let generation = self.updates[update].tokenGeneration
+        guard generation == self.slots[slot].tokenGeneration else {
+            self.formerTokens.noteAccepted(generation: generation, of: slot)
+            // It may have become the newest again meanwhile.
+            let bytes = unsafe self.slots.tokenBytes(slot)
+            guard self.isFormerToken(unsafe Span(_unsafeElements: bytes), of: slot) else { return }
+            self.slots[slot].tokenStanding = .proven
+            return self.formerTokens.forget(slot)
+        }
+        switch self.slots[slot].tokenStanding {
+        case .usable: self.slots[slot].tokenStanding = .proven
+        // That the newest was refused had to do with that one alone.
+        case .former: if self.formerTokens[slot] != nil { self.counters.tokensDead += 1 }
+        case .proven, .doubted, .dead, .kept: return
+        }
+        self.formerTokens.forget(slot)
+    }
+
+    /// APNs has refused the slot's token: the one before takes its place, if it is kept and lives.
+    /// - Parameter refusal: while it is not certain, the refused one is kept until the other has been accepted.
+    /// - Returns: whether it did.
+    mutating func turnToFormerToken(of slot: SlotID, after refusal: TokenRefusal) -> Bool {
+        guard let former = self.formerTokens[slot], former.role == .former else { return false }
+        switch refusal {
+        case .dead: self.formerTokens.forget(slot)
+        case .doubted:
+            self.formerTokens.keep(self.otherToken(of: slot, as: .newest(isDoubted: true)), of: slot)
+        case .earlier:
+            self.slots[slot].earlierDeaths += 1
+            self.formerTokens.keep(self.otherToken(of: slot, as: .newest(isDoubted: false)), of: slot)
+        }
+        self.setToken(former, of: slot, standing: .former)
+        return true
+    }
+
+    /// APNs has refused the one before, too: the newest comes back, if its own refusal was not certain.
+    /// - Parameter refusal: one that may have been about an earlier life of the token gives it up no more than at any other time.
+    /// - Returns: how it stands now; `nil`: there is none.
+    mutating func returnToNewestToken(of slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> TokenStanding? {
+        guard refusal != .earlier, let newest = self.formerTokens[slot], case .newest(let isDoubted) = newest.role
+        else { return nil }
+        self.formerTokens.forget(slot)
+        let standing: TokenStanding = isDoubted ? .doubted : .usable
+        self.setToken(newest, of: slot, standing: standing)
+        self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
+        return standing
+    }
+
+    private mutating func setToken(_ token: FormerToken, of slot: SlotID, standing: TokenStanding) {
+        self.slots.setToken(token.bytes.span, of: slot)
+        self.slots[slot].registeredWallMillis = token.registeredWallMillis
+        self.slots[slot].earlierDeaths = token.earlierDeaths
+        self.slots[slot].tokenStanding = standing
+    }
+}
+
+/// How APNs' verdict that a token is dead is taken.
+enum TokenRefusal {
+    /// It is believed.
+    case dead
+    /// It may be a fault of ours (`TokenRemovalGuard`).
+    case doubted
+    /// It is older than the registration.
+    case earlier
+}
