@@ -95,6 +95,11 @@ struct StartRetries {
         self.named = Set(members)
         self.nextNamed = self.named
     }
+    /// Some of those that the record under way does not name.
+    func unnamed(max: Int) -> [MemberID] {
+        guard self.unnamedCount > 0 else { return [] }
+        return Array(self.members.lazy.filter { !self.nextNamed.contains($0) }.prefix(max))
+    }
     /// Those that the record under way does not name.
     var unnamedCount: Int { self.entries.keys.count { !self.nextNamed.contains($0) } }
 }
