@@ -38,6 +38,7 @@ extension SimulationWorld {
         }
         self.checkPaused(audience, partition: partition, worker: worker, whose: "starter \(starter)")
         self.checkSecondStart(start, starter: starter, worker: worker)
+        self.checkIsNotUnheard(start, starter: starter)
         self.checkStartInTime(start, text: text, starter: starter, worker: worker)
         self.checkIsStarter(starter, audience: audience, worker: worker)
         _ = self.judgeStartInput(request.body, starter: starter, audience: audience)

@@ -58,6 +58,7 @@ extension SimulationWorld {
                 token: token, keyBytes: Array(token.utf8), isDevelopment: isDevelopment,
                 isChannelCapable: Bool.random(using: &self.startRandom)))
         self.starterNumbers[token] = number
+        self.starterHashes[Self.hash(ofToken: token)] = number
         return number
     }
 

@@ -441,6 +441,11 @@ MUTATIONS = [
         "            !(ghost?.names(self.audiences.crowds[crowd].starts.orderStamp) ?? false), !flags.contains(.isServedEarly)\n",
         "            ghost.map({ _ in true }) ?? true, !flags.contains(.isServedEarly)\n", audiences=True),
     Mutation(
+        "start-doubt-untold", "a new owner says nothing of members that the one before may have started",
+        engine("Audiences/ShardEngine+StartsUnheard"),
+        "guard let unmet = part.unmet, part.unansweredCount > 0 else", "guard let unmet = part.unmet, unmet < 0 else",
+        audiences=True),
+    Mutation(
         "audience-pause-forgotten", "a partition's new owner pushes to members of audiences that are paused",
         engine("Audiences/ShardEngine+AudienceRestore"),
         "                self.readPause(crowd)\n                self.settleRestored",
