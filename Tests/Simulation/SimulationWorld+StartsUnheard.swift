@@ -5,8 +5,8 @@ import PushModel
 /// Start members of whom nobody knows whether they were started, as their worker died: an outcome record tells of each (fan-out contract: Starts of
 /// an audience).
 extension SimulationWorld {
-    /// A new owner that lives so long has told, and Kafka has what it told.
-    private static let tellingMillis: Int64 = 30_000
+    /// A new owner from which the partition goes after so long only, its session included, has told, and Kafka has what it told.
+    private static let tellingMillis: Int64 = 120_000
 
     // MARK: What is heard
 
@@ -56,8 +56,8 @@ extension SimulationWorld {
         let slack = 2 * (self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis)
         let ends = self.phones[audience].audience?.ends.map(\.millis) ?? []
         // Of a start that was over by then nothing is told.
-        guard takeover + 2 * Self.tellingMillis + slack < expiresMillis,
-            !ends.contains(where: { $0 < takeover + 2 * Self.tellingMillis })
+        guard takeover + Self.tellingMillis + slack < expiresMillis,
+            !ends.contains(where: { $0 < takeover + Self.tellingMillis })
         else { return }
         self.judgeIsTold(start, starter: starter, since: push.leftMillis, until: takeover)
     }
