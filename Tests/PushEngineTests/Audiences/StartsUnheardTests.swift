@@ -17,7 +17,6 @@ import Testing
         var isWritten = false
         /// Nothing is announced any more.
         var isPaused = false
-        /// As many as are announced and have not left are not in doubt, when all are sent.
         var memberCount = 600
 
         var testDescription: String {
