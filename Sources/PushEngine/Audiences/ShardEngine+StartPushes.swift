@@ -62,7 +62,7 @@ extension ShardEngine {
             let isOwed = self.isOwed(entry, of: crowd, round: round, members: members)
             if isOwed {
                 guard self.isTurn(crowd, position: position, now: now) else { return nil }
-                guard resends || position < self.audiences.crowds[crowd].starts.rounds[round].horizon else {
+                guard resends || self.audiences.crowds[crowd].starts.rounds[round].isAnnounced(position) else {
                     self.noteDry(crowd)
                     return nil
                 }

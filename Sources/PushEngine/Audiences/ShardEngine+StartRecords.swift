@@ -21,6 +21,8 @@ extension ShardEngine {
         guard self.mayStart(crowd), !self.resendsStarts(crowd) else { return due }
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
             if self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce,
+                self.audiences.crowds[crowd].starts.rounds[round].lateAnnounced
+                    < self.audiences.crowds[crowd].starts.pace.count,
                 !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
             {
                 due = min(due, after(Self.gatherMillis))

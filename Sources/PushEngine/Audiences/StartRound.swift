@@ -239,6 +239,8 @@ struct StartRound {
     mutating func noteMaybeSent(_ member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Announcing
+    /// Kafka has the record that announces whoever stands there. Nobody else is sent the start in turn: after a crash the next owner would send a second.
+    func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
     /// Half of what was announced last has left, or nothing is.
     var isShort: Bool { 2 * self.announcedCount <= self.announcedAtRecord }
     /// Members up to a new horizon are announced with the record that follows.
@@ -252,7 +254,8 @@ struct StartRound {
     /// - Parameter lateMax: members that are late and announced at a time.
     /// - Returns: who is named.
     mutating func announce(lateMax: Int, nowMillis: Int64, namesAll: Bool) -> [MemberID] {
-        var index = self.lateAnnounced
+        // A record that is under way has announced those before it: it may come to lie there.
+        var index = self.lateNext
         while index < self.late.count, index < lateMax, self.late[index].offset >= 0 {
             self.lateOffset = max(self.lateOffset, self.late[index].offset + 1)
             index += 1
