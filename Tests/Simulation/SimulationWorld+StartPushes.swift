@@ -64,6 +64,7 @@ extension SimulationWorld {
                 leftMillis: self.steadyMillis))
         self.checkStartsPerHour(flight, starter: starter)
         self.flights.append(flight)
+        self.strikeAtPushOverLateRecord(flight, of: worker)
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.startRandom) < self.plan.audiences.strikePercent
         {

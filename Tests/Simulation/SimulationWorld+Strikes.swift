@@ -69,7 +69,7 @@ extension SimulationWorld {
     func strikeAtPushOverLateRecord(_ flight: Flight, of worker: SimulatedWorker) {
         let place = SimulatedKafka.Place(topic: .state, partition: flight.partition)
         guard self.kafka.transits.contains(where: { $0.place == place && $0.producer != worker.number }),
-            self.strikes(.pushOverLateRecord)
+            self.strikes(.pushOverLateRecord), self.mayStrike(flight.activity)
         else { return }
         self.tell("worker \(worker.number) is to die over a push of activity \(flight.activity)")
         worker.fuse = 1
