@@ -43,6 +43,8 @@ package struct AudiencePlan {
     var frequentPerHour = 120
     /// Phones with a push-to-start token; 0: nobody has one.
     var starterCount = 0
+    /// More of them, who join with the first: an audience larger than what one record announces a start to.
+    var starterCrowdCount = 0
     /// Of what is written about audiences, how much concerns those.
     var startSharePercent = 0
     /// `start.per-hour`.
@@ -110,6 +112,14 @@ extension SimulationPlan {
         self.app.startsPerHour = self.audiences.startsPerHour
         self.app.startMemberLifeMillis = AudiencePlan.starterLifeMillis
         self.app.audienceSpreadMillis = [0, 0, 5_000, 60_000].randomElement(using: &random)!
+    }
+
+    /// A world whose audiences are smaller than an announcement is as it was: crowds are drawn apart. More partitions would make them small again.
+    mutating func drawStarterCrowd(random: inout SplitMix64) {
+        guard self.audiences.starterCount > 0, self.partitions <= 2, Int.random(in: 0..<4, using: &random) == 0 else {
+            return
+        }
+        self.audiences.starterCrowdCount = [400, 700].randomElement(using: &random)!
     }
 
     /// A world without pauses is as it was: they are drawn apart.

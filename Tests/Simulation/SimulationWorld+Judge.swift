@@ -75,6 +75,7 @@ extension SimulationWorld {
         case .outcomes:
             self.noteTraceOfOutcome(transit.record)
             self.noteAboutMany(transit.record)
+            self.noteUnheardStart(transit.record)
             self.noteKeptOutcome(transit.record)
             self.noteStraightOutcome(transit.record)
             if !self.evidence.noteOutcome(

@@ -38,6 +38,7 @@ extension SimulationWorld {
         }
         self.checkPaused(audience, partition: partition, worker: worker, whose: "starter \(starter)")
         self.checkSecondStart(start, starter: starter, worker: worker)
+        self.checkIsNotUnheard(start, starter: starter)
         self.checkStartInTime(start, text: text, starter: starter, worker: worker)
         self.checkIsStarter(starter, audience: audience, worker: worker)
         _ = self.judgeStartInput(request.body, starter: starter, audience: audience)
@@ -63,6 +64,7 @@ extension SimulationWorld {
                 leftMillis: self.steadyMillis))
         self.checkStartsPerHour(flight, starter: starter)
         self.flights.append(flight)
+        self.strikeAtPushOverLateRecord(flight, of: worker)
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.startRandom) < self.plan.audiences.strikePercent
         {

@@ -11,24 +11,30 @@ extension SimulationWorld {
         }
     }
 
-    /// A partition's owner that has started somebody, long before the start expires, starts everybody who is in the audience.
+    /// A partition's owner that has started somebody, long before the start expires, starts everybody who is in the audience; unless nobody knows
+    /// whether its predecessor has, which a record says.
     private func judgeStart(_ start: Int, audience: Int, starter: Int) {
         let phone = self.starters[starter]
         let pushes = phone.pushes[start] ?? []
+        let event = self.written[self.order[start]]!
+        let expires = event.expiresSeconds.map { $0 * 1_000 - self.wallOffsetMillis } ?? (event.writtenMillis + 900_000)
+        self.judgeUnheardStart(start, audience: audience, starter: starter, expiresMillis: expires)
         guard pushes.isEmpty, !phone.isDead, let joined = self.stayed(starter, audience: audience, since: start)
         else { return }
-        let event = self.written[self.order[start]]!
         let hasEnded = self.phones[audience].audience?.ends.contains { $0.millis < event.writtenMillis + 1_000_000 }
-        let expires = event.expiresSeconds.map { $0 * 1_000 - self.wallOffsetMillis } ?? (event.writtenMillis + 900_000)
         let unknownCount = self.unknownStarts(of: starter, besides: audience, until: expires)
         guard hasEnded == false, phone.spent.count + unknownCount < self.plan.audiences.startsPerHour else { return }
         let partition = self.home(ofStarter: starter)
         for other in self.starters.indices where other != starter && self.home(ofStarter: other) == partition {
             guard self.starters[other].isDevelopment == phone.isDevelopment,
                 let push = self.starters[other].pushes[start]?.first(where: { $0.end == .accepted }),
-                push.leftMillis > joined, push.leftMillis + Self.startMillisMax < expires,
-                !self.hasMoved(partition, from: event.writtenMillis, to: push.leftMillis + Self.startMillisMax)
+                push.leftMillis > joined, push.leftMillis + Self.startMillisMax < expires
             else { continue }
+            let until = push.leftMillis + Self.startMillisMax
+            guard !self.hasMoved(partition, from: event.writtenMillis, to: until) else {
+                self.judgeIsTold(start, starter: starter, since: event.writtenMillis, until: until)
+                return
+            }
             self.fail(
                 "starter \(starter) of audience \(audience), partition \(partition): event \(start) has not started it, and has started \(other)"
             )

@@ -24,6 +24,7 @@ extension SimulationWorld {
         self.tellUpdateTokens()
         if self.starters.isEmpty {
             self.joinStarters(Int.random(in: 0...plan.starterCount, using: &self.startRandom), audience: audience)
+            self.joinStarters(plan.starterCrowdCount, audience: audience)
         }
         guard self.startChance(plan.startSharePercent) else { return false }
         let hasEnded = !(self.phones[audience].audience?.ends.isEmpty ?? true)
@@ -58,6 +59,7 @@ extension SimulationWorld {
                 token: token, keyBytes: Array(token.utf8), isDevelopment: isDevelopment,
                 isChannelCapable: Bool.random(using: &self.startRandom)))
         self.starterNumbers[token] = number
+        self.starterHashes[Self.hash(ofToken: token)] = number
         return number
     }
 

@@ -72,7 +72,7 @@ extension SimulationWorld {
             self.kafka.transits.contains(where: {
                 $0.place == place && ($0.producer != worker.number || $0.isOfEndedClient)
             }),
-            self.strikes(.pushOverLateRecord)
+            self.strikes(.pushOverLateRecord), self.mayStrike(flight.activity)
         else { return }
         self.tell("worker \(worker.number) is to die over a push of activity \(flight.activity)")
         worker.fuse = 1

@@ -57,6 +57,10 @@ package final class SimulationWorld {
     var startRandom: SplitMix64
     var starters: [SimulatedStarter] = []
     var starterNumbers: [String: Int] = [:]
+    /// The same by the token's hash.
+    var starterHashes: [String: Int] = [:]
+    /// By start event, as an index into `order`: of whom an outcome says that nobody knows whether it has started them.
+    var unheardStarts: [Int: Set<Int>] = [:]
     /// Channels that are kept for audiences, phones that listen on them, and what concerns those alone.
     var keptRandom: SplitMix64
     var apple = SimulatedApple()
@@ -219,6 +223,8 @@ package final class SimulationWorld {
         plan.drawAudiences(worldsPercent: audiencesPercent, random: &self.audienceRandom)
         self.startRandom = SplitMix64(seed: seed ^ 0x57A7_57A7_57A7_57A7)
         plan.drawStarts(worldsPercent: startsPercent, random: &self.startRandom)
+        var crowdRandom = SplitMix64(seed: seed ^ 0xC205_D057_A275_0000)
+        plan.drawStarterCrowd(random: &crowdRandom)
         self.pauseRandom = SplitMix64(seed: seed ^ 0x9A05_E5E5_9A05_E5E5)
         plan.drawPauses(random: &self.pauseRandom)
         self.keptRandom = SplitMix64(seed: seed ^ 0xC4A2_2E15_C4A2_2E15)

@@ -459,6 +459,24 @@ MUTATIONS = [
         "            !(ghost?.names(self.audiences.crowds[crowd].starts.orderStamp) ?? false), !flags.contains(.isServedEarly)\n",
         "            ghost.map({ _ in true }) ?? true, !flags.contains(.isServedEarly)\n", audiences=True),
     Mutation(
+        "start-doubt-untold", "a new owner says nothing of members that the one before may have started",
+        engine("Audiences/ShardEngine+StartsUnheard"),
+        "guard let unmet = part.unmet, part.unansweredCount > 0 else", "guard let unmet = part.unmet, unmet < 0 else",
+        audiences=True),
+    Mutation(
+        "start-beyond-horizon", "a start's round runs past what it has announced", engine("Audiences/StartRound"),
+        "{ position < self.horizon }", "{ position < self.horizon || self.horizon > 0 }",
+        test="StartRoundTests", audiences=True),
+    Mutation(
+        "start-late-believed", "what a former owner writes late of a start that goes round is believed",
+        engine("Audiences/ShardEngine+AudienceRestore"),
+        """            let progress = try StartCodec.readProgress(&reader)
+            guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
+""",
+        """            let progress = try StartCodec.readProgress(&reader)
+            _ = self.memory.isBelieved(progress.epoch, partition: partition)
+""", test="StartTakeoverTests", audiences=True),
+    Mutation(
         "audience-pause-forgotten", "a partition's new owner pushes to members of audiences that are paused",
         engine("Audiences/ShardEngine+AudienceRestore"),
         "                self.readPause(crowd)\n                self.settleRestored",

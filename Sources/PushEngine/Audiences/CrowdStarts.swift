@@ -50,6 +50,8 @@ struct CrowdStarts {
     var lastRecordMillis: Int64 = .min
     /// Pushes that left since then.
     var sentSinceRecord = 0
+    /// How many a record announces.
+    var pace = StartPace()
 
     // Records of members.
     /// Of the last one, counted per crowd.
@@ -68,7 +70,7 @@ struct CrowdStarts {
     private var plainBody: [UInt8] = []
     /// The same for phones that are told to listen on a channel: one an environment at most.
     private var channelBodies: [(id: [UInt8], body: [UInt8])] = []
-    /// Outcome records of single members that were told of this start.
+    /// Outcome records of single members that were told of this start; a former owner's may be counted too high.
     var toldCount = 0
     /// What became of it, and of the one before until the next begins.
     var report = StartReport()
@@ -134,6 +136,7 @@ struct CrowdStarts {
         self.beganMillis = 0
         self.mayHaveBeenSent = false
         self.toldCount = 0
+        self.pace = StartPace()
         self.report = StartReport(of: order)
         self.lastReportMillis = .min
         self.isPassRecordDue = false

@@ -61,15 +61,23 @@ extension ShardEngine {
             let position = Int64(entry.position)
             let isOwed = self.isOwed(entry, of: crowd, round: round, members: members)
             if isOwed {
-                guard
-                    resends || position < self.audiences.crowds[crowd].starts.rounds[round].horizon,
-                    self.isTurn(crowd, position: position, now: now)
-                else { return nil }
+                guard self.isTurn(crowd, position: position, now: now) else { return nil }
+                guard resends || self.audiences.crowds[crowd].starts.rounds[round].isAnnounced(position) else {
+                    self.noteDry(crowd)
+                    return nil
+                }
             }
             self.audiences.crowds[crowd].starts.rounds[round].met(entry, wasOwed: isOwed)
             if isOwed { return (entry.member, 0) }
         }
         return nil
+    }
+    /// More could leave than is announced.
+    private mutating func noteDry(_ crowd: CrowdID) {
+        guard self.audiences.crowds[crowd].starts.isRecordUnderWay,
+            self.audiences.crowds[crowd].starts.sentSinceRecord > 0
+        else { return }
+        self.audiences.crowds[crowd].starts.pace.noteDry()
     }
     private mutating func hold(
         _ member: MemberID, of crowd: CrowdID, round: Int, untilMillis: Int64, attempt: UInt8
@@ -177,10 +185,9 @@ extension ShardEngine {
     /// The next chunk is announced before this one has gone.
     private func startRecordDueIsNear(_ crowd: CrowdID) -> Bool {
         guard !self.audiences.crowds[crowd].starts.isRecordUnderWay else { return false }
-        let sent = self.audiences.crowds[crowd].starts.sentSinceRecord
         for round in self.audiences.crowds[crowd].starts.rounds.indices
         where self.audiences.crowds[crowd].starts.rounds[round].isUnderWay
-            && 2 * self.audiences.crowds[crowd].starts.rounds[round].announcedCount <= sent
+            && self.audiences.crowds[crowd].starts.rounds[round].isShort
             && self.audiences.crowds[crowd].starts.rounds[round].nextHorizon < StartRound.end
         { return true }
         return false

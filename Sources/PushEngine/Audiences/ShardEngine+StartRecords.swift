@@ -6,8 +6,10 @@ extension ShardEngine {
     private static var recordMillis: Int64 { 1_000 }
     /// Members that come singly are announced together.
     private static var gatherMillis: Int64 { 100 }
-    /// Of a start that is spread over time, so much is announced ahead.
-    private static var aheadMillis: Int64 { 1_000 }
+    /// Of the ring, so much is looked through for members that are owed the start, with one record.
+    private static var scannedMax: Int { 16_384 }
+    /// Members are looked up so many together, even if fewer are wanted.
+    private static var scannedMin: Int { 64 }
 
     // MARK: When
     /// When the next record is written, steady.
@@ -19,6 +21,8 @@ extension ShardEngine {
         guard self.mayStart(crowd), !self.resendsStarts(crowd) else { return due }
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
             if self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce,
+                self.audiences.crowds[crowd].starts.rounds[round].lateAnnounced
+                    < self.audiences.crowds[crowd].starts.pace.count,
                 !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
             {
                 due = min(due, after(Self.gatherMillis))
@@ -28,9 +32,7 @@ extension ShardEngine {
             if named != .max { due = min(due, max(named, after(Self.gatherMillis))) }
             guard let position = self.nextStartPosition(crowd, round: round) else { continue }
             let round = self.audiences.crowds[crowd].starts.rounds[round]
-            // Half of what is announced has left, or nothing is.
-            let isShort = 2 * round.announcedCount <= self.audiences.crowds[crowd].starts.sentSinceRecord
-            guard isShort, round.nextHorizon < StartRound.end, !round.retries.isFull else { continue }
+            guard round.isShort, round.nextHorizon < StartRound.end, !round.retries.isFull else { continue }
             let next = max(position, round.nextHorizon)
             due = min(due, self.spreadMillis(crowd, until: next, now: now))
         }
@@ -45,9 +47,8 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.isRecordDue = false
         self.audiences.crowds[crowd].starts.lastRecordMillis = now.steadyMillis
         self.audiences.crowds[crowd].starts.forgetPast(nowMillis: now.steadyMillis)
-        let chunk = min(
-            max(StartRound.chunkCountMin, 2 * self.audiences.crowds[crowd].starts.sentSinceRecord),
-            StartRound.chunkCountMax)
+        let sentCount = self.audiences.crowds[crowd].starts.sentSinceRecord
+        self.audiences.crowds[crowd].starts.pace.noteRecord(sentCount: sentCount, nowMillis: now.steadyMillis)
         self.audiences.crowds[crowd].starts.sentSinceRecord = 0
         let order = self.audiences.crowds[crowd].starts.order
         let announces = self.mayStart(crowd)
@@ -59,7 +60,7 @@ extension ShardEngine {
         progress.report = self.audiences.crowds[crowd].starts.report
         progress.report.isUntold = false
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            if announces { self.extendStarts(crowd, round: round, count: chunk, now: now) }
+            if announces { self.extendStarts(crowd, round: round, now: now) }
             progress.rounds.append(self.startPart(crowd, round: round, announces: announces, now: now))
         }
         progress.past = self.audiences.crowds[crowd].starts.past.map {
@@ -96,30 +97,38 @@ extension ShardEngine {
         self.journal.batch.isUrgent = true
     }
     /// Members up to a new horizon are announced with the record that follows.
-    private mutating func extendStarts(_ crowd: CrowdID, round: Int, count: Int, now: EngineTime) {
+    private mutating func extendStarts(_ crowd: CrowdID, round: Int, now: EngineTime) {
         guard let position = self.nextStartPosition(crowd, round: round) else {
             self.audiences.crowds[crowd].starts.rounds[round].nextHorizon = StartRound.end
             return
         }
         let from = self.audiences.crowds[crowd].starts.rounds[round].nextHorizon
-        guard !self.resendsStarts(crowd), !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
-            self.audiences.crowds[crowd].starts.rounds[round].announcedCount < count
-        else { return }
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        self.audiences.scratchEntries.removeAll(keepingCapacity: true)
-        let end = members.table.fill(
-            self.audiences.crowds[crowd].starts.rounds[round].ring, from: UInt64(from), limit: count,
-            into: &self.audiences.scratchEntries)
-        let due = self.spreadPosition(crowd, atMillis: now.steadyMillis + Self.aheadMillis, now: now)
-        // Whoever is next is announced, and those whose turn comes soon.
-        let horizon = max(from, min(Int64(end), max(due, position + 1)))
-        var announced = 0
-        for entry in self.audiences.scratchEntries where Int64(entry.position) < horizon {
-            guard self.isOwed(entry, of: crowd, round: round, members: members) else { continue }
-            announced += 1
+        let count =
+            self.audiences.crowds[crowd].starts.pace.count
+            - self.audiences.crowds[crowd].starts.rounds[round].announcedCount
+        guard !self.resendsStarts(crowd), !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull else {
+            return
         }
-        self.audiences.crowds[crowd].starts.rounds[round].nextHorizon = horizon
-        self.audiences.crowds[crowd].starts.rounds[round].announcedCount += announced
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        let ring = self.audiences.crowds[crowd].starts.rounds[round].ring
+        // Whoever is next is announced, and those whose turn comes soon.
+        let due = max(
+            position + 1,
+            self.spreadPosition(crowd, atMillis: now.steadyMillis + StartPace.aheadMillis, now: now))
+        var (horizon, announced, scanned) = (from, 0, 0)
+        while horizon < min(due, StartRound.end), announced < count, scanned < Self.scannedMax {
+            self.audiences.scratchEntries.removeAll(keepingCapacity: true)
+            let end = members.table.fill(
+                ring, from: UInt64(horizon), limit: max(count - announced, Self.scannedMin),
+                into: &self.audiences.scratchEntries)
+            horizon = max(horizon, min(Int64(end), due))
+            scanned += max(1, self.audiences.scratchEntries.count)
+            for entry in self.audiences.scratchEntries where Int64(entry.position) < horizon {
+                guard self.isOwed(entry, of: crowd, round: round, members: members) else { continue }
+                announced += 1
+            }
+        }
+        self.audiences.crowds[crowd].starts.rounds[round].extend(to: horizon, count: announced)
     }
     /// The round comes to it with something that it has not been sent.
     func isOwed(_ entry: RingEntry, of crowd: CrowdID, round: Int, members: CrowdTable.Members) -> Bool {
@@ -136,7 +145,7 @@ extension ShardEngine {
         let announcesLate =
             announces && !resends && !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull
         var named = self.audiences.crowds[crowd].starts.rounds[round].announce(
-            lateMax: announcesLate ? StartRound.lateChunkCountMax : 0, nowMillis: now.steadyMillis,
+            lateMax: announcesLate ? self.audiences.crowds[crowd].starts.pace.count : 0, nowMillis: now.steadyMillis,
             namesAll: resends || !announces)
         part.horizon = self.audiences.crowds[crowd].starts.rounds[round].nextHorizon
         if resends {
@@ -149,10 +158,28 @@ extension ShardEngine {
             }
         } else {
             part.unansweredCount = UInt64(clamping: self.audiences.crowds[crowd].starts.rounds[round].unansweredCount)
+            part.unmet = min(part.horizon, self.audiences.crowds[crowd].starts.rounds[round].unmetPosition)
+            part.unanswered = self.unansweredApart(crowd, round: round, members: members)
         }
         part.lateOffset = self.audiences.crowds[crowd].starts.rounds[round].lateOffset
         part.named = named.map { Int64(members.table.position(of: $0)) }.sorted()
         return part
+    }
+    /// Where those stand that are announced without an answer, and that the round does not come to in turn.
+    private func unansweredApart(_ crowd: CrowdID, round: Int, members: CrowdTable.Members) -> [Int64] {
+        let most = StartCodec.unansweredMax
+        let start = self.audiences.crowds[crowd].starts.orderStamp
+        var positions = self.audiences.crowds[crowd].starts.rounds[round].announcedApart(max: most).map {
+            Int64(members.table.position(of: $0))
+        }
+        var push = self.audiences.crowds[crowd].starts.rounds[round].firstPush
+        while push.isSome, positions.count < most {
+            if self.audiences.pushes[push].start == start {
+                positions.append(Int64(members.table.position(of: self.audiences.pushes[push].member)))
+            }
+            push = self.audiences.pushes[push].next
+        }
+        return positions
     }
     /// Kafka has the record: what it announces may leave.
     mutating func startsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
@@ -160,6 +187,8 @@ extension ShardEngine {
             self.audiences.crowds[crowd].starts.recordNumber == number
         else { return }
         self.audiences.crowds[crowd].starts.isRecordUnderWay = false
+        self.audiences.crowds[crowd].starts.pace.noteAcknowledged(
+            afterMillis: now.steadyMillis - self.audiences.crowds[crowd].starts.lastRecordMillis)
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
             self.audiences.crowds[crowd].starts.rounds[round].announced()
         }

@@ -116,7 +116,7 @@ extension ShardEngine {
             sendsNamed: resends, nowMillis: now.steadyMillis)
         guard !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
             let position = self.nextStartPosition(crowd, round: round),
-            resends || position < self.audiences.crowds[crowd].starts.rounds[round].horizon
+            resends || self.audiences.crowds[crowd].starts.rounds[round].isAnnounced(position)
         else { return due }
         return min(due, self.spreadMillis(crowd, until: position, now: now))
     }

@@ -176,6 +176,11 @@ enum StartCodec {
         }
         for past in progress.past { past.start.write(to: &writer) }
         progress.report.refusals.write(to: &writer)
+        for round in progress.rounds {
+            writer.signed(round.unmet ?? round.horizon)
+            writer.unsigned(UInt64(round.unanswered.count))
+            for position in round.unanswered { writer.signed(position) }
+        }
     }
     static func readProgress(_ reader: inout StateReader) throws(StateError) -> Progress {
         var progress = Progress()

@@ -13,7 +13,7 @@ struct StartRetries {
     private var entries: [MemberID: Entry] = [:]
     /// Before this none is due; may be too early.
     private var earliestMillis: Int64 = .max
-    /// Those whom the last record names, and the one under way.
+    /// Those whom the last record in Kafka names, or one since; and those whom the last one written names.
     private var named: Set<MemberID> = []
     private var nextNamed: Set<MemberID> = []
 
@@ -84,6 +84,8 @@ struct StartRetries {
     /// - Returns: whom it names.
     mutating func announce(nowMillis: Int64, namesAll: Bool) -> [MemberID] {
         let members = self.members.filter { namesAll || (self.entries[$0]?.notBeforeMillis ?? .min) > nowMillis }
+        // A record that is under way may come to lie there, and be the last that does.
+        self.named.formUnion(self.nextNamed)
         self.nextNamed = Set(members)
         return members
     }
@@ -94,6 +96,11 @@ struct StartRetries {
         for member in members { self.set(Entry(notBeforeMillis: .min, attempt: 1), for: member) }
         self.named = Set(members)
         self.nextNamed = self.named
+    }
+    /// Some of those that the record under way does not name.
+    func unnamed(max: Int) -> [MemberID] {
+        guard self.unnamedCount > 0 else { return [] }
+        return Array(self.members.lazy.filter { !self.nextNamed.contains($0) }.prefix(max))
     }
     /// Those that the record under way does not name.
     var unnamedCount: Int { self.entries.keys.count { !self.nextNamed.contains($0) } }

@@ -9,11 +9,6 @@ import PushModel
 struct StartRound {
     /// A position behind all members.
     static let end = Int64(RingPosition.end)
-    /// Members announced at a time: as many as the last record's doubled, within these.
-    static let chunkCountMin = 256
-    static let chunkCountMax = 16_384
-    /// Of those that joined late, as many at a time.
-    static let lateChunkCountMax = 4_096
 
     /// A member that joined while the start went round.
     struct Late {
@@ -38,6 +33,8 @@ struct StartRound {
     var nextHorizon: Int64 = 0
     /// Announced by it and not met: what a takeover has to call unknown.
     var announcedCount = 0
+    /// The same when the last record was written.
+    private var announcedAtRecord = 0
 
     /// In the order of their joins. Of some the number is another in `lateNumbers`, or none: they have left, or are further behind.
     private(set) var late: Deque<Late> = []
@@ -92,6 +89,7 @@ struct StartRound {
         self.horizon = position
         self.nextHorizon = position
         self.announcedCount = 0
+        self.announcedAtRecord = 0
         self.lateOffset = lateOffset
         self.lateServedOffset = lateOffset
         self.forgetUpcoming()
@@ -241,11 +239,24 @@ struct StartRound {
     mutating func noteMaybeSent(_ member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Announcing
+    /// Kafka has the record that announces whoever stands there. Nobody else is sent the start in turn: after a crash the next owner would send a second.
+    func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
+    /// Half of what was announced last has left, or nothing is.
+    var isShort: Bool { 2 * self.announcedCount <= self.announcedAtRecord }
+    /// Members up to a new horizon are announced with the record that follows.
+    /// - Parameter count: of those between the last one and it that are owed the start.
+    mutating func extend(to horizon: Int64, count: Int) {
+        self.nextHorizon = horizon
+        self.announcedCount += count
+        self.announcedAtRecord = self.announcedCount
+    }
     /// What a record names is settled: late members up to here, and of `retries` whoever is not due.
+    /// - Parameter lateMax: members that are late and announced at a time.
     /// - Returns: who is named.
     mutating func announce(lateMax: Int, nowMillis: Int64, namesAll: Bool) -> [MemberID] {
-        var index = self.lateAnnounced
-        while index < self.late.count, index < self.lateAnnounced + lateMax, self.late[index].offset >= 0 {
+        // A record that is under way has announced those before it: it may come to lie there.
+        var index = self.lateNext
+        while index < self.late.count, index < lateMax, self.late[index].offset >= 0 {
             self.lateOffset = max(self.lateOffset, self.late[index].offset + 1)
             index += 1
         }
@@ -271,6 +282,15 @@ struct StartRound {
         }
         // Records may lie in another order than they were written in: rather none for one of those than a second for one who was served.
         self.lateOffset = max(self.lateOffset, self.lateServedOffset)
+    }
+    /// Members that are announced, and that the round does not come to in turn: who joined late, and who is tried again.
+    /// - Parameter max: so many at most.
+    func announcedApart(max: Int) -> [MemberID] {
+        var members = self.retries.unnamed(max: max)
+        for late in self.late.prefix(self.lateNext) where members.count < max {
+            if self.lateNumbers[late.member] == late.number { members.append(late.member) }
+        }
+        return members
     }
     /// Members that are announced, without an answer that says otherwise.
     var unansweredCount: Int {

@@ -83,6 +83,55 @@ import Testing
         #expect(tokens.count == Set(tokens).count && tokens.count + unknown == 20 && unknown < 3)
         #expect(h.counters.isConserved)
     }
+
+    // MARK: Late records
+    /// What an owner that is gone announced comes to lie behind what its successor did: nobody whom that one has sent the start is sent another.
+    @Test func whatAFormerOwnerAnnouncedIsNotBelieved() throws {
+        let h = EngineHarness.starts()
+        for member in 1...600 { h.joinStart(member) }
+        h.audienceStart(1)
+        h.advance(500)
+        var tokens = (1...10).compactMap { _ in h.deliver()?.token }
+        let late = try #require(h.stateLog.last { $0.keyText.hasPrefix("r/") })
+        h.crash(afterMillis: 2_000)
+        h.carryBus()
+        tokens += h.deliverAll(withinMillis: 1_000).map(\.token)
+        #expect(tokens.count > 10)
+        h.writeState(late)
+        h.crash(afterMillis: 2_000)
+        h.carryBus()
+        tokens += h.deliverAll(withinMillis: 5_000).map(\.token)
+        #expect(tokens.count == Set(tokens).count)
+    }
+
+    /// Two records are under way, and the former, which names a member, may be the last that comes to lie there: it is sent to after the latter only.
+    @Test func whoIsNamedByARecordUnderWayWaitsForTheNext() {
+        var retries = StartRetries()
+        let member = MemberID(rawValue: 7)
+        retries.set(StartRetries.Entry(notBeforeMillis: 10), for: member)
+        #expect(retries.announce(nowMillis: 0, namesAll: false) == [member])
+        #expect(retries.announce(nowMillis: 10, namesAll: false).isEmpty)
+        #expect(retries.nextDue(sendsNamed: false, nowMillis: 10) == nil)
+        retries.announced()
+        #expect(retries.nextDue(sendsNamed: false, nowMillis: 10) == member)
+    }
+
+    // MARK: Records
+    /// More are late than are announced at a time, and nothing leaves: there is nothing to write down.
+    @Test func whoCannotLeaveIsNotAnnouncedAgainAndAgain() {
+        let h = EngineHarness.starts()
+        h.joinStart(1)
+        h.audienceStart(1)
+        _ = h.deliverAll(withinMillis: 2_000)
+        for member in 2...600 { h.joinStart(member) }
+        h.advance(3_000)
+        func recordCount() -> Int { h.stateLog.count { $0.keyText.hasPrefix("r/") } }
+        let before = recordCount()
+        h.advance(10_000)
+        #expect(recordCount() - before <= 11)
+        let rest = h.deliverAll(withinMillis: 20_000).map(\.token)
+        #expect(rest.count == 599 && Set(rest).count == 599)
+    }
 }
 
 extension EngineHarness {

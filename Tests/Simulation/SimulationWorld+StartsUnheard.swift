@@ -1,0 +1,79 @@
+import Foundation
+import PushEngine
+import PushModel
+
+/// Start members of whom nobody knows whether they were started, as their worker died: an outcome record tells of each (fan-out contract: Starts of
+/// an audience).
+extension SimulationWorld {
+    /// A new owner from which the partition goes after so long only, its session included, has told, and Kafka has what it told.
+    private static let tellingMillis: Int64 = 120_000
+
+    // MARK: What is heard
+
+    /// FNV-1a over the raw token, as outcome records name it.
+    static func hash(ofToken token: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var digits = Substring(token)
+        while let byte = UInt8(digits.prefix(2), radix: 16) {
+            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3
+            digits = digits.dropFirst(2)
+        }
+        let text = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+    /// A record lies there that says of one phone that nobody knows whether a start has come to it.
+    func noteUnheardStart(_ record: LoggedRecord) {
+        let text = String(decoding: record.value, as: UTF8.self)
+        guard text.hasPrefix("{\"outcome\":\"unknown\""), text.contains("\"token-hash\":\""),
+            let position = SimulationEvidence.position(ofOutcome: text), let event = self.written[position],
+            event.kind == .start, self.isAudience(event.activity),
+            let starter = self.starterHashes[String(decoding: record.key, as: UTF8.self)]
+        else { return }
+        self.unheardStarts[event.number, default: []].insert(starter)
+        if self.plan.app.startOnUnknown == .resend, self.plan.lostAnswerPercent == 0, text.contains("not sent again") {
+            self.fail("starter \(starter): event \(event.number) is sent again, and is said not to be")
+        }
+    }
+    /// What is said not to be sent again is not.
+    func checkIsNotUnheard(_ start: Int, starter: Int) {
+        guard self.plan.app.startOnUnknown == .drop, self.unheardStarts[start]?.contains(starter) == true else {
+            return
+        }
+        self.fail("starter \(starter): event \(start) starts it, and an outcome says that nobody knows whether it did")
+    }
+
+    // MARK: At the end
+
+    /// A push left, and its worker died before it heard the answer.
+    func judgeUnheardStart(_ start: Int, audience: Int, starter: Int, expiresMillis: Int64) {
+        let phone = self.starters[starter]
+        guard let push = phone.pushes[start]?.last, push.end == .open, !phone.isDead,
+            !phone.movements.contains(where: { !$0.isJoin })
+        else { return }
+        let partition = self.home(ofStarter: starter)
+        let moves = (self.moveTimes[partition] ?? []).filter { $0 >= push.leftMillis }
+        guard let takeover = moves.min() else { return }
+        let slack = 2 * (self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis)
+        let ends = self.phones[audience].audience?.ends.map(\.millis) ?? []
+        // Of a start that was over by then nothing is told.
+        guard takeover + Self.tellingMillis + slack < expiresMillis,
+            !ends.contains(where: { $0 < takeover + Self.tellingMillis })
+        else { return }
+        self.judgeIsTold(start, starter: starter, since: push.leftMillis, until: takeover)
+    }
+    /// Each of the partition's owners has had the time to tell what it knew.
+    func mayJudgeTold(partition: Int32, since: Int64, until: Int64) -> Bool {
+        guard self.plan.app.startOnUnknown == .drop, self.plan.produceFailurePercent == 0 else { return false }
+        let moves = (self.moveTimes[partition] ?? []).filter { $0 >= since && $0 <= until + Self.tellingMillis }
+        return zip(moves, moves.dropFirst()).allSatisfy { $0 + Self.tellingMillis < $1 }
+    }
+    func judgeIsTold(_ start: Int, starter: Int, since: Int64, until: Int64) {
+        let partition = self.home(ofStarter: starter)
+        guard self.mayJudgeTold(partition: partition, since: since, until: until),
+            self.unheardStarts[start]?.contains(starter) != true
+        else { return }
+        self.fail(
+            "starter \(starter), partition \(partition): nobody knows whether event \(start) has started it, and no outcome says so"
+        )
+    }
+}
