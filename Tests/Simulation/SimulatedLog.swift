@@ -90,6 +90,7 @@ final class SimulatedLog: ShardLog {
 
     func commit(_ positions: [CommitPosition]) {
         guard self.worker.isAlive else { return }
+        self.world.checkHandedToCommit(positions, by: self.worker)
         self.worker.commits.add(positions)
         self.world.sendCommits(self.worker)
         _ = self.world.burns(self.worker)

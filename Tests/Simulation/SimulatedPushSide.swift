@@ -22,6 +22,7 @@ final class SimulatedPushSide: PushSide {
         var count = 0
         while count < credit, self.worker.isAlive, fill(&self.request) {
             count += 1
+            self.world.checkLease(of: self.worker, "pushes")
             self.world.depart(self.request, route: route, from: self.worker)
             _ = self.world.burns(self.worker)
         }

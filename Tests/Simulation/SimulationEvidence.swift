@@ -24,6 +24,8 @@ struct SimulationEvidence {
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
     /// By activity: when each worker made the last state record that it has there.
     private var states: [Int: [Int: Int]] = [:]
+    /// The same of those that the worker knows to lie there.
+    private var acknowledgedStates: [Int: [Int: Int]] = [:]
     /// By worker: when partitions came to it.
     private var assignments: [Int: [Int]] = [:]
     /// By activity and worker: registrations that it has read, and when.
@@ -99,6 +101,12 @@ struct SimulationEvidence {
         self.states[activity, default: [:]][worker] = max(self.states[activity]?[worker] ?? 0, madeAt)
     }
 
+    /// The worker hears that the record lies in `state`.
+    mutating func noteAcknowledged(activity: Int, worker: Int, madeAt: Int) {
+        self.acknowledgedStates[activity, default: [:]][worker] = max(
+            self.acknowledgedStates[activity]?[worker] ?? 0, madeAt)
+    }
+
     /// A record lies in `state`. Returns the newest of its key and worker, which Kafka has taken, if that was made later: what a restore
     /// reads last says less than what was acknowledged.
     mutating func noteState(
@@ -143,8 +151,10 @@ struct SimulationEvidence {
     /// - Parameters:
     ///   - record: where it was read; an event that was forwarded twice lies in the routed topic twice.
     ///   - activity: `nil`: a member of an audience, of which nobody here knows whose record in `state` tells.
+    ///   - isAcknowledged: the worker must have heard that its record lies in `state`.
     func whyUnresolved(
-        _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int
+        _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,
+        isAcknowledged: Bool
     ) -> String? {
         if isMisplaced {
             // What could not be forwarded has its outcome.
@@ -157,8 +167,9 @@ struct SimulationEvidence {
             return "it was not read by that worker"
         }
         guard let activity else { return nil }
-        guard let state = self.states[activity]?[worker], state >= consumed.sequence else {
-            return "no state record was written since it was read"
+        let states = isAcknowledged ? self.acknowledgedStates : self.states
+        guard let state = states[activity]?[worker], state >= consumed.sequence else {
+            return "no state record was \(isAcknowledged ? "acknowledged" : "written") since it was read"
         }
         return nil
     }

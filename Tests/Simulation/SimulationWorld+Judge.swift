@@ -115,37 +115,58 @@ extension SimulationWorld {
     /// No offset is committed ahead of its push or changelog.
     func checkCommit(_ place: SimulatedKafka.Place, _ offsets: Range<Int64>, worker: Int) {
         for offset in offsets {
-            guard let record = self.kafka.record(place, offset) else { continue }
-            var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
-            var isMisplaced = false
-            if place.topic == .routed {
-                guard record.isForwarded, let partition = record.header(.partition).flatMap({ Int32($0) }),
-                    let source = record.header(.offset).flatMap({ Int64($0) })
-                else { continue }
-                position = SourcePosition(topic: 0, partition: partition, offset: source)
-            } else {
-                isMisplaced =
-                    !self.plan.audiences.trustsPlacement
-                    && Murmur2.partition(key: record.key.span, count: self.plan.partitions) != place.partition
-            }
-            guard let event = self.written[position] else { continue }
-            if !isMisplaced {
+            guard let read = self.readEvent(place, offset) else { continue }
+            let (position, event) = (read.position, read.event)
+            if !read.isMisplaced {
                 self.noteCommit(event)
                 self.noteStartCommit(event)
             }
-            if let why = self.evidence.whyUnresolved(
-                position,
-                record: SourcePosition(
-                    topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
-                activity: event.member == nil && event.starter == nil && event.kind != .open
-                    ? self.phones[event.activity].audience?.first ?? event.activity : nil,
-                isMisplaced: isMisplaced, worker: worker)
-            {
+            if let why = self.whyUnresolved(read, place, offset, worker: worker, isAcknowledged: false) {
                 self.fail(
                     "\(place.topic) \(place.partition)/\(offset) (\(event.kind) of activity \(event.activity), written to \(position.partition)/\(position.offset)) is committed, but \(why)"
                 )
             }
         }
+    }
+
+    /// An event as a worker reads it, and where it was written.
+    struct ReadEvent {
+        var position: SourcePosition
+        var event: WrittenEvent
+        /// It lies on another partition than its key says.
+        var isMisplaced: Bool
+    }
+
+    /// `nil`: no event lies there.
+    func readEvent(_ place: SimulatedKafka.Place, _ offset: Int64) -> ReadEvent? {
+        guard let record = self.kafka.record(place, offset) else { return nil }
+        var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
+        var isMisplaced = false
+        if place.topic == .routed {
+            guard record.isForwarded, let partition = record.header(.partition).flatMap({ Int32($0) }),
+                let source = record.header(.offset).flatMap({ Int64($0) })
+            else { return nil }
+            position = SourcePosition(topic: 0, partition: partition, offset: source)
+        } else {
+            isMisplaced =
+                !self.plan.audiences.trustsPlacement
+                && Murmur2.partition(key: record.key.span, count: self.plan.partitions) != place.partition
+        }
+        return self.written[position].map { ReadEvent(position: position, event: $0, isMisplaced: isMisplaced) }
+    }
+
+    /// Why the worker may not say that it is done with what lies there; `nil`: it may.
+    func whyUnresolved(
+        _ read: ReadEvent, _ place: SimulatedKafka.Place, _ offset: Int64, worker: Int, isAcknowledged: Bool
+    ) -> String? {
+        let event = read.event
+        return self.evidence.whyUnresolved(
+            read.position,
+            record: SourcePosition(
+                topic: place.topic == .events ? 0 : 1, partition: place.partition, offset: offset),
+            activity: event.member == nil && event.starter == nil && event.kind != .open
+                ? self.phones[event.activity].audience?.first ?? event.activity : nil,
+            isMisplaced: read.isMisplaced, worker: worker, isAcknowledged: isAcknowledged)
     }
 
     // MARK: At the end

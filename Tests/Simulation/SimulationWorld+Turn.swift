@@ -38,6 +38,7 @@ extension SimulationWorld {
             switch news {
             case .released(let number, let commits, let unfinished):
                 if !unfinished.isEmpty { self.tell("worker \(worker.number) leaves partition \(number) unfinished") }
+                if unfinished.isEmpty { self.checkHandedOver(commits, by: worker) }
                 worker.leaving.append((Int32(number), commits))
             case .gapFound(let gap):
                 self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
@@ -81,6 +82,7 @@ extension SimulationWorld {
             guard let topic = first.place.topic.written else { continue }
             if let offset = first.offset {
                 if topic == .state { self.noteStateEnd(first.place.partition, offset: offset, worker) }
+                self.noteAcknowledged(first, worker: worker)
                 if topic == .state, withKeys || batch.hasFailures {
                     let key = first.record.key ?? []
                     batch.append(
@@ -113,6 +115,7 @@ extension SimulationWorld {
         self.evidence.noteMade(kept.acknowledgement, worker: worker.number)
         let record = LoggedRecord(kept, madeAt: self.evidence.madeAt(kept.acknowledgement, worker: worker.number))
         let place = SimulatedKafka.Place(topic: .init(kept.topic), partition: max(0, kept.partition))
+        self.checkWritten(kept, to: place, by: worker)
         if self.isOfKeptChannel(kept) { self.strikeAtKept("a record of \(place.topic)", worker) }
         if place.topic == .routed, self.strikeAtVoid(kept, record, of: worker) { return }
         var fate = SimulatedKafka.Fate.delivered
