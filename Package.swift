@@ -153,7 +153,8 @@ let package = Package(
             dependencies: ["PushEngine", "ChannelKeeping", "APNSProtocol", "PushModel", "DeviceModel"]),
         .testTarget(name: "ShardLoopTests", dependencies: ["ShardLoop", "PushEngine", "APNSProtocol", "PushModel"]),
         .testTarget(name: "DeviceModelTests", dependencies: ["DeviceModel"]),
-        .testTarget(name: "DevPageTests", dependencies: ["DevPage", "KafkaLog", "PageStyle", "PushInspection"]),
+        .testTarget(
+            name: "DevPageTests", dependencies: ["DevPage", "KafkaLog", "PageStyle", "PushInspection", "PushModel"]),
         .testTarget(name: "PushInspectionTests", dependencies: ["PushInspection", "PushModel", "DeviceModel"]),
         .testTarget(name: "HTTP2SessionTests", dependencies: ["HTTP2Session", "PushModel"]),
         .testTarget(name: "TLSSessionTests", dependencies: ["TLSSession", "PushModel"]),

@@ -10,7 +10,7 @@ extension ShardLoop {
 
     /// Takes the next step from the end of a client to another one: it gives back what it has, and then another takes its place. See
     /// `Outbox.clientRenewed`.
-    mutating func renewProducer(_ now: EngineTime) {
+    @inline(never) mutating func renewProducer(_ now: EngineTime) {
         guard let failure = self.outbox.renewal.failure else { return }
         self.hasChanged = true
         guard self.outbox.renewal.isGivingBack else {

@@ -88,7 +88,7 @@ public struct ShardLoop: ~Copyable {
         self.hasMore = false
         self.takeAnswers(now)
         self.takeDeliveries(now)
-        if self.outbox.renewal.failure != nil { self.renewProducer(now) }
+        if self.outbox.renewal.isDue { self.renewProducer(now) }
         if self.mayHaveActions { self.carryOutActions(now) }
         self.restore(now)
         self.tellRestores(now)
@@ -114,7 +114,7 @@ public struct ShardLoop: ~Copyable {
             self.hasMore = true
         }
         if self.outbox.refusals.hasNews { self.tellRefusals() }
-        if self.outbox.renewal.failure != nil, !self.outbox.renewal.isGivingBack { self.hasMore = true }
+        if self.outbox.renewal.isDue, !self.outbox.renewal.isGivingBack { self.hasMore = true }
     }
 
     /// Whether the partitions are still this worker's, as far as it can know. Without that it pushes nothing, writes nothing and commits
@@ -131,7 +131,7 @@ public struct ShardLoop: ~Copyable {
     /// When the next turn is due though no port has anything, steady; `nil`: no time is waited for.
     public var deadlineMillis: Int64? {
         var next = min(self.releaseDueMillis ?? .max, self.restoreTellDueMillis ?? .max)
-        if self.outbox.renewal.failure != nil { next = min(next, self.renewalDueMillis ?? .max) }
+        if self.outbox.renewal.isDue { next = min(next, self.renewalDueMillis ?? .max) }
         if self.holdsLease {
             next = min(
                 next, self.engine.nextDeadlineMillis ?? .max, self.outbox.dueMillis ?? .max,

@@ -207,7 +207,7 @@ enum BusRecord {
         if flags & 4 != 0 { report.counts.listeners = try ListenerCounts(&reader) }
         if flags & 2 != 0 {
             report.starts = try StartReport(&reader)
-            if !reader.isAtEnd { report.starts?.refusals = try RefusalCounts(&reader) }
+            report.starts?.refusals = try RefusalCounts(&reader)
         }
         guard reader.isAtEnd else { throw .malformed("bytes behind a report") }
         return report

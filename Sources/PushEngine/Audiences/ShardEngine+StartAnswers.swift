@@ -74,7 +74,9 @@ extension ShardEngine {
         case .tokenDead, .tokenThrottled:
             self.dispatch.topicAnswered(.taken, lane: push.lane, in: &self.memory, now: now)
         case .topicRefused: self.dispatch.topicAnswered(.refused, lane: push.lane, in: &self.memory, now: now)
-        default: self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
+        case .accepted, .expirationRefused, .messageRefused, .credentialRefused, .providerTokenExpired,
+            .providerTokenTooManyUpdates, .serverBusy, .connectionUnusable:
+            self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
         }
         switch response.verdict {
         case .accepted: return \.accepted

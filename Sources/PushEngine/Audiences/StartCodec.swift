@@ -7,7 +7,7 @@ import PushModel
 ///     epoch, flags          flags: 1 development, 2 frequent-updates, 4 channel-capable, 8 it has left
 ///     joined                seconds since 1970
 ///     mark, stamp, life     0 none; 1 it joined late, and waits for that start; 2 it was sent that start. The life as what it is more than the
-///                           stamp; older records end before it
+///                           stamp
 /// start progress            key: `r/<bundle id>/<audience id>`
 ///     epoch, life, stamp    of the newest start that has gone round here, or does; 0, 0: none has
 ///     over                  1: it goes round no more
@@ -16,10 +16,10 @@ import PushModel
 ///                           named: count, then positions of members that surely were not started
 ///     report                see `StartReport`
 ///     past                  count, then each: stamp; last sent, wall milliseconds of now and of then
-///     lives                 of those, what they are more than the stamps; older records end before them
+///     lives                 of those, what they are more than the stamps
 ///     refusals              of the report: see `RefusalCounts`
 ///     unanswered            of each round: the position from which on nobody has been met; count, then positions of others that are announced and
-///                           have no answer. The next release writes it; records end before it until then
+///                           have no answer. Records of the release before end before it
 /// ```
 enum StartCodec {
     static let memberKeyMark = UInt8(ascii: "s")
@@ -104,10 +104,7 @@ enum StartCodec {
         guard let mark = Mark(rawValue: mark) else { throw .malformed("a mark of \(mark)") }
         member.mark = mark
         if mark != .none {
-            member.start.stampSeconds = try StateCodec.readSeconds(&reader)
-            if !reader.isAtEnd {
-                member.start = try StartStamp(stampSeconds: member.start.stampSeconds, lifeFrom: &reader)
-            }
+            member.start = try StartStamp(stampSeconds: try StateCodec.readSeconds(&reader), lifeFrom: &reader)
         }
         guard reader.isAtEnd else { throw .malformed("bytes behind the start member") }
         return member
@@ -202,7 +199,6 @@ enum StartCodec {
                     lastSentMillis: try StateCodec.readMillis(&reader),
                     lastSentWallMillis: try StateCodec.readMillis(&reader)))
         }
-        guard !reader.isAtEnd else { return progress }
         for index in progress.past.indices {
             progress.past[index].start = try StartStamp(
                 stampSeconds: progress.past[index].start.stampSeconds, lifeFrom: &reader)

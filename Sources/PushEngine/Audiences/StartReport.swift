@@ -72,7 +72,7 @@ struct StartReport: Equatable {
     private static let countMax: UInt64 = 1 << 40
     static let byteCountMax = 14 * ByteCursor.leb128ByteCountMax + RefusalCounts.byteCountMax
 
-    /// All but the refusals, which stand at the end of a record: older ones have none.
+    /// All but the refusals, which stand at the end of a record.
     func write(to writer: inout ByteCursor) {
         writer.signed(self.life)
         writer.signed(self.stampSeconds)

@@ -110,25 +110,19 @@ extension Journal {
         // Nothing here changes the slot's budget.
         let answerTimes = unsafe budgets.answers(budget)
         let answers = unsafe Span(_unsafeElements: answerTimes)
-        var stated = memory.slots[slot]
-        // A newest token that is set aside is stated as the activity's: whoever restores the record knows of no other.
-        let newest = memory.formerTokens.newest(of: slot)
-        if let newest {
-            stated.registeredWallMillis = newest.registeredWallMillis
-            stated.tokenByteCount = UInt16(newest.bytes.count)
-        }
-        var byteCountMax = StateCodec.byteCountMax(stated, budgetUnits: answers.count)
+        let newest = memory.formerTokens.isEmpty ? nil : memory.formerTokens.newest(of: slot)
+        var byteCountMax = StateCodec.byteCountMax(memory.slots[slot], budgetUnits: answers.count)
+        if let newest { byteCountMax += newest.bytes.count }
         let count =
             self.noteWritten(held.0, &byteCountMax, in: &memory) + self.noteWritten(held.1, &byteCountMax, in: &memory)
             + self.noteWritten(held.2, &byteCountMax, in: &memory)
         // Nothing here changes the slot's token.
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
-        let newestBytes = newest?.bytes ?? []
-        let token = newest == nil ? unsafe Span(_unsafeElements: tokenBytes) : newestBytes.span
+        let token = unsafe Span(_unsafeElements: tokenBytes)
         Self.compose(
             into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: stated, isStorageConfigured: memory.isStorageConfigured(of: slot),
-            isUnkept: memory.isUnkept(slot), token: token,
+            slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot),
+            isUnkept: memory.isUnkept(slot), token: token, newest: newest,
             routed: memory.slots.routedPositions(of: slot), answers: answers,
             isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
             updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
@@ -157,18 +151,27 @@ extension Journal {
         return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)
     }
 
+    /// - Parameter newest: a token that is set aside is stated as the activity's, as whoever restores the record knows of no other.
     private static func compose(
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot, isStorageConfigured: Bool,
-        isUnkept: Bool, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
-        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
+        isUnkept: Bool, token: Span<UInt8>, newest: FormerToken?, routed: RoutedPositions, answers: Span<Int64>,
+        isInFlight: Bool, held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
-            StateCodec.write(
-                slot, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: token, routed: routed,
-                answers: answers,
-                isInFlight: isInFlight, epoch: epoch, isReleased: isReleased, topicHashes: topicHashes, now: now,
-                to: &cursor)
+            if let newest {
+                var stated = slot
+                stated.registeredWallMillis = newest.registeredWallMillis
+                StateCodec.write(
+                    stated, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: newest.bytes.span,
+                    routed: routed, answers: answers, isInFlight: isInFlight, epoch: epoch, isReleased: isReleased,
+                    topicHashes: topicHashes, now: now, to: &cursor)
+            } else {
+                StateCodec.write(
+                    slot, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: token, routed: routed,
+                    answers: answers, isInFlight: isInFlight, epoch: epoch, isReleased: isReleased,
+                    topicHashes: topicHashes, now: now, to: &cursor)
+            }
             cursor.unsigned(heldCount)
             if held.0.isSome { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
             if held.1.isSome { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }

@@ -33,7 +33,7 @@ extension ShardEngine {
     }
 
     /// Kafka has a marker of the partition.
-    mutating func markerAcknowledged(
+    @inline(never) mutating func markerAcknowledged(
         _ partition: PartitionIndex, acknowledgement: UInt64, offset: Int64, now: EngineTime
     ) {
         if let claim = self.memory.partitions[partition].claim {

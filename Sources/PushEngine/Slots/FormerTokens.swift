@@ -33,6 +33,9 @@ struct FormerTokens: ~Copyable {
 
     var count: Int { self.tokens.count + self.untried.count }
 
+    /// No slot has one, as most of the time.
+    var isEmpty: Bool { self.tokens.isEmpty }
+
     subscript(_ slot: SlotID) -> FormerToken? {
         // Most of the time there is none at all.
         self.tokens.isEmpty ? nil : self.tokens[slot]

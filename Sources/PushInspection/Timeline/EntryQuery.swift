@@ -12,12 +12,8 @@ public struct EntryQuery: Equatable, Sendable {
     public static let byteCountMax = 512
     /// What `is:` takes: kinds of entries, outcomes, verdicts and traits.
     public static let words: [String] =
-        ["event", "push", "note", "pending", "rejected", "alert", "merged", "downgraded"]
-        + [
-            "applied", "delivered", "fanned-out", "superseded", "late", "duplicate", "expired", "unregistered",
-            "unknown",
-        ]
-        + ["dead-lettered"] + PushVerdict.Word.allCases.map(\.rawValue)
+        ["event", "push", "note", "pending", "alert", "merged", "downgraded"]
+        + Outcome.allCases.map { "\($0.name)" } + PushVerdict.Word.allCases.map(\.rawValue)
 
     /// What stands before a colon: `push` is the id that APNs knows a push by, `entry` the number of a line.
     public static let names = ["app", "activity", "event", "is", "status", "phone", "push", "entry"]

@@ -112,23 +112,25 @@ extension Timeline {
 
     private static func sentence(_ outcome: EventOutcome, asked: EventReading.Event?, entry into: Int?) -> String {
         let because = outcome.reason.isEmpty ? "" : " (\(outcome.reason))"
-        switch outcome.name {
-        case "applied": return "Applied: the worker knows the token."
-        case "delivered":
+        switch Outcome(named: outcome.name) {
+        case .applied: return "Applied: the worker knows the token."
+        case .delivered:
             var text = "Delivered: APNs took the push"
             if let merged = outcome.merged, merged > 1 { text += " that \(merged) events were merged into" }
             if Self.isDowngraded(outcome, asked: asked) {
                 text += ", at priority \(outcome.priority ?? 5) instead of 10: the hourly budget is spent"
             }
             return text + "."
-        case "superseded":
+        case .superseded:
             let kept = outcome.kept.isEmpty ? "" : " Its \(outcome.kept.joined(separator: " and ")) lives on there."
             return "Superseded by \(into.map { "event \($0)" } ?? "a newer event") before it was sent\(because).\(kept)"
-        case "fanned-out":
+        case .fannedOut:
             return "Fanned out: each member of the audience gets it, or something newer\(because). "
                 + "Its round stands with the audience."
-        case "unregistered": return "Unregistered: nobody has registered a token for this activity in time."
-        default: return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
+        case .unregistered: return "Unregistered: nobody has registered a token for this activity in time."
+        // A release to come may know others.
+        case .late, .duplicate, .expired, .rejected, .unknown, .deadLettered, nil:
+            return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
         }
     }
 }

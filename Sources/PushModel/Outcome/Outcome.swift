@@ -20,6 +20,12 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
         case .fannedOut: "fanned-out"
         }
     }
+
+    /// - Parameter name: the spelling; `nil` comes of any other.
+    public init?(named name: String) {
+        guard let outcome = Self.allCases.first(where: { "\($0.name)" == name }) else { return nil }
+        self = outcome
+    }
 }
 
 /// Which outcomes are written to the outcomes topic (`outcomes.publish`).

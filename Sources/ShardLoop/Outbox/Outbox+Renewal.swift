@@ -13,6 +13,13 @@ extension Outbox {
         self.isBlocked = true
     }
 
+    /// The port has said so.
+    @inline(never) mutating func takeClientFailure(nowMillis: Int64) {
+        guard let failure = self.deliveries.clientFailure else { return }
+        self.deliveries.clientFailure = nil
+        self.clientEnded(failure, nowMillis: nowMillis)
+    }
+
     /// Another has taken its place.
     mutating func clientRenewed(engine: inout ShardEngine, now: EngineTime) {
         self.renewal.renewed(nowMillis: now.steadyMillis)

@@ -17,7 +17,7 @@ struct Outbox: ~Copyable {
     var retries = RetryQueue()
     var underWay = UnderWayCount()
     var renewal = ProducerRenewal()
-    private var deliveries = DeliveryBatch()
+    var deliveries = DeliveryBatch()
     /// Refused before they left, until the engine is at hand.
     private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
     var refusals = RefusalDesk()
@@ -253,10 +253,7 @@ struct Outbox: ~Copyable {
         from log: any ShardLog, into engine: inout ShardEngine, max: Int, now: EngineTime
     ) -> Int {
         log.takeDeliveries(max: max, withKeys: !self.retries.isEmpty, into: &self.deliveries)
-        if let failure = self.deliveries.clientFailure {
-            self.deliveries.clientFailure = nil
-            self.clientEnded(failure, nowMillis: now.steadyMillis)
-        }
+        if self.deliveries.hasClientFailure { self.takeClientFailure(nowMillis: now.steadyMillis) }
         let count = self.deliveries.count
         guard count > 0 else { return 0 }
         for index in 0..<count {
@@ -268,7 +265,7 @@ struct Outbox: ~Copyable {
         }
         self.deliveries.removeAll()
         self.counters.retriesWaiting = self.retries.count
-        self.isBlocked = self.renewal.failure != nil
+        self.isBlocked = self.renewal.isDue
         return count
     }
 
@@ -285,14 +282,15 @@ struct Outbox: ~Copyable {
             return self.retries.answered(delivery.topic, partition: delivery.partition, underWay: self.underWay)
         }
         if self.failedTopic == delivery.topic { (self.failure, self.failedTopic) = (nil, nil) }
-        if !self.retries.isEmpty, delivery.topic == .state,
-            self.retries.isClaim(acknowledgement, partition: delivery.partition)
-        {
+        guard !self.retries.isEmpty else {
+            engine.acknowledged(acknowledgement, offset: delivery.offset, now: now)
+            return self.retries.succeeded()
+        }
+        if delivery.topic == .state, self.retries.isClaim(acknowledgement, partition: delivery.partition) {
             return self.claimAcknowledged(
                 acknowledgement, partition: delivery.partition, offset: delivery.offset, engine: &engine, now: now)
         }
         engine.acknowledged(acknowledgement, offset: delivery.offset, now: now)
-        guard !self.retries.isEmpty else { return self.retries.succeeded() }
         self.refusals.taken(acknowledgement)
         defer { self.retries.answered(delivery.topic, partition: delivery.partition, underWay: self.underWay) }
         if delivery.topic == .routed {

@@ -1,6 +1,8 @@
 /// A shard's Kafka client that takes nothing any more, and when another takes its place. Such an end is one of the client alone, such as a sequence
 /// number that the broker did not expect: Kafka is there, and so is the group. Pure.
 struct ProducerRenewal {
+    /// The client takes nothing any more. Asked several times in each turn.
+    private(set) var isDue = false
     /// Why the client has ended; `nil`: it works.
     private(set) var failure: ProduceFailure?
     /// The client has been told to give back what it has.
@@ -20,7 +22,8 @@ struct ProducerRenewal {
 
     /// Kafka's client says so of a record, or of all.
     mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
-        guard self.failure == nil else { return }
+        guard !self.isDue else { return }
+        self.isDue = true
         (self.failure, self.endedMillis, self.isGivingBack) = (failure, nowMillis, false)
         if let last = self.lastMillis, nowMillis - last < Self.calmMillis {
             self.wait(nowMillis: nowMillis)
@@ -39,12 +42,12 @@ struct ProducerRenewal {
 
     /// When another client may be made, or the one that has ended is waited for no longer, steady; `nil`: it works.
     func nextMillis(isAllBack: Bool) -> Int64? {
-        guard self.failure != nil else { return nil }
+        guard self.isDue else { return nil }
         return isAllBack ? self.dueMillis : self.endedMillis + Self.returnMillisMax
     }
 
     /// Another has taken its place.
     mutating func renewed(nowMillis: Int64) {
-        (self.failure, self.isGivingBack, self.lastMillis) = (nil, false, nowMillis)
+        (self.isDue, self.failure, self.isGivingBack, self.lastMillis) = (false, nil, false, nowMillis)
     }
 }

@@ -31,7 +31,9 @@ public struct DeliveryBatch: Sendable {
     public private(set) var failures: [(record: KeptRecord, failure: ProduceFailure)] = []
 
     /// Why the client that writes takes nothing any more; `nil`: it works.
-    public var clientFailure: ProduceFailure?
+    public var clientFailure: ProduceFailure? { didSet { self.hasClientFailure = self.clientFailure != nil } }
+    /// Asked in each turn.
+    private(set) var hasClientFailure = false
 
     /// An empty batch.
     public init() {}
@@ -76,6 +78,6 @@ public struct DeliveryBatch: Sendable {
         self.deliveries.removeAll(keepingCapacity: true)
         self.keys.removeAll(keepingCapacity: true)
         self.failures.removeAll()
-        self.clientFailure = nil
+        if self.hasClientFailure { self.clientFailure = nil }
     }
 }

@@ -177,40 +177,6 @@ import Testing
         #expect(h.deliverAll(withinMillis: 3_000).map(\.n) == [3, 3])
     }
 
-    // MARK: Records of before
-    /// Records that do not say the life yet: the stamp alone decides.
-    @Test func recordsWithoutTheLifeAreRead() throws {
-        func bytes(byteCountMax: Int, _ write: (inout ByteCursor) -> Void) -> [UInt8] {
-            var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-            bytes.append(atMost: byteCountMax, using: &scratch) { write(&$0) }
-            return bytes
-        }
-        let start = StartStamp(life: 1_700_000_000, stampSeconds: 1_700_000_000)
-        let member = StartCodec.Member(epoch: 5, hasLeft: true, joinedSeconds: 60, mark: .sent, start: start)
-        let new = bytes(byteCountMax: StartCodec.memberByteCountMax) { StartCodec.write(member, to: &$0) }
-        for isOld in [true, false] {
-            let value = isOld ? Array(new.dropLast()) : new
-            var reader = StateReader(value.span)
-            let kind = try StateCodec.readKind(&reader)
-            #expect(kind == .startMember)
-            let read = try StartCodec.readMember(&reader)
-            #expect(read.start == (isOld ? StartStamp(stampSeconds: start.stampSeconds) : start))
-            #expect(read.start.names(start))
-            #expect(read.start.names(StartStamp(life: 7, stampSeconds: start.stampSeconds)) == isOld)
-        }
-        var progress = StartCodec.Progress(epoch: 5, start: start)
-        progress.past = [CrowdStarts.Past(start: start, lastSentMillis: 9, lastSentWallMillis: 9)]
-        let record = bytes(byteCountMax: StartCodec.byteCountMax(progress)) { StartCodec.write(progress, to: &$0) }
-        for isOld in [true, false] {
-            let value = isOld ? Array(record.dropLast(2)) : record
-            var reader = StateReader(value.span)
-            let kind = try StateCodec.readKind(&reader)
-            #expect(kind == .startProgress)
-            let read = try StartCodec.readProgress(&reader)
-            #expect(read.start == start && read.past[0].start.life == (isOld ? 0 : start.life))
-        }
-    }
-
     // MARK: Records of other releases
     /// The release before reads the tail and does not write it; this one writes it, and reads records without it. The bytes are what both go by.
     @Test func whoHasNoAnswerStandsAtTheEnd() throws {

@@ -39,11 +39,18 @@ enum TailText {
     }
 
     private static func shade(_ outcome: String) -> Shade {
-        switch outcome {
-        case "delivered", "fanned-out", "applied", "audience", "pass", "start-pass", "channel-opened": .good
-        case "superseded", "late", "duplicate", "channel-closed": .plain
-        case "expired", "unregistered", "unknown": .doubtful
-        default: .bad
+        switch Outcome(named: outcome) {
+        case .delivered, .fannedOut, .applied: .good
+        case .superseded, .late, .duplicate: .plain
+        case .expired, .unregistered, .unknown: .doubtful
+        case .rejected, .deadLettered: .bad
+        // Records about many, and outcomes of a release to come.
+        case nil:
+            switch outcome {
+            case "audience", "pass", "start-pass", "channel-opened": .good
+            case "channel-closed": .plain
+            default: .bad
+            }
         }
     }
 

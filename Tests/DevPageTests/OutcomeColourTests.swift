@@ -1,0 +1,13 @@
+import PageStyle
+import PushModel
+import Testing
+
+/// The scripts colour words by name, where the compiler finds nothing.
+struct OutcomeColourTests {
+    @Test(arguments: Outcome.allCases) func everyOutcomeHasAColour(outcome: Outcome) {
+        let names = ["\(outcome.name): \"", "\"\(outcome.name)\": \""]
+        #expect(
+            names.contains { ElementsScript.text.contains(" \($0)") },
+            "tones in ElementsScript names no \(outcome.name)")
+    }
+}
