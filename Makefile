@@ -83,6 +83,7 @@ fuzz: deps ## Feed mutated inputs to all that reads strangers' bytes (SECONDS=n 
 		--from $(FROM) $(if $(SEED),--seed $(SEED),$(if $(SECONDS),--seconds $(SECONDS),--seeds $(SEEDS)))
 
 build: deps ## Build the release executable
+	@test -x .build/release/mailboat || echo "Building Mailboat for the first time: some ten minutes on two cores, seconds from then on."
 	$(SWIFT_BUILD) --configuration release --product mailboat
 
 bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir; BOOTSTRAP=host:port)
