@@ -110,24 +110,38 @@ extension Journal {
         // Nothing here changes the slot's budget.
         let answerTimes = unsafe budgets.answers(budget)
         let answers = unsafe Span(_unsafeElements: answerTimes)
-        let newest = memory.formerTokens.isEmpty ? nil : memory.formerTokens.newest(of: slot)
         var byteCountMax = StateCodec.byteCountMax(memory.slots[slot], budgetUnits: answers.count)
-        if let newest { byteCountMax += newest.bytes.count }
         let count =
             self.noteWritten(held.0, &byteCountMax, in: &memory) + self.noteWritten(held.1, &byteCountMax, in: &memory)
             + self.noteWritten(held.2, &byteCountMax, in: &memory)
         // Nothing here changes the slot's token.
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
         let token = unsafe Span(_unsafeElements: tokenBytes)
-        Self.compose(
-            into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
-            slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot),
-            isUnkept: memory.isUnkept(slot), token: token, newest: newest,
-            routed: memory.slots.routedPositions(of: slot), answers: answers,
-            isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
-            updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
-            isReleased: self.isHandedOn(slot, in: memory),
-            topicHashes: self.topicHashes, now: now)
+        let isHandedOn = self.isHandedOn(slot, in: memory)
+        if memory.formerTokens.isEmpty {
+            Self.compose(
+                into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
+                slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot),
+                isUnkept: memory.isUnkept(slot), token: token,
+                routed: memory.slots.routedPositions(of: slot), answers: answers,
+                isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
+                updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
+                isReleased: isHandedOn, topicHashes: self.topicHashes, now: now)
+        } else {
+            // A newest token that is set aside is stated as the activity's: whoever restores the record knows of no other.
+            var stated = memory.slots[slot]
+            let newest = memory.formerTokens.newest(of: slot)
+            if let newest { stated.registeredWallMillis = newest.registeredWallMillis }
+            let newestBytes = newest?.bytes ?? []
+            Self.compose(
+                into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax + newestBytes.count,
+                slot: stated, isStorageConfigured: memory.isStorageConfigured(of: slot),
+                isUnkept: memory.isUnkept(slot), token: newest == nil ? token : newestBytes.span,
+                routed: memory.slots.routedPositions(of: slot), answers: answers,
+                isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
+                updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
+                isReleased: isHandedOn, topicHashes: self.topicHashes, now: now)
+        }
         if memory.slots[slot].kind == .audience { self.appendBook(of: slot, in: memory, now: now) }
         return start..<self.batch.bytes.count
     }
@@ -151,27 +165,18 @@ extension Journal {
         return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)
     }
 
-    /// - Parameter newest: a token that is set aside is stated as the activity's, as whoever restores the record knows of no other.
     private static func compose(
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot, isStorageConfigured: Bool,
-        isUnkept: Bool, token: Span<UInt8>, newest: FormerToken?, routed: RoutedPositions, answers: Span<Int64>,
-        isInFlight: Bool, held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
+        isUnkept: Bool, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
+        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
         bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
-            if let newest {
-                var stated = slot
-                stated.registeredWallMillis = newest.registeredWallMillis
-                StateCodec.write(
-                    stated, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: newest.bytes.span,
-                    routed: routed, answers: answers, isInFlight: isInFlight, epoch: epoch, isReleased: isReleased,
-                    topicHashes: topicHashes, now: now, to: &cursor)
-            } else {
-                StateCodec.write(
-                    slot, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: token, routed: routed,
-                    answers: answers, isInFlight: isInFlight, epoch: epoch, isReleased: isReleased,
-                    topicHashes: topicHashes, now: now, to: &cursor)
-            }
+            StateCodec.write(
+                slot, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: token, routed: routed,
+                answers: answers,
+                isInFlight: isInFlight, epoch: epoch, isReleased: isReleased, topicHashes: topicHashes, now: now,
+                to: &cursor)
             cursor.unsigned(heldCount)
             if held.0.isSome { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
             if held.1.isSome { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }

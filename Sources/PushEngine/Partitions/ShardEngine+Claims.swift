@@ -40,7 +40,7 @@ extension ShardEngine {
     }
 
     /// Kafka has the marker: its offset is the epoch.
-    mutating func claimAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
+    @inline(never) mutating func claimAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
         // Kafka has it and does not say where: another one tells.
         guard offset >= 0 else {
             _ = self.writeClaim(partition)

@@ -7,7 +7,7 @@ import PushModel
 /// are not handed over again: they carry the epoch that ends. The engine writes their keys anew. All others leave again as they are.
 extension Outbox {
     /// It takes nothing any more.
-    mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
+    @inline(never) mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         self.renewal.clientEnded(failure, nowMillis: nowMillis)
         self.failure = failure
         self.isBlocked = true
@@ -21,7 +21,7 @@ extension Outbox {
     }
 
     /// Another has taken its place.
-    mutating func clientRenewed(engine: inout ShardEngine, now: EngineTime) {
+    @inline(never) mutating func clientRenewed(engine: inout ShardEngine, now: EngineTime) {
         self.renewal.renewed(nowMillis: now.steadyMillis)
         self.isBlocked = false
         // It may have nothing to write that would say so.
@@ -32,7 +32,7 @@ extension Outbox {
     }
 
     /// Kafka has the marker that begins a partition's next epoch, or says that it has it and not where.
-    mutating func claimAcknowledged(
+    @inline(never) mutating func claimAcknowledged(
         _ acknowledgement: UInt64, partition: Int32, offset: Int64, engine: inout ShardEngine, now: EngineTime
     ) {
         // What the engine has made so far carries the epoch that ends here; what it makes from here on, the one that begins.
