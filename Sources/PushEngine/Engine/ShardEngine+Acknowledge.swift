@@ -14,8 +14,8 @@ extension ShardEngine {
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         switch self.journal.acknowledged(acknowledgement, offset: offset, in: &self.memory, now: now) {
         case .none: break
-        case .marker(let partition):
-            self.markerAcknowledged(partition, acknowledgement: acknowledgement, offset: offset, now: now)
+        case .marker(let partition, let claimNumber):
+            self.markerAcknowledged(partition, claimNumber: claimNumber, offset: offset, now: now)
         case .pushMayFollow(let slot):
             self.tellVersions(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)

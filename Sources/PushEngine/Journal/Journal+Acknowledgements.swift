@@ -116,8 +116,8 @@ extension Journal {
     /// What an acknowledgement changes beside what is written down.
     enum Consequence {
         case none
-        /// The marker lies in `state`.
-        case marker(PartitionIndex)
+        /// The marker lies in `state`. Its number, if it is to begin an epoch (`PartitionState.claimNumber`); 0: it is another.
+        case marker(PartitionIndex, claimNumber: UInt32)
         /// The record that the slot's next push had to wait for lies in `state`.
         case pushMayFollow(SlotID)
         /// A partition has the audience's version.
@@ -191,7 +191,7 @@ extension Journal {
             && memory.slots[done.slot].isLive
         switch done.kind {
         case .marker:
-            return .marker(partition)
+            return .marker(partition, claimNumber: done.stateVersion)
         case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: return .none
         case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
         case .state:

@@ -203,7 +203,9 @@ extension Journal {
             StateCodec.write(marker, to: &cursor)
         }
         let value = start..<self.batch.bytes.count
-        let acknowledgement = self.open(.marker, partition: partition, in: &memory)
+        let acknowledgement = self.open(
+            .marker, partition: partition, stateVersion: isClaim ? memory.partitions[partition].claimNumber : 0,
+            in: &memory)
         let firstHeader = self.batch.headers.count
         if saysTakeovers { self.batch.appendHeader(.takeovers, number: memory.partitions[partition].takeoversRead) }
         self.batch.append(

@@ -34,6 +34,7 @@ extension ShardEngine {
     }
 
     private mutating func writeClaim(_ partition: PartitionIndex) -> UInt64 {
+        self.memory.partitions[partition].claimNumber &+= 1
         let marker = self.journal.writeMarker(partition, isClaim: true, in: &self.memory)
         self.memory.partitions[partition].claim = marker
         return marker

@@ -34,11 +34,11 @@ extension ShardEngine {
 
     /// Kafka has a marker of the partition.
     @inline(never) mutating func markerAcknowledged(
-        _ partition: PartitionIndex, acknowledgement: UInt64, offset: Int64, now: EngineTime
+        _ partition: PartitionIndex, claimNumber: UInt32, offset: Int64, now: EngineTime
     ) {
-        if let claim = self.memory.partitions[partition].claim {
+        if self.memory.partitions[partition].claim != nil {
             // Any other is of the epoch that ends.
-            guard acknowledgement == claim else { return }
+            guard claimNumber == self.memory.partitions[partition].claimNumber else { return }
             self.claimAcknowledged(partition, offset: offset, now: now)
         } else if self.memory.partitions[partition].epoch < 0 {
             // Kafka has it and does not say where, as after a batch that was sent twice: another one tells.

@@ -27,14 +27,13 @@ struct FormerTokens: ~Copyable {
     /// Of a shard. Beyond these the one before is not kept, and a refusal of the newest is the last word.
     static let countMax = 16_384
 
-    private var tokens: [SlotID: FormerToken] = [:]
+    private var tokens: [SlotID: FormerToken] = [:] { didSet { self.isEmpty = self.tokens.isEmpty } }
+    /// No slot has one, as most of the time. Asked for each record of `state`.
+    private(set) var isEmpty = true
     /// Replaced while their first push was under way: its answer decides whether they are kept.
     private var untried: [SlotID: FormerToken] = [:]
 
     var count: Int { self.tokens.count + self.untried.count }
-
-    /// No slot has one, as most of the time.
-    var isEmpty: Bool { self.tokens.isEmpty }
 
     subscript(_ slot: SlotID) -> FormerToken? {
         // Most of the time there is none at all.

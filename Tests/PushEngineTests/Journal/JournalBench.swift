@@ -99,7 +99,7 @@ final class JournalBench: PartBench {
     func acknowledge(_ record: EngineRecord, at offset: Int64 = 0) -> Follows {
         switch self.journal.acknowledged(record.acknowledgement, offset: offset, in: &self.memory, now: self.now) {
         case .none: .nothing
-        case .marker(let partition): .marker(partition)
+        case .marker(let partition, _): .marker(partition)
         case .pushMayFollow(let slot): .push(slot)
         case .versionTold(let slot, _): .push(slot)
         case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: .nothing
