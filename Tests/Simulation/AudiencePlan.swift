@@ -22,6 +22,8 @@ package struct AudiencePlan {
     }
     var audiences: [Audience] = []
     var hasTwoApps = false
+    /// `alert.on-unknown: drop` in the second app, which no activity is of.
+    var dropsUnknownAlerts = false
     /// Some members are of the development environment.
     var hasDevelopment = false
     /// `placement: trust`: what lies on another partition than its key says is taken there.
@@ -128,11 +130,19 @@ extension SimulationPlan {
         self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
+    /// Of a generator of its own: what else a seed means stays. Phones that listen on a channel may hear an alert by it, too.
+    mutating func drawUnknownAlerts(seed: UInt64) {
+        var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
+        self.audiences.dropsUnknownAlerts =
+            self.audiences.hasTwoApps && !self.kept.isOn && Bool.random(using: &random)
+    }
+
     /// All that are configured.
     var apps: [AppConfiguration] {
         guard self.audiences.hasTwoApps else { return [self.app] }
         var second = self.app
         second.bundleID = AudiencePlan.secondBundleID
+        if self.audiences.dropsUnknownAlerts { second.alertOnUnknown = .drop }
         return [self.app, second]
     }
 

@@ -148,5 +148,7 @@ struct MemberCard {
         var moves: Int
         /// It is known to its worker that APNs took it.
         var isAccepted = false
+        /// Its worker has heard that nobody knows.
+        var isUnknown = false
     }
 }

@@ -35,6 +35,7 @@ extension SimulationWorld {
         self.tell("worker \(worker.number) pushes activity \(activity) \(request.priority) \(body)")
         self.checkBroadcast(request, activity: activity, worker: worker)
         self.checkBudget(request, body: body, activity: activity, worker: worker)
+        self.checkLateness(of: activity, isStart: isStart, token: token, worker: worker)
         var flight = Flight(
             number: self.flightCount, worker: worker.number, id: request.id, activity: activity, token: token,
             isStart: isStart,
@@ -94,7 +95,9 @@ extension SimulationWorld {
                 (UInt16(500), "InternalServerError"), (503, "ServiceUnavailable"), (429, "TooManyRequests"),
                 (403, "ExpiredProviderToken"),
             ].randomElement(using: &self.random)!
-            flight.result = .response(PushResponse(status: status, reason: reason))
+            flight.result = .response(
+                PushResponse(
+                    status: status, reason: reason, retryAfterSeconds: self.lateness.drawRetryAfter(status)))
             flight.isApplied = true
         } else if self.chance(self.plan.refusedMessagePercent), !self.sentBodies.contains(flight.body) {
             // What APNs has taken once it does not call malformed the next time.
@@ -131,6 +134,7 @@ extension SimulationWorld {
             } else {
                 self.tell("worker \(worker.number) hears of activity \(flight.activity): \(result)")
                 self.settleBudget(flight, result: result)
+                self.noteAttempt(flight, result: result, worker: worker)
                 self.noteAnswer(flight, result: result)
                 if case .accepted = result { self.evidence.noteAccepted(flight.token, worker: worker.number) }
             }

@@ -211,6 +211,7 @@ extension SimulationWorld {
         guard !self.isWithdrawn(event), event.expiresSeconds == nil, !self.members[member].mayMissAlerts,
             self.isSurelyDue(event, to: member),
             !card.alertsShown.contains(self.alertOf(newest)),
+            !self.mayBeDropped(self.alertOf(newest), card, audience: audience),
             !self.endedOverItsChannel(card, before: self.alertOf(newest))
         else { return }
         self.fail(

@@ -11,6 +11,7 @@ extension SimulationWorld {
         let dice = Int.random(in: 0..<100, using: &self.random)
         guard dice < self.plan.disturbancePercent, let kind = self.plan.disturbances.randomElement(using: &self.random)
         else { return }
+        self.noteStruck()
         switch kind {
         case .crash:
             guard let worker = self.pick() else { return }
@@ -81,6 +82,7 @@ extension SimulationWorld {
     /// Whatever is broken comes back.
     func mend() {
         self.tell("faults end")
+        self.noteStruck()
         self.brokerAwayUntilMillis = min(self.brokerAwayUntilMillis, self.steadyMillis + 1_000)
         self.apnsAwayUntilMillis = min(self.apnsAwayUntilMillis, self.steadyMillis + 1_000)
         self.refusalWindow.untilMillis = min(self.refusalWindow.untilMillis, self.steadyMillis)
@@ -145,6 +147,7 @@ extension SimulationWorld {
     /// Kill -9. What is in a socket may still arrive.
     func kill(_ worker: SimulatedWorker) {
         self.tell("worker \(worker.number) is killed")
+        self.noteStruck()
         self.abandon(worker)
         self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
         self.seatBegins[worker.seat] = self.steadyMillis + Int64.random(in: 300...8_000, using: &self.random)

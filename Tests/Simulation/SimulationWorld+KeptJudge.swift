@@ -50,6 +50,7 @@ extension SimulationWorld {
 
     /// The worker has heard.
     func noteKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
+        self.noteBeaconHeard(request, result)
         guard request.kind == .listChannels, case .channel(let answer) = result else { return }
         let count = answer.body.count { $0 == UInt8(ascii: ",") } + 1
         self.listedCounts[ListReader(home: request.home, worker: request.worker)] = count
@@ -91,6 +92,7 @@ extension SimulationWorld {
             self.fail("\(id) is of \(name), and gets what is for audience \(body.audience)")
         }
         self.judgeExpiration(request, channel: channel, worker: worker)
+        self.judgeBeacon(request)
         let isOwners = self.group.owner(of: self.home(of: body.audience)) == worker.number
         let isKeepers =
             body.content.event == .end && self.group.owner(of: self.keeperPartition(channel.home)) == worker.number

@@ -278,7 +278,8 @@ extension SimulationWorld {
             else { return }
             self.members[member].cards[flight.activity]?.alerts[alert]?[pushes.count - 1].isAccepted = true
         case .response, .notProcessed: self.takeBack(flight, member: member)
-        case .unknown, .channel: break
+        case .unknown: self.noteUnknownAlert(flight, member: member)
+        case .channel: break
         }
     }
 

@@ -117,6 +117,7 @@ extension SimulationWorld {
     /// The group hears of it again: the lease is renewed soon, or it learns that it has lost everything.
     private func comeBack(_ worker: SimulatedWorker) {
         guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
+        self.noteStruck()
         if self.group.isMember(worker.number) {
             self.group.noteSign(worker.number)
             let renewed = self.steadyMillis + Int64.random(in: 1...200, using: &self.random)
@@ -169,6 +170,7 @@ extension SimulationWorld {
     private func assigned(_ partition: Int32, worker: SimulatedWorker) {
         guard self.group.owner(of: partition) == worker.number, worker.partitions[partition] == nil else { return }
         self.tell("worker \(worker.number) gets partition \(partition)")
+        self.noteStruck()
         self.forgetUnwrittenRefusals(of: partition, worker: worker.number)
         let places = [
             SimulatedKafka.Place(topic: .events, partition: partition),
@@ -211,6 +213,7 @@ extension SimulationWorld {
     /// The loop has restored the partition, and reads its queues.
     func runs(_ partition: Int32, worker: SimulatedWorker) {
         worker.partitions[partition]?.isRunning = true
+        self.noteStruck()
         worker.partitions[partition]?.runsSinceMillis = self.steadyMillis
         for activity in self.phones.indices where self.home(of: activity) == partition {
             self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)

@@ -35,6 +35,7 @@ extension SimulationWorld {
         else { return }
         let madeAt = self.evidence.madeAt(delivery.record.acknowledgement, worker: worker.number)
         self.evidence.noteAcknowledged(activity: activity, worker: worker.number, madeAt: madeAt)
+        self.noteRecordOfAttempt(activity, madeAt: madeAt, worker: worker)
     }
 
     /// The loop hands offsets to its committer.
@@ -47,12 +48,25 @@ extension SimulationWorld {
     }
 
     /// The loop has let go of a partition: its next owner relies on all that was not said to be unfinished.
-    func checkHandedOver(_ positions: [CommitPosition], by worker: SimulatedWorker) {
+    func checkHandedOver(_ partition: Int32, _ positions: [CommitPosition], by worker: SimulatedWorker) {
         self.checkAcknowledged(positions, by: worker)
+        // One that never ran has sent its marker and nothing that anybody relies on.
+        guard let owned = worker.partitions[partition], owned.runsSinceMillis > 0 else { return }
+        let underWay = self.kafka.transits.count {
+            $0.producer == worker.number && !$0.isOrphan
+                && $0.place == SimulatedKafka.Place(topic: .state, partition: partition)
+        }
+        if underWay > 0 {
+            self.fail(
+                "worker \(worker.number) hands partition \(partition) over with \(underWay) records on their way to state"
+            )
+        }
     }
 
     private func checkAcknowledged(_ positions: [CommitPosition], by worker: SimulatedWorker) {
         for position in positions {
+            // One that slept past its session hands over what is another's: its commits are refused, and who read it last is another.
+            guard self.group.owner(of: position.partition) == worker.number else { continue }
             let place = SimulatedKafka.Place(
                 topic: position.topic == 0 ? .events : .routed, partition: position.partition)
             let committed = self.kafka.committed[place] ?? 0

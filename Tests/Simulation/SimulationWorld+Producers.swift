@@ -29,6 +29,7 @@ extension SimulationWorld {
             Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.endPercent
         else { return }
         self.tell("the Kafka client of worker \(worker.number) ends")
+        self.noteStruck()
         worker.clientHasEnded = true
         // Whoever restores may take the next epoch for another owner's, once compaction has taken the markers that say otherwise.
         for activity in self.phones.indices where worker.partitions[self.home(of: activity)]?.isRunning == true {
@@ -57,6 +58,7 @@ extension SimulationWorld {
             self.fail("worker \(worker.number) has another Kafka client before it has heard of what the one before had")
         }
         self.tell("worker \(worker.number) has another Kafka client")
+        self.noteStruck()
         worker.clientHasEnded = false
         _ = self.burns(worker)
     }

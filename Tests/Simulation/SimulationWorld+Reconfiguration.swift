@@ -11,6 +11,7 @@ extension SimulationWorld {
         else { return }
         let running = self.workers.filter { $0.runs }
         guard let worker = running.randomElement(using: &self.reconfigurationRandom) else { return }
+        self.noteStruck()
         var configuration = self.loopConfiguration()
         for app in configuration.engine.apps.indices {
             configuration.engine.apps[app].lowPriorityWindowMillis = Int64.random(

@@ -38,7 +38,7 @@ extension SimulationWorld {
             switch news {
             case .released(let number, let commits, let unfinished):
                 if !unfinished.isEmpty { self.tell("worker \(worker.number) leaves partition \(number) unfinished") }
-                if unfinished.isEmpty { self.checkHandedOver(commits, by: worker) }
+                if unfinished.isEmpty { self.checkHandedOver(Int32(number), commits, by: worker) }
                 worker.leaving.append((Int32(number), commits))
             case .gapFound(let gap):
                 self.tell("worker \(worker.number) finds a gap in state \(gap.partition): \(gap.offsets)")
@@ -107,6 +107,7 @@ extension SimulationWorld {
     /// Kafka's library has no room for now: it has something under way, whose answer makes some.
     func hasNoRoom(_ worker: SimulatedWorker) -> Bool {
         guard worker.isAlive, self.chance(self.plan.queueFullPercent) else { return false }
+        self.noteStruck()
         return self.kafka.transits.contains { $0.producer == worker.number && !$0.isOrphan }
     }
 
@@ -124,6 +125,7 @@ extension SimulationWorld {
             fate = Bool.random(using: &self.random) ? .answerLost : .lost
         }
         if let refusal = self.refusal(of: record, at: place) { fate = .refused(refusal) }
+        if fate != .delivered { self.noteStruck() }
         let delayMillisMax =
             place.topic == .outcomes
             ? self.plan.outcomeDelayMillisMax : self.strikeAtMarker(record, to: place, of: worker)
@@ -197,6 +199,10 @@ extension SimulationWorld {
                 "worker \(worker.number) reads \(position) of \(String(decoding: record.key, as: UTF8.self)) \(record.header(.kind) ?? "")"
             )
             guard let event = self.written[input.origin ?? position] else { continue }
+            if partition == self.home(of: event.activity) {
+                self.noteToBeSent(
+                    event, isReplay: input.offset < owned.logEnds[topic] || input.origin != nil, worker: worker)
+            }
             if topic == 0, self.isInlet(partition) { self.judgeInletRead(position, event, of: worker) }
             if event.token != nil {
                 self.evidence.noteRegistration(event.number, of: event.activity, worker: worker.number)

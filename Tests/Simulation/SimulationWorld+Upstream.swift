@@ -132,10 +132,11 @@ extension SimulationWorld {
         let recordMillis = self.recordTimes.draw(activity, nowMillis: self.wallMillis)
         let timestamp =
             recordMillis == nil ? self.drawTimestamp(activity) : self.phones[activity].lastEventSeconds
-        let isEnd = Int.random(in: 0..<25, using: &self.random) == 0
+        let isPatient = self.lateness.windowMillis != nil && !self.isAudience(activity)
+        let isEnd = Int.random(in: 0..<25, using: &self.random) == 0 && !isPatient
         let isLarge = self.chance(self.plan.largePercent)
         let hasAlert = Int.random(in: 0..<100, using: &self.random) < self.plan.alertPercent
-        let priority = Bool.random(using: &self.random) ? 10 : 5
+        let priority = Bool.random(using: &self.random) && !isPatient ? 10 : 5
         let withdrawsAlert = !hasAlert && self.withdrawals.draw()
         var parts: [String] = []
         let hasContent = !isEnd || Bool.random(using: &self.random)

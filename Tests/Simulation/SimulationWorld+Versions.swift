@@ -100,6 +100,7 @@ extension SimulationWorld {
         {
             self.fail("member \(member): the alert of event \(alert) a second time")
         }
+        self.checkUnknownAlert(alert, member: member, audience: body.audience, worker: flight.worker)
         self.checkNotWithdrawn(alert, body: body, at: place)
     }
 

@@ -148,6 +148,9 @@ package final class SimulationWorld {
     var recordTimes: RecordTimes
     var deadArrivals: DeadArrivals
     var staleDates: StaleDates
+    var lateness: Lateness
+    /// By channel: the last end that was broadcast again, if it failed.
+    var failedBeacons: [String: FailedBeacon] = [:]
     var losses = SimulatedLosses()
     var growth: Growth
 
@@ -211,10 +214,12 @@ package final class SimulationWorld {
         self.recordTimes = RecordTimes(seed: seed)
         self.deadArrivals = DeadArrivals(seed: seed)
         self.staleDates = StaleDates(seed: seed)
+        self.lateness = Lateness(seed: seed)
         self.growth = Growth(seed: seed)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         var plan = SimulationPlan(random: &self.random)
+        plan.drawLateness(self.lateness)
         self.channelRandom = SplitMix64(seed: ~seed)
         plan.drawChannels(random: &self.channelRandom)
         plan.app.staleDateExpires = self.staleDates.expireUpdates && plan.publishesAll
@@ -229,6 +234,7 @@ package final class SimulationWorld {
         plan.drawPauses(random: &self.pauseRandom)
         self.keptRandom = SplitMix64(seed: seed ^ 0xC4A2_2E15_C4A2_2E15)
         plan.drawKept(worldsPercent: keptPercent, random: &self.keptRandom)
+        plan.drawUnknownAlerts(seed: seed)
         self.straightRandom = SplitMix64(seed: seed ^ 0x57A1_6470_57A1_6470)
         plan.drawStraight(random: &self.straightRandom)
         self.reconfigurationRandom = SplitMix64(seed: seed ^ 0x5E77_1265_5E77_1265)

@@ -531,6 +531,46 @@ MUTATIONS = [
         "kept-straight", "a keeper says of every channel that it is none of its own",
         engine("Channels/ShardEngine+KeptQuestions"),
         "isKept: channel != nil,", "isKept: false,", kept=True),
+    Mutation(
+        "written-without-lease", "records leave whether the group has confirmed the partitions or not",
+        loop("ShardLoop"),
+        "        guard self.mayAct(now) else { return }\n        let isUrgent",
+        "        _ = self.mayAct(now)\n        let isUrgent"),
+    Mutation(
+        "committed-without-lease", "the same of commits",
+        loop("ShardLoop"),
+        "due <= now.steadyMillis, self.mayAct(now) else { return }",
+        "due <= now.steadyMillis else { return }"),
+    Mutation(
+        "pushed-without-lease", "the same of pushes",
+        loop("ShardLoop"),
+        "            self.pushReady(now)\n        }\n        self.push.flush()",
+        "        }\n        self.pushReady(now)\n        self.push.flush()"),
+    Mutation(
+        "committed-unacknowledged", "an offset is committed when its last record has left, and is not acknowledged yet",
+        engine("Journal/OffsetLedger"),
+        "return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset",
+        "return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset + (self.entries[head].acknowledgementsOutstanding > 0 ? 1 : 0)"),
+    Mutation(
+        "handed-over-unacknowledged", "a partition is handed over as done before its records are acknowledged",
+        loop("ShardLoop+Commands"),
+        "            guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }\n            // All of them together: an answer may have come for one that was done.\n            let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }\n",
+        "            let unfinished = [Int32]()\n"),
+    Mutation(
+        "window-anew", "the window of low priority begins anew with each update",
+        engine("Dispatch/Dispatch"),
+        "                at, memory.updates[update].firstUnsentMillis + memory.configuration.apps[app].lowPriorityWindowMillis)",
+        "                at, memory.slots[slot].lifeEndsMillis - memory.configuration.settings.lifetimeMillis\n                    + memory.configuration.apps[app].lowPriorityWindowMillis)"),
+    Mutation(
+        "retry-after-ignored", "`retry-after` makes no back-off longer",
+        engine("Dispatch/Dispatch+Budget"),
+        "        let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000",
+        "        let asked = min(max(retryAfterSeconds ?? 0, 0), 0) * 1_000"),
+    Mutation(
+        "back-off-outlives-token", "a new token does not end the back-off of the one before",
+        engine("Engine/ShardEngine+Events"),
+        "        if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }",
+        "        if isNew, self.memory.slots[slot].attempt == 0 { self.dispatch.forgetFailures(slot, in: &self.memory) }"),
 ]
 
 

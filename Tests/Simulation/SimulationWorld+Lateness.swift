@@ -1,0 +1,231 @@
+import APNSProtocol
+import PushEngine
+import PushModel
+import ShardLoop
+
+/// The judge looks at time: a push that leaves later than its window, its distance and its back-off allow has starved, and one that leaves before APNs wants to
+/// be asked again has not listened.
+///
+/// It looks where nothing else explains a wait. That is at activities of worlds without audiences whose tokens are there, after a quiet minute: no worker has
+/// died, stopped or lost a partition, no setting has changed, Kafka and APNs have taken what they were given.
+extension SimulationWorld {
+    /// What concerns lateness alone. It is drawn apart: a world without any of it is as it was.
+    struct Lateness {
+        var random: SplitMix64
+        /// Updates come often and have low priority, so that nothing but their window sends them; `nil`: as drawn elsewhere.
+        let windowMillis: Int64?
+        /// Of answers that say "not now", how many say until when.
+        let retryAfterPercent: Int
+        /// By activity.
+        var waits: [Int: Wait] = [:]
+        var attempts: [Int: Attempts] = [:]
+        /// Something happened that explains a wait, steady.
+        var struckMillis = Int64.min / 2
+
+        /// An activity has something to send.
+        struct Wait {
+            var worker: Int
+            var sinceMillis: Int64
+            /// A budget may hold it back.
+            var hasHigh: Bool
+        }
+
+        /// What an activity's earlier pushes have left behind.
+        struct Attempts {
+            var worker: Int
+            var assignment: Int
+            /// Failures since a push was accepted, or another token came.
+            var failures = 0
+            /// Until when they may keep the next one waiting; and until when APNs has asked not to be asked; steady.
+            var backsOffUntilMillis = Int64.min / 2
+            var restsUntilMillis = Int64.min / 2
+            /// When the last one left.
+            var leftMillis = Int64.min / 2
+            /// The next one waits for a record in `state` that is made after this, as the judge counts; `nil`: it is there, since when.
+            var recordMadeAfter: Int?
+            var recordMillis = Int64.min / 2
+            /// The token that was read last.
+            var token: String?
+        }
+
+        init(seed: UInt64) {
+            self.random = SplitMix64(seed: seed ^ 0x1A7E_1A7E_1A7E_1A7E)
+            let isPatient = Int.random(in: 0..<16, using: &self.random) == 0
+            let window: Int64 = [2_000, 8_000].randomElement(using: &self.random)!
+            self.windowMillis = isPatient ? window : nil
+            self.retryAfterPercent = Int.random(in: 0..<8, using: &self.random) == 0 ? 60 : 0
+        }
+
+        /// What APNs adds to an answer that says "not now".
+        mutating func drawRetryAfter(_ status: UInt16) -> Int64? {
+            guard self.retryAfterPercent > 0, status == 429 || status >= 500,
+                Int.random(in: 0..<100, using: &self.random) < self.retryAfterPercent
+            else { return nil }
+            return Int64.random(in: 1...120, using: &self.random)
+        }
+    }
+
+    /// Beyond what is known of a wait: credit that comes late, records that gather, other activities whose turn it is.
+    private static let slackMillis: Int64 = 10_000
+    /// What has been struck has recovered by then.
+    private static let quietMillis: Int64 = 60_000
+
+    /// Something happens that may keep pushes waiting.
+    func noteStruck() { self.lateness.struckMillis = self.steadyMillis }
+
+    private var struckUntilMillis: Int64 {
+        max(self.lateness.struckMillis, self.brokerAwayUntilMillis, self.apnsAwayUntilMillis) + Self.quietMillis
+    }
+
+    private var isLatenessJudged: Bool {
+        self.plan.audiences.audiences.isEmpty && !self.plan.livesAreShort
+            && !self.plan.disturbances.contains(.clockStep)
+    }
+
+    private func assignment(of activity: Int, _ worker: SimulatedWorker) -> Int {
+        worker.partitions[self.home(of: activity)]?.assignment ?? 0
+    }
+
+    /// What is known of the activity's pushes by this owner.
+    private func attempts(of activity: Int, _ worker: SimulatedWorker) -> Lateness.Attempts {
+        let assignment = self.assignment(of: activity, worker)
+        if let known = self.lateness.attempts[activity], known.worker == worker.number, known.assignment == assignment {
+            return known
+        }
+        return Lateness.Attempts(worker: worker.number, assignment: assignment)
+    }
+
+    // MARK: What is to be sent
+
+    /// The worker has read an event in its activity's partition.
+    func noteToBeSent(_ event: WrittenEvent, isReplay: Bool, worker: SimulatedWorker) {
+        let activity = event.activity
+        guard self.isLatenessJudged, event.member == nil, event.starter == nil, self.phones[activity].channel == nil
+        else { return }
+        if let token = event.token { return self.noteToken(token, of: activity, worker: worker) }
+        guard event.kind == .update || event.kind == .end else { return }
+        if event.isHighPriority { self.lateness.waits[activity]?.hasHigh = true }
+        guard !isReplay, self.lateness.waits[activity]?.worker != worker.number, self.isSurelySent(event, worker)
+        else { return }
+        self.lateness.waits[activity] = Lateness.Wait(
+            worker: worker.number, sinceMillis: self.steadyMillis, hasHigh: event.isHighPriority)
+    }
+
+    /// It is newer than all that came before it, does not expire, and has a token to go to.
+    private func isSurelySent(_ event: WrittenEvent, _ worker: SimulatedWorker) -> Bool {
+        guard event.kind == .update, event.expiresSeconds == nil, !self.recordTimes.untimed.contains(event.activity),
+            self.phones[event.activity].startToken == nil, !self.phones[event.activity].isTokenDead,
+            let token = self.phones[event.activity].token,
+            self.attempts(of: event.activity, worker).token == token
+        else { return false }
+        return self.order.prefix(event.number).allSatisfy {
+            let before = self.written[$0]!
+            return before.activity != event.activity || before.kind == .register || before.kind == .malformed
+                || (before.kind == .update && before.timestampSeconds < event.timestampSeconds)
+        }
+    }
+
+    private func noteToken(_ token: String, of activity: Int, worker: SimulatedWorker) {
+        var attempts = self.attempts(of: activity, worker)
+        if attempts.token != token {
+            attempts.failures = 0
+            attempts.backsOffUntilMillis = self.steadyMillis
+            attempts.restsUntilMillis = self.steadyMillis
+        }
+        attempts.token = token
+        self.lateness.attempts[activity] = attempts
+    }
+
+    // MARK: When it leaves
+
+    /// A push of an activity leaves.
+    func checkLateness(of activity: Int, isStart: Bool, token: String, worker: SimulatedWorker) {
+        guard self.isLatenessJudged, self.phones[activity].channel == nil else { return }
+        var attempts = self.attempts(of: activity, worker)
+        defer {
+            attempts.leftMillis = self.steadyMillis
+            self.lateness.attempts[activity] = attempts
+            self.lateness.waits[activity] = nil
+        }
+        guard !isStart else { return }
+        if self.steadyMillis < attempts.restsUntilMillis {
+            self.fail(
+                "activity \(activity): a push leaves \(attempts.restsUntilMillis - self.steadyMillis) ms before APNs wants to be asked again"
+            )
+        }
+        guard let wait = self.lateness.waits[activity], wait.worker == worker.number, attempts.recordMadeAfter == nil,
+            attempts.token == token, !wait.hasHigh || self.plan.app.budgetPolicy == .downgrade
+        else { return }
+        let changing: Int64 = self.plan.reconfigurationPercent > 0 ? 10_000 : 0
+        let window = max(self.plan.app.lowPriorityWindowMillis, changing)
+        let since = max(
+            wait.sinceMillis, self.struckUntilMillis, attempts.backsOffUntilMillis, attempts.recordMillis,
+            attempts.leftMillis + self.plan.app.minimumDistanceMillis)
+        guard self.steadyMillis - since > window + Self.slackMillis else { return }
+        self.fail("activity \(activity): a push leaves \(self.steadyMillis - since) ms after nothing held it back")
+    }
+
+    /// The worker hears what became of a push.
+    func noteAttempt(_ flight: Flight, result: PushAnswer.Result, worker: SimulatedWorker) {
+        let activity = flight.activity
+        guard self.isLatenessJudged, flight.partitionLives, self.phones[activity].channel == nil else { return }
+        var attempts = self.attempts(of: activity, worker)
+        defer { self.lateness.attempts[activity] = attempts }
+        attempts.recordMadeAfter = self.evidence.noteHeard() + 1
+        var asked: Int64 = 0
+        switch result {
+        case .accepted:
+            attempts.failures = 0
+            attempts.backsOffUntilMillis = Int64.min / 2
+            attempts.restsUntilMillis = Int64.min / 2
+            return
+        case .notProcessed, .channel, .unknown: break
+        case .response(let response):
+            asked = (response.retryAfterSeconds ?? 0) * 1_000
+            // The one that goes to another token need not wait.
+            if asked > 0, !flight.isStart, attempts.token == nil || attempts.token == flight.token {
+                attempts.restsUntilMillis = max(attempts.restsUntilMillis, self.steadyMillis + asked)
+            }
+        }
+        attempts.failures = min(attempts.failures + 1, 10)
+        let backOff: Int64 = min(60_000, 2_000 << attempts.failures)
+        attempts.backsOffUntilMillis = self.steadyMillis + max(backOff, asked)
+        guard !flight.isStart, self.phones[activity].startToken == nil, self.staysToBeSent(flight, result) else {
+            return
+        }
+        self.lateness.waits[activity] = Lateness.Wait(
+            worker: worker.number, sinceMillis: self.steadyMillis, hasHigh: true)
+    }
+
+    /// It waits again, and neither expires nor was refused for good.
+    private func staysToBeSent(_ flight: Flight, _ result: PushAnswer.Result) -> Bool {
+        if case .response(let response) = result, response.status == 400 || response.status == 410 { return false }
+        guard let event = self.event(in: String(decoding: flight.body, as: UTF8.self)) else { return false }
+        return event.kind == .update && event.expiresSeconds == nil
+    }
+
+    /// A record of the activity lies in `state`, and its worker knows.
+    func noteRecordOfAttempt(_ activity: Int, madeAt: Int, worker: SimulatedWorker) {
+        guard let attempts = self.lateness.attempts[activity], attempts.worker == worker.number,
+            let after = attempts.recordMadeAfter, madeAt >= after
+        else { return }
+        self.lateness.attempts[activity]?.recordMadeAfter = nil
+        self.lateness.attempts[activity]?.recordMillis = self.steadyMillis
+    }
+}
+
+extension SimulationPlan {
+    /// A world whose updates wait for their window alone has little that could send them earlier, or keep them.
+    mutating func drawLateness(_ lateness: SimulationWorld.Lateness) {
+        guard let window = lateness.windowMillis, !self.livesAreShort else { return }
+        self.app.lowPriorityWindowMillis = window
+        self.activities = min(self.activities, 2)
+        self.gapMillisMax = 3_000
+        self.outcomeDelayMillisMax = 0
+        self.disturbancePercent = 0
+        self.disturbances = []
+        self.strikePercent = 0
+        self.produceFailurePercent = 0
+        self.queueFullPercent = 0
+    }
+}
