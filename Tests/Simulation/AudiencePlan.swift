@@ -130,7 +130,7 @@ extension SimulationPlan {
         self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
-    /// Of a generator of its own: what else a seed means stays. Phones that listen on a channel may hear an alert by it, too.
+    /// Draws by a generator of its own, so that what else a seed means stays. Phones that listen on a channel may hear an alert by it, too.
     mutating func drawUnknownAlerts(seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
         self.audiences.dropsUnknownAlerts =

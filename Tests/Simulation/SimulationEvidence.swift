@@ -24,7 +24,7 @@ struct SimulationEvidence {
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
     /// By activity: when each worker made the last state record that it has there.
     private var states: [Int: [Int: Int]] = [:]
-    /// The same of those that the worker knows to lie there.
+    /// State records that their worker knows to lie in Kafka.
     private var acknowledgedStates: [Int: [Int: Int]] = [:]
     /// By worker: when partitions came to it.
     private var assignments: [Int: [Int]] = [:]

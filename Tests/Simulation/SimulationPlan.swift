@@ -98,7 +98,7 @@ package struct SimulationPlan {
     var traces = TracePlan()
     /// The same.
     var refusals = RefusalPlan()
-    /// The same.
+    /// None, unless drawn apart: how often Kafka clients end.
     var producers = ProducerPlan()
 
     /// One world in so many has channels.

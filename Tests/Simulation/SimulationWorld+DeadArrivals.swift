@@ -7,9 +7,9 @@ extension SimulationWorld {
     /// What concerns such tokens alone. It is drawn apart: a world without any is as it was.
     struct DeadArrivals {
         var random: SplitMix64
-        /// Of steps of an activity whose token lives, how many report one.
+        /// Percent of steps of an activity whose token lives that report one.
         let percent: Int
-        /// Of pushes under way, behind how many one is reported.
+        /// Percent of pushes under way behind which one is reported.
         let strikePercent: Int
         /// Every one that was reported.
         var tokens: Set<String> = []

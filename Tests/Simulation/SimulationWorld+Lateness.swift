@@ -14,7 +14,7 @@ extension SimulationWorld {
         var random: SplitMix64
         /// Updates come often and have low priority, so that nothing but their window sends them; `nil`: as drawn elsewhere.
         let windowMillis: Int64?
-        /// Of answers that say "not now", how many say until when.
+        /// Percent of answers "not now" that say until when.
         let retryAfterPercent: Int
         /// By activity.
         var waits: [Int: Wait] = [:]

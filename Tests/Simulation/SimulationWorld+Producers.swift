@@ -4,9 +4,9 @@ import ShardLoop
 
 /// How often Kafka clients of workers end by a fatal error. Drawn apart: a world without any is as it was.
 struct ProducerPlan {
-    /// Of records for `state` that leave, over how many their client ends.
+    /// Percent of records for `state` over which their client ends when they leave.
     var endPercent = 0
-    /// Of attempts to make another, how many fail.
+    /// Percent of attempts to make another that fail.
     var failurePercent = 0
 
     init() {}
@@ -31,7 +31,7 @@ extension SimulationWorld {
         self.tell("the Kafka client of worker \(worker.number) ends")
         self.noteStruck()
         worker.clientHasEnded = true
-        // Whoever restores may take the next epoch for another owner's, once compaction has taken the markers that say otherwise.
+        // A restore may take the next epoch for another owner's, once compaction has taken the markers that say otherwise.
         for activity in self.phones.indices where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
         }

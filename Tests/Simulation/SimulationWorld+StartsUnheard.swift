@@ -55,7 +55,7 @@ extension SimulationWorld {
         guard let takeover = moves.min() else { return }
         let slack = 2 * (self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis)
         let ends = self.phones[audience].audience?.ends.map(\.millis) ?? []
-        // Of a start that was over by then nothing is told.
+        // Nothing is told of a start that was over by then.
         guard takeover + Self.tellingMillis + slack < expiresMillis,
             !ends.contains(where: { $0 < takeover + Self.tellingMillis })
         else { return }

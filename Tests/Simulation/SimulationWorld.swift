@@ -57,7 +57,7 @@ package final class SimulationWorld {
     var startRandom: SplitMix64
     var starters: [SimulatedStarter] = []
     var starterNumbers: [String: Int] = [:]
-    /// The same by the token's hash.
+    /// Finds them by the token's hash.
     var starterHashes: [String: Int] = [:]
     /// By start event, as an index into `order`: of whom an outcome says that nobody knows whether it has started them.
     var unheardStarts: [Int: Set<Int>] = [:]

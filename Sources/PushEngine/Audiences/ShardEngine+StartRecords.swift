@@ -6,7 +6,7 @@ extension ShardEngine {
     private static var recordMillis: Int64 { 1_000 }
     /// Members that come singly are announced together.
     private static var gatherMillis: Int64 { 100 }
-    /// Of the ring, so much is looked through for members that are owed the start, with one record.
+    /// Members of the ring that are looked at for one record, in search of those that are owed the start.
     private static var scannedMax: Int { 16_384 }
     /// Members are looked up so many together, even if fewer are wanted.
     private static var scannedMin: Int { 64 }

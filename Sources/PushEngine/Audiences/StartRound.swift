@@ -33,7 +33,7 @@ struct StartRound {
     var nextHorizon: Int64 = 0
     /// Announced by it and not met: what a takeover has to call unknown.
     var announcedCount = 0
-    /// The same when the last record was written.
+    /// How many were announced and not met when the last record was written.
     private var announcedAtRecord = 0
 
     /// In the order of their joins. Of some the number is another in `lateNumbers`, or none: they have left, or are further behind.

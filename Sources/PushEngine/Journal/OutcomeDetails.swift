@@ -68,7 +68,7 @@ struct OutcomeDetails {
     var isToFormerToken = false
     /// Without a push: what a member's event was about.
     var hasTokenHash = false
-    /// Of a registration: of the living token whose place it took.
+    /// The hash of the living token whose place a registration took; `nil`: it took none.
     var replacedTokenHash: UInt64?
     /// Of an audience's event: `aps.timestamp` of the version that it became; 0: none.
     var versionStampSeconds: Int64 = 0

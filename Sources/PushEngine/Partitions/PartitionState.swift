@@ -25,7 +25,7 @@ struct PartitionState {
     var epoch: Int64 = -1
     /// The acknowledgement of the marker that is to begin this owner's next epoch; `nil`: none is under way.
     var claim: UInt64?
-    /// Of the last such marker, counted from 1.
+    /// The number of the last such marker, counted from 1.
     var claimNumber: UInt32 = 0
     /// Owners whose first marker the restore has met, this one included; at least one more than the owner before has counted, if it says so.
     var takeoversRead: Int64 = 0

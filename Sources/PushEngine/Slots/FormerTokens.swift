@@ -24,7 +24,7 @@ struct FormerToken {
 /// An app may report a token that is dead on arrival. Without the one before the card would stand still until it reports another. Nothing of
 /// this lies in `state`: a restart forgets it.
 struct FormerTokens: ~Copyable {
-    /// Of a shard. Beyond these the one before is not kept, and a refusal of the newest is the last word.
+    /// A shard keeps so many. Beyond these the one before is not kept, and a refusal of the newest is the last word.
     static let countMax = 16_384
 
     private var tokens: [SlotID: FormerToken] = [:] { didSet { self.isEmpty = self.tokens.isEmpty } }
@@ -52,7 +52,7 @@ struct FormerTokens: ~Copyable {
         self.tokens[slot] = token
     }
 
-    /// The same once APNs has accepted the push that is under way to it.
+    /// Keeps it once APNs has accepted the push that is under way to it.
     mutating func keepOnceAccepted(_ token: FormerToken, of slot: SlotID) {
         guard self.untried[slot] != nil || self.count < Self.countMax else { return }
         self.untried[slot] = token

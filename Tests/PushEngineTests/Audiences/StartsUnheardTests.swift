@@ -75,7 +75,7 @@ import Testing
         return (accepted, refused, open)
     }
 
-    /// Whoever has neither been accepted nor is sent it by the next owner has a record; nobody has two, and nobody has both.
+    /// A member that was neither accepted nor is sent it by the next owner has a record. Nobody has two, and nobody has both.
     @Test(arguments: Self.deaths) func eachHasARecordOrACard(_ death: Death) {
         let h = EngineHarness.starts()
         for member in 1...death.memberCount { h.joinStart(member) }

@@ -34,7 +34,7 @@ import Testing
         h.advance(2_000)
         return h
     }
-    /// And then another, which is dead, and an update that APNs refuses for it.
+    /// An activity whose newest token is dead, beside one that lives, and an update that APNs refuses for it.
     private static func refused(_ verdict: Verdict = .dead) throws -> (h: EngineHarness, update: Int64) {
         let h = Self.harness()
         h.register(token: Self.newest)

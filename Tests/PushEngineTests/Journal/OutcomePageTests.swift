@@ -78,7 +78,7 @@ import Testing
         return h
     }
 
-    /// The same with another, when APNs had accepted a push for the first.
+    /// An activity that gets a second token after APNs has accepted a push for the first.
     private static func replaced() -> EngineHarness {
         let h = alive()
         h.update(1, of: Self.order, priority: 10)
