@@ -128,22 +128,32 @@ extension Journal {
                 updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
                 isReleased: isHandedOn, topicHashes: self.topicHashes, now: now)
         } else {
-            // A newest token that is set aside is stated as the activity's: whoever restores the record knows of no other.
-            var stated = memory.slots[slot]
-            let newest = memory.formerTokens.newest(of: slot)
-            if let newest { stated.registeredWallMillis = newest.registeredWallMillis }
-            let newestBytes = newest?.bytes ?? []
-            Self.compose(
-                into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax + newestBytes.count,
-                slot: stated, isStorageConfigured: memory.isStorageConfigured(of: slot),
-                isUnkept: memory.isUnkept(slot), token: newest == nil ? token : newestBytes.span,
-                routed: memory.slots.routedPositions(of: slot), answers: answers,
-                isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
-                updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
-                isReleased: isHandedOn, topicHashes: self.topicHashes, now: now)
+            self.composeWithOtherToken(
+                of: slot, token: token, byteCountMax: byteCountMax, answers: answers,
+                isInFlight: budgets.isInFlight(budget), held: held, heldCount: count, isHandedOn: isHandedOn,
+                in: memory, now: now)
         }
         if memory.slots[slot].kind == .audience { self.appendBook(of: slot, in: memory, now: now) }
         return start..<self.batch.bytes.count
+    }
+
+    /// A newest token that is set aside is stated as the activity's: whoever restores the record knows of no other.
+    @inline(never) private mutating func composeWithOtherToken(
+        of slot: SlotID, token: Span<UInt8>, byteCountMax: Int, answers: Span<Int64>, isInFlight: Bool,
+        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64, isHandedOn: Bool, in memory: borrowing ShardMemory,
+        now: EngineTime
+    ) {
+        var stated = memory.slots[slot]
+        let newest = memory.formerTokens.newest(of: slot)
+        if let newest { stated.registeredWallMillis = newest.registeredWallMillis }
+        let newestBytes = newest?.bytes ?? []
+        Self.compose(
+            into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax + newestBytes.count,
+            slot: stated, isStorageConfigured: memory.isStorageConfigured(of: slot), isUnkept: memory.isUnkept(slot),
+            token: newest == nil ? token : newestBytes.span, routed: memory.slots.routedPositions(of: slot),
+            answers: answers, isInFlight: isInFlight, held: held, heldCount: heldCount, updates: memory.updates,
+            epoch: memory.partitions[memory.slots[slot].partition].epoch, isReleased: isHandedOn,
+            topicHashes: self.topicHashes, now: now)
     }
 
     /// The update, if there is one, stands in a state record from here on. 1 or 0; adds the bytes it may take.
@@ -165,7 +175,6 @@ extension Journal {
         return !memory.couldHaveUnrecordedPush(slot) || !self.isBehind(partition, in: memory)
     }
 
-    // Called at two places, of which one is rare: as a function of its own it costs 60 instructions more for each record.
     @inline(__always) private static func compose(
         into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot, isStorageConfigured: Bool,
         isUnkept: Bool, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
