@@ -89,6 +89,8 @@ extension SimulationWorld {
         {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
+            // One that is dead on arrival is called so rightly, whatever time is told.
+            if self.deadArrivals.tokens.contains(flight.token) { self.tokensRefused.insert(flight.token) }
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
             let (status, reason) = [
