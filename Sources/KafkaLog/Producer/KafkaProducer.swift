@@ -225,7 +225,7 @@ public final class KafkaProducer: Sendable {
         rd_kafka_purge(self.client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 
-    /// Whether a fatal error has been drained: nothing is taken any more. Cheap to ask.
+    /// Whether a fatal error has been drained. Every produce fails from then on. Cheap to ask.
     public var hasEnded: Bool { self.ended.load(ordering: .relaxed) }
 
     /// The fatal error, once there was one: every produce fails with it.

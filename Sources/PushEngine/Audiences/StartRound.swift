@@ -239,7 +239,7 @@ struct StartRound {
     mutating func noteMaybeSent(_ member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Announcing
-    /// Kafka has the record that announces whoever stands there. Nobody else is sent the start in turn: after a crash the next owner would send a second.
+    /// Whether Kafka has the record that announces the member at this position. No other is sent the start in turn, or the next owner could send a second.
     func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
     /// Half of what was announced last has left, or nothing is.
     var isShort: Bool { 2 * self.announcedCount <= self.announcedAtRecord }

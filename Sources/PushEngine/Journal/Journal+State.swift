@@ -137,7 +137,7 @@ extension Journal {
         return start..<self.batch.bytes.count
     }
 
-    /// A newest token that is set aside is stated as the activity's: whoever restores the record knows of no other.
+    /// Writes a newest token that is set aside as the activity's own. A restore knows one token alone.
     @inline(never) private mutating func composeWithOtherToken(
         of slot: SlotID, token: Span<UInt8>, byteCountMax: Int, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64, isHandedOn: Bool, in memory: borrowing ShardMemory,

@@ -7,7 +7,7 @@ extension ShardEngine {
     /// marker, carry the epoch that ends: they must not be written. See `writeAgain`.
     ///
     /// - Returns: the partitions, by number, each with the marker's acknowledgement. `nil`: it is on its way out, and gets no marker. Nothing
-    ///   is written to its `state` any more. Partitions that do not run yet have nothing to fear, and are left out.
+    ///   more is written to its `state`. Partitions that do not run yet are left out, as they have written nothing but a marker.
     public mutating func claimAgain(now: EngineTime) -> [(partition: Int32, marker: UInt64?)] {
         var claims: [(partition: Int32, marker: UInt64?)] = []
         for partition in self.memory.partitions.identifiers {

@@ -18,7 +18,7 @@ struct FormerToken {
     var earlierDeaths: UInt8
 }
 
-/// Tokens that were replaced by one of which nothing is known yet (contract: Dead tokens). Few slots have one, and for a short time, so they
+/// The tokens before the newest, while nothing is known of the newest (contract: Dead tokens). Few slots have one, and for a short time, so they
 /// lie beside the slots.
 ///
 /// An app may report a token that is dead on arrival. Without the one before the card would stand still until it reports another. Nothing of

@@ -6,7 +6,7 @@ import PushModel
 /// Each partition that runs gets a new marker first, and with it another epoch. Records of `state` that the client before left unacknowledged
 /// are not handed over again: they carry the epoch that ends. The engine writes their keys anew. All others leave again as they are.
 extension Outbox {
-    /// It takes nothing any more.
+    /// Stops handing records over: the client that writes them has ended.
     @inline(never) mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         self.renewal.clientEnded(failure, nowMillis: nowMillis)
         self.failure = failure

@@ -1,7 +1,7 @@
-/// A shard's Kafka client that takes nothing any more, and when another takes its place. Such an end is one of the client alone, such as a sequence
+/// When another Kafka client takes the place of one that has ended. Such an end is one of the client alone, such as a sequence
 /// number that the broker did not expect: Kafka is there, and so is the group. Pure.
 struct ProducerRenewal {
-    /// The client takes nothing any more. Asked several times in each turn.
+    /// Whether the client has ended. Asked several times in each turn.
     private(set) var isDue = false
     /// Why the client has ended; `nil`: it works.
     private(set) var failure: ProduceFailure?

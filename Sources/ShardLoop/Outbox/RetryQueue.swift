@@ -295,7 +295,7 @@ struct RetryQueue {
 
     // MARK: Epochs
 
-    /// The epoch of these partitions ends: nothing that waits for their `state` is handed over any more.
+    /// Ends the epoch of these partitions: what waits for their `state` is never handed over.
     /// - Parameter claims: by partition, the marker that is to begin the next; see `claims`.
     mutating func endEpochs(_ claims: [(partition: Int32, marker: UInt64?)]) {
         for (partition, marker) in claims {

@@ -30,7 +30,7 @@ public struct DeliveryBatch: Sendable {
     /// The records that failed, each with the reason, in the order of the answers.
     public private(set) var failures: [(record: KeptRecord, failure: ProduceFailure)] = []
 
-    /// Why the client that writes takes nothing any more; `nil`: it works.
+    /// Why the client that writes has ended; `nil`: it works.
     public var clientFailure: ProduceFailure? { didSet { self.hasClientFailure = self.clientFailure != nil } }
     /// Asked in each turn.
     private(set) var hasClientFailure = false

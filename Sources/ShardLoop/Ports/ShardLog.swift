@@ -56,7 +56,7 @@ public protocol ShardLog: AnyObject {
     func endProducer()
 
     /// Another client takes its place, for everything that is handed over from here on. Called once all that the one before had has come back.
-    /// - Throws: why none can be made for now.
+    /// - Throws: why none can be made at this moment.
     func renewProducer() throws(LogFailure)
 
     // MARK: Commits

@@ -15,7 +15,7 @@ import Testing
         var refused = 0
         /// A record tells of the answers.
         var isWritten = false
-        /// Nothing is announced any more.
+        /// The start is paused: no further member is announced.
         var isPaused = false
         var memberCount = 600
 
@@ -45,7 +45,7 @@ import Testing
         Hex.append(PushComposer.hash(ofToken: raw.span), to: &digits)
         return String(decoding: digits, as: UTF8.self)
     }
-    /// Tokens of members of which a record tells that nobody knows.
+    /// Tokens of members for which there is an `unknown` outcome.
     private static func told(_ h: EngineHarness, among members: ClosedRange<Int>) -> [String] {
         let names = Dictionary(uniqueKeysWithValues: members.map { (Self.hash($0), EngineHarness.memberToken($0)) })
         return h.outcomes.filter { $0.outcome == "unknown" }.map {

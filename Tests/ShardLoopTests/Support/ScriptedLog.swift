@@ -157,7 +157,7 @@ final class ScriptedLog: ShardLog {
 
     // MARK: The client that writes
 
-    /// It takes nothing any more.
+    /// The client that writes has ended: each record that is handed over fails.
     private(set) var hasEnded = false
     /// Clients made beside the first, and what the next attempt to make one fails with.
     private(set) var renewedCount = 0
