@@ -57,16 +57,7 @@ struct FatalKafkaErrorTests {
     @Test(arguments: [(45, 1), (47, 0)]) func aProducerThatEndsInTheMiddleLosesNothing(
         code: Int32, renewedCount: UInt64
     ) async throws {
-        try await WorkerHouse.with { house in
-            let worker = try await house.readyWorker()
-            try house.register("a", token: "abc0")
-            try house.update("a", 1)
-            try await house.flush()
-            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
-            // It waits a second: whatever is produced next is the worker's.
-            try house.update("a", 2, priority: 5)
-            try await house.flush()
-            try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
+        try await WorkerHouse.withWaitingUpdate { house, worker in
             house.kafka.failRequests(apiKey: 0, code: .init(rawValue: code), count: 1)
             let settled = try await WorkerHouse.wait(for: worker) {
                 $0.engine.pushesAccepted == 2 && $0.isSettled && $0.kafka.deliveriesFailed > 0

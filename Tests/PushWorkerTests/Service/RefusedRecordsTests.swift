@@ -9,29 +9,11 @@ import Testing
 /// Records that a Kafka refuses for what they are.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct RefusedRecordsTests {
-    private static let token = "abc00001"
     /// Kafka's numbers: MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD.
     private static let codes: [Int32] = [10, 32, 87]
 
-    /// One activity, an update of which waits: whatever is produced next is its outcome.
-    private static func withWaitingUpdate(
-        _ body: (WorkerHouse, WorkerService) async throws -> Void
-    ) async throws {
-        try await WorkerHouse.with { house in
-            let worker = try await house.readyWorker()
-            try house.register("a", token: Self.token)
-            try house.update("a", 1)
-            try await house.flush()
-            try await WorkerHouse.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
-            try house.update("a", 2, priority: 5)
-            try await house.flush()
-            try await WorkerHouse.wait(for: worker) { $0.engine.consumed == 3 }
-            try await body(house, worker)
-        }
-    }
-
     @Test(arguments: Self.codes) func aRecordIsJudgedAlone(code: Int32) async throws {
-        try await Self.withWaitingUpdate { house, worker in
+        try await WorkerHouse.withWaitingUpdate { house, worker in
             house.kafka.failRequests(apiKey: 0, code: .init(rawValue: code), count: 1)
             let settled = try await WorkerHouse.wait(for: worker) {
                 $0.engine.pushesAccepted == 2 && $0.isSettled && $0.kafka.deliveriesFailed > 0
@@ -45,7 +27,7 @@ struct RefusedRecordsTests {
 
     /// Refused alone too, and with the present time: it is counted, and holds nothing up.
     @Test(arguments: Self.codes) func anOutcomeThatIsRefusedForGoodIsCounted(code: Int32) async throws {
-        try await Self.withWaitingUpdate { house, worker in
+        try await WorkerHouse.withWaitingUpdate { house, worker in
             house.kafka.failRequests(apiKey: 0, code: .init(rawValue: code), count: code == 32 ? 3 : 2)
             let settled = try await WorkerHouse.wait(for: worker) {
                 $0.engine.pushesAccepted == 2 && $0.isSettled && $0.kafka.outcomesUnpublished == 1

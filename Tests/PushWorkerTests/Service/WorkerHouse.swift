@@ -37,6 +37,21 @@ final class WorkerHouse: Sendable {
         await house.tearDown()
     }
 
+    /// A house whose worker has pushed one update of the activity `a`. A second one waits a second: the next record that is produced is the worker's.
+    static func withWaitingUpdate(_ body: (WorkerHouse, WorkerService) async throws -> Void) async throws {
+        try await Self.with { house in
+            let worker = try await house.readyWorker()
+            try house.register("a", token: "abc00001")
+            try house.update("a", 1)
+            try await house.flush()
+            try await Self.wait(for: worker) { $0.engine.pushesAccepted == 1 && $0.isSettled }
+            try house.update("a", 2, priority: 5)
+            try await house.flush()
+            try await Self.wait(for: worker) { $0.engine.consumed == 3 }
+            try await body(house, worker)
+        }
+    }
+
     private init(partitionCount: Int, topics: [EmbeddedKafka.Topic]?) async throws {
         let names = WorkerConfiguration().topics.all
         self.partitionCount = partitionCount
