@@ -23,7 +23,6 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let histogram: Target.Dependency = .product(name: "Histogram", package: "hdrhistogram-swift")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
@@ -41,7 +40,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.14.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.10.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "YAML"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.3.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
@@ -96,7 +94,7 @@ let package = Package(
             dependencies: [
                 "PageStyle",
                 "PushTransport", "KafkaLog", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
-                "TLSSession", deque, logging, coreMetrics, tracing, lifecycle, configuration, hummingbird, http,
+                "TLSSession", deque, logging, coreMetrics, tracing, lifecycle, hummingbird, http,
                 "LocalFiles", "Listening", "Redaction",
                 .product(name: "Yams", package: "Yams"),
             ] + nio),
@@ -252,7 +250,7 @@ let exactVersions: [(url: String, version: Version)] = [
     ("https://github.com/apple/swift-atomics.git", "1.3.0"),
     ("https://github.com/apple/swift-certificates.git", "1.21.1"),
     ("https://github.com/apple/swift-collections", "1.6.0"),
-    ("https://github.com/apple/swift-configuration", "1.4.0"),
+    ("https://github.com/apple/swift-configuration.git", "1.4.0"),
     ("https://github.com/apple/swift-crypto.git", "4.5.2"),
     ("https://github.com/apple/swift-distributed-tracing", "1.7.3"),
     ("https://github.com/apple/swift-http-structured-headers.git", "1.7.0"),
@@ -274,11 +272,7 @@ let exactVersions: [(url: String, version: Version)] = [
     ("https://github.com/swift-server/swift-service-lifecycle", "2.13.0"),
 ]
 if Context.environment["MAILBOAT_EXACT"] != nil {
-    package.dependencies = exactVersions.map { url, version in
-        // The one whose traits matter.
-        url.hasSuffix("/swift-configuration")
-            ? .package(url: url, exact: version, traits: ["JSON", "YAML"]) : .package(url: url, exact: version)
-    }
+    package.dependencies = exactVersions.map { .package(url: $0.url, exact: $0.version) }
 }
 
 /// Targets whose types lend bytes as `Span`s, or read lent ones: the lifetime annotations of such declarations are still behind this feature.

@@ -1,4 +1,3 @@
-import Configuration
 import Redaction
 import Yams
 

@@ -1,14 +1,12 @@
-import Configuration
 import KafkaLog
 import Redaction
 
 /// Reads a configuration from a file and the environment, which wins. The tables of settings decide what exists, so
 /// nothing can be given that is not understood, and nothing is understood that is not documented.
 ///
-/// Environment names follow swift-configuration: `coalescing.minimum-distance` is
-/// `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, lists are separated by commas, and `apps.com.example.pizza.budget.reserve`
-/// is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. The file is not read through swift-configuration: its snapshots
-/// know neither lines nor which names were given, and a bundle id's dots would split it.
+/// A variable is named after its setting in capitals, with an underscore for whatever is neither letter nor digit: `coalescing.minimum-distance`
+/// is `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, and `apps.com.example.pizza.budget.reserve` is
+/// `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. Lists are separated by commas.
 public struct ConfigurationLoader {
     /// What was read.
     public struct Loaded: Sendable {
@@ -22,7 +20,6 @@ public struct ConfigurationLoader {
 
     private let file: ConfigurationFile?
     private let environment: [String: String]
-    private let variables: any ConfigProvider
     private var faults: [ConfigurationFault] = []
     private var notes: [String] = []
     /// Values of the file by `key(app:name:)`.
@@ -47,7 +44,6 @@ public struct ConfigurationLoader {
     private init(file: ConfigurationFile?, environment: [String: String]) {
         self.file = file
         self.environment = environment
-        self.variables = EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "mailboat")
     }
 
     private mutating func load() throws(ConfigurationError) -> Loaded {
@@ -133,7 +129,7 @@ public struct ConfigurationLoader {
             case .list(let texts): self.bundleIDs += texts
             }
         }
-        if let (text, _) = self.variable(["apps"], isList: true), case .list(let texts) = text {
+        if let (text, _) = self.variable("apps", isList: true), case .list(let texts) = text {
             self.bundleIDs += texts.filter { !self.bundleIDs.contains($0) }
         }
         for bundleID in self.bundleIDs where !SettingChecks.isBundleID(bundleID) {
@@ -154,32 +150,32 @@ public struct ConfigurationLoader {
     private func find(_ name: String, app: String?, isList: Bool) -> (
         text: SettingText, setting: String, location: String
     )? {
-        let words = name.split(separator: ".").map(String.init)
         if let app {
-            if let (text, variable) = self.variable(["apps", app] + words, isList: isList) {
+            if let (text, variable) = self.variable("apps.\(app).\(name)", isList: isList) {
                 return (text, "apps.\(ShownText.name(app)).\(name)", variable)
             }
             if let entry = self.given[Self.key(app: app, name: name)] {
                 return (entry.text, entry.shownName, self.file?.location(line: entry.line) ?? "")
             }
         }
-        if let (text, variable) = self.variable(words, isList: isList) { return (text, name, variable) }
+        if let (text, variable) = self.variable(name, isList: isList) { return (text, name, variable) }
         guard let entry = self.given[Self.key(app: nil, name: name)] else { return nil }
         return (entry.text, name, self.file?.location(line: entry.line) ?? "")
     }
 
-    private func variable(_ path: [String], isList: Bool) -> (text: SettingText, name: String)? {
-        // Asked for a text, the provider has nothing to refuse; without a value it answers `nil`.
-        guard
-            let result = try? self.variables.value(
-                forKey: AbsoluteConfigKey(path), type: isList ? .stringArray : .string),
-            let value = result.value
-        else { return nil }
-        switch value.content {
-        case .string(let text): return (.one(text), result.encodedKey)
-        case .stringArray(let texts): return (.list(texts), result.encodedKey)
-        default: return nil
-        }
+    /// The variable of a setting, and its name; `nil`: the environment has none.
+    private func variable(_ setting: String, isList: Bool) -> (text: SettingText, name: String)? {
+        let name = Self.variableName(of: setting)
+        guard let text = self.environment[name] else { return nil }
+        guard isList else { return (.one(text), name) }
+        let texts = text.split(separator: ",", omittingEmptySubsequences: false)
+        return (.list(texts.map(Self.trimmed)), name)
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        var text = text.drop { $0.isWhitespace }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
     }
 
     private mutating func read<Root: SettingsRoot>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {

@@ -34,6 +34,22 @@ struct ConfigurationLoaderTests {
         #expect(loaded.notes.isEmpty)
     }
 
+    /// A bundle id's capitals are no words of their own, and spaces around a comma belong to no topic.
+    @Test func variablesAreNamedAfterTheirSettings() throws {
+        let loaded = try ConfigurationLoader.load(
+            Array(
+                Loading.lines.joined(separator: "\n").replacing("com.example.pizza", with: "com.example.myPizza").utf8),
+            fileName: "m.yaml",
+            environment: [
+                "MAILBOAT_APPS_COM_EXAMPLE_MYPIZZA_BUDGET_RESERVE": "3", "MAILBOAT_BUDGET_PER_HOUR": "40",
+                "MAILBOAT_TOPICS_EVENTS": " one, two\t",
+            ])
+        #expect(loaded.configuration.apps.map(\.engine.budgetReserve) == [3])
+        #expect(loaded.configuration.apps.map(\.engine.budgetPerHour) == [40])
+        #expect(loaded.configuration.topics.events == ["one", "two"])
+        #expect(loaded.notes.isEmpty)
+    }
+
     @Test func jsonIsUnderstoodToo() throws {
         let text = """
             {"kafka": {"bootstrap": "h:1", "consumer": {"fetch.wait.max.ms": 10}}, "apns": {"team-id": "TEAM123456", "key-id": "KEY1234567",
