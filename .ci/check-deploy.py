@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks what lies in deploy/ with the tools of others: rules and their tests (promtool), manifests (kubernetes-validate,
-check-jsonschema), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint), the bill of materials (pyspdxtools), the unit of systemd
+jsonschema), the chart (helm), YAML (yamllint), scripts (shellcheck), the Dockerfile (hadolint), the bill of materials (pyspdxtools), the unit of systemd
 (systemd-analyze). And that all of it speaks of the same things: each alert has a test
-and a heading in the runbook, each heading an alert, and each metric that a rule or a panel names is one that a worker serves.
+and a heading in the runbook, each heading an alert, each metric that a rule or a panel names is one that a worker serves, and the topics and rights of the examples
+are those that the program wants.
 
 Tools that are missing are named and are an error. Nothing is installed here, and nothing is built.
 """
@@ -19,32 +20,18 @@ import tempfile
 
 import yaml
 
-PROJECT = pathlib.Path(__file__).resolve().parents[1]
-DEPLOY = PROJECT / "deploy"
+from deploy_chart import check_chart
+from deploy_manifests import DEPLOY, KUBERNETES, PROJECT, check_references, documents, fail, failures, rendered, run, validate
+from deploy_strimzi import check_strimzi
+
 RULES = DEPLOY / "prometheus/mailboat-rules.yaml"
 TESTS = [DEPLOY / "prometheus/mailboat-rules-test.yaml", DEPLOY / "prometheus/mailboat-slow-rules-test.yaml"]
-KUBERNETES = DEPLOY / "kubernetes"
 # Lines of text are for people, who have editors that wrap them.
-YAML_RULES = "{extends: default, rules: {line-length: {max: 250}, document-start: disable, braces: {max-spaces-inside: 0}, comments-indentation: disable}}"
+YAML_RULES = "{extends: default, rules: {line-length: {max: 250}, document-start: disable, braces: {max-spaces-inside: 0}, comments-indentation: disable}, ignore: [templates/]}"
 # What `systemd-analyze security` may say of the unit, in tenths: 0 is the least exposed, 100 the most. What is left is the network and the host's root directory.
 EXPOSURE_MAX = 12
 # Of Prometheus itself.
 FOREIGN = {"up"}
-failures = []
-
-
-def fail(message):
-    failures.append(message)
-    print(f"check-deploy: {message}", file=sys.stderr)
-
-
-def run(*words, standard_input=None):
-    if not shutil.which(words[0]):
-        return fail(f"{words[0]} is not installed")
-    done = subprocess.run(list(map(str, words)), input=standard_input, capture_output=True, text=True, cwd=PROJECT)
-    if done.returncode != 0:
-        fail(f"{' '.join(map(str, words))}: {(done.stdout + done.stderr).strip()[-2000:]}")
-    return done.stdout
 
 
 def check_rules():
@@ -198,52 +185,33 @@ def check_names():
     return len(expressions)
 
 
-def documents(folder):
-    """What a kustomization brings together: its resources, and a config map for each generator. Names without kustomize's hash."""
-    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
-    unknown = set(kustomization) - {"apiVersion", "kind", "resources", "configMapGenerator"}
-    if unknown:
-        fail(f"{folder.relative_to(PROJECT)}/kustomization.yaml has {', '.join(sorted(unknown))}, which this check does not follow")
-    for resource in kustomization.get("resources", []):
-        path = (folder / resource).resolve()
-        if path.is_dir():
-            yield from documents(path)
-        else:
-            yield from yaml.safe_load_all(path.read_text())
-    for generator in kustomization.get("configMapGenerator", []):
-        data = {name: (folder / name).read_text() for name in generator["files"]}
-        yield {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": generator["name"]}, "data": data}
-
-
-def rendered(folder):
-    """As kubectl renders it, where there is one that is new enough (Debian 12's is not); otherwise as `documents` does."""
-    if shutil.which("kubectl"):
-        version = subprocess.run(["kubectl", "version", "--client", "--output", "json"], capture_output=True, text=True)
-        found = re.search(r'"minor": "(\d+)', version.stdout)
-        if found and int(found[1]) >= 21:
-            return list(yaml.safe_load_all(run("kubectl", "kustomize", folder) or ""))
-    return list(documents(folder))
-
-
 def check_manifests():
     count = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        for way in ("static", "autoscaled", "topics"):
-            all_of_it = rendered(KUBERNETES / way)
-            kinds = sorted(document["kind"] for document in all_of_it)
-            expected = sorted(document["kind"] for document in documents(KUBERNETES / way))
-            if kinds != expected:
-                fail(f"{way}: kubectl makes {kinds} of it, expected {expected}")
-            for document in all_of_it:
-                file = pathlib.Path(scratch) / f"{way}-{document['kind']}.yaml"
-                file.write_text(yaml.safe_dump(document))
-                if document["kind"] == "ScaledObject":
-                    run("check-jsonschema", "--schemafile", KUBERNETES / "schemas/scaled-object.json", file)
-                else:
-                    run("kubernetes-validate", "--strict", "--quiet", file)
-                count += 1
-    run("check-jsonschema", "--schemafile", KUBERNETES / "schemas/pod-monitor.json", KUBERNETES / "monitoring/pod-monitor.yaml")
-    return count + 1
+    for way in ("static", "autoscaled", "topics"):
+        all_of_it = rendered(KUBERNETES / way)
+        kinds = sorted(document["kind"] for document in all_of_it)
+        expected = sorted(document["kind"] for document in documents(KUBERNETES / way))
+        if kinds != expected:
+            fail(f"{way}: kubectl makes {kinds} of it, expected {expected}")
+        check_references(all_of_it, way)
+        for document in all_of_it:
+            validate(document, way)
+            count += 1
+    for file in ("monitoring/pod-monitor.yaml", "priority/priority-class.yaml"):
+        validate(yaml.safe_load((KUBERNETES / file).read_text()), file)
+        count += 1
+    return count
+
+
+def check_versions():
+    """The chart and the image's label name the program's version."""
+    version = re.search(r'"([^"]+)"', (PROJECT / "Sources/PushWorker/Service/MailboatVersion.swift").read_text())[1]
+    chart = yaml.safe_load((DEPLOY / "Chart.yaml").read_text())
+    label = re.search(r"^ARG VERSION=(.*)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    said = {"version of Chart.yaml": chart["version"], "appVersion of Chart.yaml": chart["appVersion"], "VERSION of the Dockerfile": label and label[1]}
+    for where, text in said.items():
+        if text != version:
+            fail(f"{where} is {text}, and the program's version {version}")
 
 
 def write_materials(scratch, file, **environment):
@@ -302,9 +270,13 @@ def check_unit():
 def main():
     parser = argparse.ArgumentParser(description="Check what lies in deploy/.")
     parser.add_argument("--scratch-path", metavar="DIRECTORY", type=pathlib.Path, help="where SwiftPM has its checkouts (default: .build)")
+    parser.add_argument("--mailboat", metavar="PROGRAM", type=pathlib.Path, default=PROJECT / ".build/release/mailboat", help="asked which topics it wants (default: %(default)s)")
     asked = parser.parse_args()
     materials, unit = check_materials(asked.scratch_path), check_unit()
     alerts, expressions, manifests = check_rules(), check_names(), check_manifests()
+    check_versions()
+    renderings = check_chart()
+    check_strimzi(asked.mailboat.resolve())
     check_scaling()
     run("yamllint", "--strict", "--config-data", YAML_RULES, DEPLOY)
     run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
@@ -313,6 +285,7 @@ def main():
         return 1
     print(
         f"check-deploy: {alerts} alerts with tests and headings, {expressions} expressions of metrics that are served, {manifests} manifests, "
+        f"{renderings} renderings of the chart, "
         f"{materials} parts in the bill of materials, {unit}")
     return 0
 
