@@ -5,6 +5,7 @@ import copy
 import json
 import pathlib
 import re
+import shlex
 import subprocess
 import tarfile
 import tempfile
@@ -148,6 +149,8 @@ EFFECTS = [
     ({"topologySpreadConstraints": [SPREAD]}, {f"{POD} topologySpreadConstraints": [{**SPREAD, "labelSelector": OWN}]}),
     ({"nodeSelector": {"pool": "push"}, "tolerations": [{"key": "push", "operator": "Exists"}], "affinity": NODES},
      {f"{POD} nodeSelector": {"pool": "push"}, f"{POD} tolerations 0 key": "push", f"{POD} affinity": NODES}),
+    ({"podSecurityContext": {"runAsNonRoot": True}, "topics": {"create": True}},
+     {f"{POD} securityContext": {"runAsNonRoot": True}, "Job mailboat-topics spec template spec securityContext": {"runAsNonRoot": True}}),
     ({"podAnnotations": {"a": "b"}, "podLabels": {"team": "live", "app.kubernetes.io/name": "other"}},
      {"StatefulSet mailboat spec template metadata annotations a": "b", "StatefulSet mailboat spec template metadata labels": {**OWN["matchLabels"], "team": "live"}}),
     ({"serviceAccount": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/mailboat"}}},
@@ -276,6 +279,23 @@ def check_refusals():
             fail(f"the chart with {json.dumps(values)} {'is taken' if status == 0 else f'says “{complaint.strip()}”'}, expected: {wanted}")
 
 
+def check_runbook():
+    """What the runbook tells to type, and its values, are taken."""
+    runbook = (DEPLOY / "README.md").read_text()
+    command = re.search(r"<!-- check-deploy: helm -->\n```sh\nhelm upgrade --install (.*?)```", runbook, re.DOTALL)
+    values = re.search(r"<!-- check-deploy: values -->\n *```yaml\n(.*?)```", runbook, re.DOTALL)
+    if not command or not values:
+        return fail("deploy/README.md does not say how to install the chart, or with which values")
+    typed = command[1].replace("REGISTRY", "registry.example.com").replace("TAG", "1.0").replace("settings=mailboat.yaml", f"settings={SETTINGS}")
+    status, output, complaint = helm("template", *shlex.split(typed.replace("\\\n", " ")), values=yaml.safe_load(values[1]))
+    if status != 0:
+        return fail(f"what deploy/README.md says of Helm: {complaint.strip()}")
+    objects = by_name(yaml.safe_load_all(output))
+    check_objects(list(objects.values()), "what deploy/README.md says of Helm")
+    if ("Job", "mailboat-topics") not in objects or objects["ConfigMap", "mailboat"]["data"]["mailboat.yaml"] != SETTINGS.read_text():
+        fail("what deploy/README.md says of Helm makes no topics, or other settings")
+
+
 def check_package():
     """Helm finds nothing to complain about, and nothing else of deploy/ is in it."""
     status, output, complaint = helm("lint", "--strict", DEPLOY, values=LEAST)
@@ -300,4 +320,5 @@ def check_chart():
     check_values()
     check_other_release()
     check_refusals()
-    return len(EFFECTS) + len(REFUSED) + 6
+    check_runbook()
+    return len(EFFECTS) + len(REFUSED) + 7

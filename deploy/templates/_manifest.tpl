@@ -63,6 +63,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with $env }}{{ $_ := set $container "env" . }}{{ end }}
 {{- $_ := set $container "volumeMounts" (concat $container.volumeMounts $values.volumeMounts) }}
 {{- $_ := set $pod "volumes" (concat $pod.volumes $values.volumes) }}
+{{- with $values.podSecurityContext }}{{ $_ := set $pod "securityContext" . }}{{ end }}
 {{- with $values.nodeSelector }}{{ $_ := set $pod "nodeSelector" . }}{{ end }}
 {{- with $values.tolerations }}{{ $_ := set $pod "tolerations" . }}{{ end }}
 {{- $_ := set $template.metadata "labels" (merge (dict) (dict "app.kubernetes.io/instance" $root.Release.Name) $template.metadata.labels $values.podLabels) }}
