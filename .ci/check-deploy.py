@@ -185,7 +185,18 @@ def check_names():
     return len(expressions)
 
 
+def check_pods():
+    """Workers of both kinds are the same, but for what makes static members, and what tells a release's pods from those of the one before."""
+    static, scaled = (yaml.safe_load((KUBERNETES / file).read_text())["spec"]["template"] for file in ("static/stateful-set.yaml", "autoscaled/deployment.yaml"))
+    static["spec"]["containers"][0].pop("env")
+    for constraint in scaled["spec"]["topologySpreadConstraints"]:
+        constraint.pop("matchLabelKeys")
+    if static != scaled:
+        fail("the pods of static/stateful-set.yaml and autoscaled/deployment.yaml differ in more than the environment and matchLabelKeys")
+
+
 def check_manifests():
+    check_pods()
     count = 0
     for way in ("static", "autoscaled", "topics"):
         all_of_it = rendered(KUBERNETES / way)
