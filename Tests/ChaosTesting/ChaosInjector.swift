@@ -46,8 +46,6 @@ final class ChaosInjector {
 
     /// A worker that ended is started again after so long, as an orchestrator would.
     private static let restartMillis: Int64 = 1_000
-    /// A stopping worker is given its drain and this much more.
-    private static let stopMillisMax: Int64 = 20_000
     private static let haltLookDistance = Duration.seconds(1)
 
     init(stage: ChaosStage, seed: UInt64, releases: ReleaseSchedule? = nil) {
@@ -147,8 +145,7 @@ final class ChaosInjector {
             self.remedies.append((endsAtMillis, .startWorker(index)))
         case .workerStopped:
             self.refusals.losesCounts()
-            worker.isExpectedToEnd = true
-            worker.process?.terminate()
+            worker.stop()
             self.remedies.append((endsAtMillis, .startWorker(index)))
         case .workerPaused, .workerPausedPastSession:
             worker.isPaused = true
@@ -188,8 +185,7 @@ final class ChaosInjector {
         where worker.isUp && !worker.isPaused
             && worker.executable != releases.executable(worker: index, atMillis: nowMillis)
         {
-            worker.isExpectedToEnd = true
-            worker.process?.terminate()
+            worker.stop()
             self.remedies.append((nowMillis, .startWorker(index)))
         }
     }
@@ -206,8 +202,7 @@ final class ChaosInjector {
                 continue
             }
             self.haltRestarts += 1
-            worker.isExpectedToEnd = true
-            worker.process?.terminate()
+            worker.stop()
             self.remedies.append((nowMillis, .startWorker(index)))
         }
     }
@@ -244,7 +239,7 @@ final class ChaosInjector {
     private func startWorker(_ index: Int, dueMillis: Int64, nowMillis: Int64) throws {
         let worker = self.stage.workers[index]
         guard let status = worker.process?.status else {
-            guard nowMillis - dueMillis < Self.stopMillisMax else {
+            guard !worker.isStopOverdue() else {
                 throw CommandFailure("\(worker.name) was told to stop and did not: see \(worker.logPath)")
             }
             // Still ending.

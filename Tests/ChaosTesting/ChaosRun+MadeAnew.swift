@@ -134,8 +134,7 @@ extension ChaosRun {
     /// As in `deploy/Operations.md`, "A topic made anew" and "State is lost".
     private func takeWayOut(_ role: TopicRole, _ tracks: [Track]) async throws {
         for worker in self.stage.workers {
-            worker.isExpectedToEnd = true
-            worker.process?.terminate()
+            worker.stop()
         }
         try await self.wait(Self.commandDurationMax) {
             self.stage.workers.contains { $0.process?.isRunning == true } ? "workers to end" : nil

@@ -15,6 +15,11 @@ final class ChaosWorker {
     var isPaused = false
     /// It was told to end, one way or the other.
     var isExpectedToEnd = false
+    /// When it was told to stop; `nil`: not in this life.
+    private var toldToStopAt: ContinuousClock.Instant?
+
+    /// How long a stop may take: the drain and as much again.
+    static let stopDurationMax = Duration.seconds(20)
 
     init(executable: URL, number: Int, adminPort: Int, directory: String) {
         self.name = "worker \(number)"
@@ -30,9 +35,23 @@ final class ChaosWorker {
     func start() throws {
         self.isPaused = false
         self.isExpectedToEnd = false
+        self.toldToStopAt = nil
         self.process = try ChildProcess(
             name: self.name, executable: self.executable, arguments: ["run", "--config", self.configurationPath],
             logPath: self.logPath)
+    }
+
+    /// Asks it to stop in good order.
+    func stop(at now: ContinuousClock.Instant = .now) {
+        self.isExpectedToEnd = true
+        self.toldToStopAt = now
+        self.process?.terminate()
+    }
+
+    /// Whether it was told to stop longer ago than a stop may take. Counted by a clock: at the end of a run every remedy is due at once, however short ago the stop was.
+    func isStopOverdue(at now: ContinuousClock.Instant = .now) -> Bool {
+        guard let told = self.toldToStopAt else { return false }
+        return now - told > Self.stopDurationMax
     }
 
     /// Runs, and was not told to end.

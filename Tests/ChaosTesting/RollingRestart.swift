@@ -46,8 +46,7 @@ final class RollingRestart {
         case .waiting(let untilMillis):
             guard nowMillis >= untilMillis else { return }
             guard self.index < self.stage.workers.count else { return }
-            worker.isExpectedToEnd = true
-            worker.process?.terminate()
+            worker.stop()
             self.gaps.append(Gap(toldMillis: nowMillis))
             self.phase = .stopping
         case .stopping:
