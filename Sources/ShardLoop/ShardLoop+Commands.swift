@@ -44,7 +44,7 @@ extension ShardLoop {
         _ new: ShardLoopConfiguration, now: EngineTime
     ) throws(ReconfigurationRefusal) {
         guard new.stateTopic == self.configuration.stateTopic, new.routeCount >= self.configuration.routeCount else {
-            throw ReconfigurationRefusal(faults: [ReconfigurationFault(what: .topics, cause: .fixed)])
+            throw ReconfigurationRefusal(faults: [ReconfigurationFault(cause: .keptForLife)])
         }
         try self.engine.reconfigure(new.engine, now: now)
         self.configuration = new

@@ -1,96 +1,62 @@
-/// What of another configuration an engine that runs cannot take.
+/// One reason why an engine that runs cannot take another configuration.
 public struct ReconfigurationFault: Equatable, Sendable {
-    /// Which setting is meant.
-    public enum What: String, Equatable, Sendable {
-        /// The apps there are.
-        case apps
-        /// An environment of an app.
-        case environments = "apns.environments"
-        /// What a running engine does not change; the names are those of the settings.
-        case placement, topics
-        case requestTimeout = "apns.request-timeout"
-        case audienceChannel = "audience.channel"
-        case audienceChannelStorage = "audience.channel-storage"
-        case channelStorage = "channel.storage"
-        case channelLinger = "channel.linger"
-        case channelsExclusive = "channels.exclusive"
-        case channelsWarm = "channels.warm"
-        /// What no setting says.
-        case other = "the engine"
-    }
-    /// Why.
+    /// What stands in the way.
     public enum Cause: Equatable, Sendable {
-        /// The app, or its environment, is gone or stands elsewhere in the list.
-        case gone
-        /// The value is kept as long as the engine lives.
-        case fixed
+        /// The app is gone, or stands elsewhere in the list.
+        case appGone
+        /// An environment of the app is gone.
+        case environmentGone
         /// `state` holds records of the app that this engine passed over when it took its partitions over.
         case passedOver
+        /// A value is another that the engine keeps for its whole life. The rows of settings say which those are, and a changed one is put back before
+        /// an engine is asked. This cause therefore tells of a row that is wrong.
+        case keptForLife
     }
 
     /// The app's bundle identifier; `nil`: it concerns none.
     public var app: String?
-    /// The setting.
-    public var what: What
     /// Why it is not taken.
     public var cause: Cause
 
     /// One thing that is not taken.
-    public init(app: String? = nil, what: What, cause: Cause) {
+    public init(app: String? = nil, cause: Cause) {
         self.app = app
-        self.what = what
         self.cause = cause
     }
 
-    /// The whole name of the setting.
+    /// The setting, or the place in the settings, that is meant.
     public var name: String {
-        guard let app = self.app else { return self.what.rawValue }
-        return self.what == .apps ? "apps.\(app)" : "apps.\(app).\(self.what.rawValue)"
+        guard let app = self.app else { return "the engine" }
+        return self.cause == .environmentGone ? "apps.\(app).apns.environments" : "apps.\(app)"
     }
 
     /// What an operator is told of it.
     public var text: String {
-        switch self.cause {
-        case .gone: "is gone: it needs a restart"
-        case .fixed: "is another: it needs a restart"
-        case .passedOver: "is new, but state holds records of it that this worker has passed over: it needs a restart"
-        }
+        let found =
+            switch self.cause {
+            case .appGone, .environmentGone: "is gone"
+            case .passedOver: "is new, but state holds records of it that this worker has passed over"
+            case .keptForLife: "has another value for what is kept for life"
+            }
+        return "\(found): it needs a restart"
     }
 
     /// By the two configurations alone.
     static func all(from old: EngineConfiguration, to new: EngineConfiguration) -> [Self] {
         var faults: [Self] = []
-        func fixed(_ what: What, _ isSame: Bool, app: String? = nil) {
-            if !isSame { faults.append(Self(app: app, what: what, cause: .fixed)) }
-        }
-        fixed(.topics, old.inputTopics == new.inputTopics && old.routedTopicIndex == new.routedTopicIndex)
-        fixed(.placement, old.settings.placement == new.settings.placement)
-        fixed(.requestTimeout, old.settings.requestTimeoutMillis == new.settings.requestTimeoutMillis)
-        fixed(
-            .other,
-            old.partitionCount == new.partitionCount && old.clusterID == new.clusterID
-                && old.settings.lifetimeMillis == new.settings.lifetimeMillis
-                && old.settings.channelMinuteMillis == new.settings.channelMinuteMillis)
+        if !old.hasSameLife(as: new) { faults.append(Self(cause: .keptForLife)) }
         for (index, before) in old.apps.enumerated() {
             // Slots name an app by its index.
             guard index < new.apps.count, new.apps[index].bundleID == before.bundleID else {
-                faults.append(Self(app: before.bundleID, what: .apps, cause: .gone))
+                faults.append(Self(app: before.bundleID, cause: .appGone))
                 continue
             }
             let after = new.apps[index]
             let hadRoutes = before.routes.map { $0 != nil }
             if zip(hadRoutes, after.routes).contains(where: { $0 && $1 == nil }) {
-                faults.append(Self(app: before.bundleID, what: .environments, cause: .gone))
+                faults.append(Self(app: before.bundleID, cause: .environmentGone))
             }
-            // What a channel was made to be, and what its keeper began with.
-            fixed(.audienceChannel, before.audienceChannel == after.audienceChannel, app: before.bundleID)
-            fixed(
-                .audienceChannelStorage, before.audienceChannelStorage == after.audienceChannelStorage,
-                app: before.bundleID)
-            fixed(.channelStorage, before.channelStorage == after.channelStorage, app: before.bundleID)
-            fixed(.channelLinger, before.channelLingerMillis == after.channelLingerMillis, app: before.bundleID)
-            fixed(.channelsExclusive, before.channelsExclusive == after.channelsExclusive, app: before.bundleID)
-            fixed(.channelsWarm, before.channelsWarm == after.channelsWarm, app: before.bundleID)
+            if !before.hasSameLife(as: after) { faults.append(Self(app: before.bundleID, cause: .keptForLife)) }
         }
         return faults
     }
@@ -108,7 +74,26 @@ extension ReconfigurationRefusal: CustomStringConvertible {
     public var description: String { self.faults.map { "\($0.name) \($0.text)" }.joined(separator: "; ") }
 }
 
+extension EngineConfiguration {
+    /// Whether everything is the same that an engine keeps for its whole life, apps aside.
+    fileprivate func hasSameLife(as other: Self) -> Bool {
+        self.inputTopics == other.inputTopics && self.routedTopicIndex == other.routedTopicIndex
+            && self.partitionCount == other.partitionCount && self.clusterID == other.clusterID
+            && self.settings.placement == other.settings.placement
+            && self.settings.requestTimeoutMillis == other.settings.requestTimeoutMillis
+            && self.settings.lifetimeMillis == other.settings.lifetimeMillis
+            && self.settings.channelMinuteMillis == other.settings.channelMinuteMillis
+    }
+}
+
 extension AppConfiguration {
+    /// Whether everything is the same that a channel was made to be, and that its keeper began with.
+    fileprivate func hasSameLife(as other: Self) -> Bool {
+        self.audienceChannel == other.audienceChannel && self.audienceChannelStorage == other.audienceChannelStorage
+            && self.channelStorage == other.channelStorage && self.channelLingerMillis == other.channelLingerMillis
+            && self.channelsExclusive == other.channelsExclusive && self.channelsWarm == other.channelsWarm
+    }
+
     /// In one order for all apps.
     fileprivate var routes: [UInt16?] {
         [

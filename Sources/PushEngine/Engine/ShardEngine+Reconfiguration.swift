@@ -7,7 +7,7 @@ extension ShardEngine {
         let old = self.memory.configuration
         var faults = ReconfigurationFault.all(from: old, to: new)
         for app in new.apps.dropFirst(old.apps.count) where self.memory.passedOver.contains(app.bundleID) {
-            faults.append(ReconfigurationFault(app: app.bundleID, what: .apps, cause: .passedOver))
+            faults.append(ReconfigurationFault(app: app.bundleID, cause: .passedOver))
         }
         return faults
     }

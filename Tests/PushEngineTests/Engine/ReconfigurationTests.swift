@@ -173,10 +173,16 @@ import Testing
             ),
             (
                 { $0.apps[1].audienceChannel = .auto },
-                ["apps.com.example.game.audience.channel is another: it needs a restart"]
+                ["apps.com.example.game has another value for what is kept for life: it needs a restart"]
             ),
-            ({ $0.settings.placement = .check }, ["placement is another: it needs a restart"]),
-            ({ $0.inputTopics.insert("more", at: 0) }, ["topics is another: it needs a restart"]),
+            (
+                { $0.settings.placement = .check },
+                ["the engine has another value for what is kept for life: it needs a restart"]
+            ),
+            (
+                { $0.inputTopics.insert("more", at: 0) },
+                ["the engine has another value for what is kept for life: it needs a restart"]
+            ),
         ]
         for (change, texts) in refused {
             #expect {
@@ -204,7 +210,7 @@ import Testing
             try h.reconfigure { $0.apps.append(Self.other()) }
         } throws: { error in
             (error as? ReconfigurationRefusal)?.faults
-                == [ReconfigurationFault(app: "com.example.game", what: .apps, cause: .passedOver)]
+                == [ReconfigurationFault(app: "com.example.game", cause: .passedOver)]
         }
         // Nothing is known of this one.
         try h.reconfigure { $0.apps.append(Self.other { $0.bundleID = "com.example.chess" }) }
