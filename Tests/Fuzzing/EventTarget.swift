@@ -13,7 +13,8 @@ public struct EventTarget: FuzzTarget {
         "start-token", "environment", "input-push-channel", ",\"alert\":null", ",\"priority\":1",
         ",\"to\":{\"channel\":\"AAAA\"}", ",\"environment\":\"development\"", ",\"to\":{\"audience\":\"a\"}",
         ",\"audience\":\"a\"", "token-type", ",\"token-type\":\"start\"", ",\"token-type\":\"update\"",
-        ",\"channel-capable\":true", ",\"channel\":\"AAAA\"",
+        ",\"channel-capable\":true", ",\"channel\":\"AAAA\"", "\u{0}\u{0}\u{0}\u{0}\u{1}",
+        "{\"specversion\":\"1.0\",\"id\":\"c\",\"data\":", "data_base64",
     ].map { Array($0.utf8) }
 
     private var event = DecodedEvent()

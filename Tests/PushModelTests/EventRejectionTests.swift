@@ -30,7 +30,8 @@ import Testing
         Case("[]", "value", "is []: expected one JSON object"),
         Case(#""event""#, "value", #"is "event": expected one JSON object"#),
         Case("update", "value", Self.invalid(0, "a JSON value was expected")),
-        Case("\u{FEFF}{}", "value", Self.invalid(0, "a JSON value was expected")),
+        Case(
+            "\u{FEFF}{}", "event", "is missing: expected “register”, “unregister”, “start”, “update”, “end” or “open”"),
         Case(#"{"event":"end"} {}"#, "value", Self.invalid(16, "nothing may follow the value")),
         Case(#"{"event":"end""#, "value", Self.invalid(14, "it ends too early")),
         Case(#"{"event":"end",}"#, "value", Self.invalid(15, "a field name in quotes was expected")),

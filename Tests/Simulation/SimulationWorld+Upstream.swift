@@ -225,8 +225,10 @@ extension SimulationWorld {
         let key = Array(self.phones[activity].key.utf8)
         let partition = self.writtenPartition(of: activity)
         let value = kind == .malformed ? value : self.named(self.addressed(value, to: activity), app: activity)
+        let bytes =
+            kind == .malformed ? Array(value.utf8) : self.framing.framed(value, number: self.order.count)
         let record = LoggedRecord(
-            key: key, value: Array(value.utf8), timestampMillis: recordMillis ?? self.wallMillis)
+            key: key, value: bytes, timestampMillis: recordMillis ?? self.wallMillis)
         let offset = self.kafka.append(
             self.perhapsSampled(record, in: partition),
             to: SimulatedKafka.Place(topic: .events, partition: partition),

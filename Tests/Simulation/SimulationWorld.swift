@@ -146,6 +146,7 @@ package final class SimulationWorld {
     var tokensRefused: Set<String> = []
     var withdrawals: Withdrawals
     var recordTimes: RecordTimes
+    var framing: Framing
     var deadArrivals: DeadArrivals
     var staleDates: StaleDates
     var lateness: Lateness
@@ -212,6 +213,7 @@ package final class SimulationWorld {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
         self.recordTimes = RecordTimes(seed: seed)
+        self.framing = Framing(seed: seed)
         self.deadArrivals = DeadArrivals(seed: seed)
         self.staleDates = StaleDates(seed: seed)
         self.lateness = Lateness(seed: seed)

@@ -7,6 +7,8 @@ public struct EngineSettings: Equatable, Sendable {
 
     /// What is done about misplaced records.
     public var placement = Placement.check
+    /// What producers' serializers may have put around an event.
+    public var eventFraming = EventFraming.auto
     /// Which outcomes are written to the topic `outcomes`.
     public var outcomePublication = OutcomePublication.pushes
     /// Slots that may hold something to send. Past it partitions are not read.

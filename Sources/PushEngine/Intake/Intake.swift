@@ -109,7 +109,8 @@ struct Intake: ~Copyable {
         guard self.record.hasValue else {
             throw EventRejection(field: "value", reason: "is null: expected one JSON object")
         }
-        try EventDecoder.decode(value, into: &self.event)
+        try EventDecoder.decode(
+            value, framing: memory.configuration.settings.eventFraming, into: &self.event)
         let app = try self.app(in: memory)
         self.staleDateExpires = memory.configuration.apps[Int(app)].staleDateExpires
         // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.

@@ -16,12 +16,75 @@ public enum EventDecoder {
 
     /// Decodes `value` into `event`, which is reset first; its `text` keeps its storage, so that an event like those before it allocates
     /// nothing. Of a registration for an audience, `target` is `.audience`. When this throws, `event` holds nothing of use.
-    public static func decode(_ value: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
+    /// - Parameter framing: what may stand around the event's JSON object.
+    public static func decode(
+        _ value: Span<UInt8>, framing: EventFraming = .auto, into event: inout DecodedEvent
+    ) throws(EventRejection) {
+        do {
+            try Self.decodeObject(value, from: 0, isWhole: true, into: &event)
+        } catch {
+            guard value.count <= Self.valueByteCountMax else { throw error }
+            try Self.decodeFramed(value, framing: framing, refusedFor: error, into: &event)
+        }
+    }
+
+    /// Decodes what a serializer has put something around. An event that stands alone never comes here.
+    /// - Parameter rejection: why it is no event as it stands.
+    @inline(never) private static func decodeFramed(
+        _ value: Span<UInt8>, framing: EventFraming, refusedFor rejection: EventRejection,
+        into event: inout DecodedEvent
+    ) throws(EventRejection) {
+        let prefix = EventPrefix(of: value)
+        if framing == .none, let refusal = prefix.refusal { throw refusal }
+        var rejection = rejection
+        if prefix.byteCount > 0 {
+            do {
+                return try Self.decodePart(value, from: prefix.byteCount, isWhole: true, into: &event)
+            } catch { rejection = prefix.explained(error) }
+        }
+        switch CloudEventEnvelope.find(in: value, from: prefix.byteCount) {
+        case .noEnvelope: throw rejection
+        case .refused(let refusal): throw refusal
+        case .envelope where framing == .none:
+            throw EventRejection(
+                field: "value",
+                reason:
+                    "is a CloudEvent in structured mode: expected the event, which is its “data”. Write it in binary "
+                    + "mode, or set “events.framing” to “auto”")
+        case .envelope(let envelope):
+            try Self.decodePart(value, from: envelope.dataStart, isWhole: false, into: &event)
+            if event.eventIDInText.isEmpty { try Self.takeID(of: envelope, in: value, into: &event) }
+        }
+    }
+
+    /// `decodeObject` for the rare ones, which share one copy of it.
+    @inline(never) private static func decodePart(
+        _ value: Span<UInt8>, from start: Int, isWhole: Bool, into event: inout DecodedEvent
+    ) throws(EventRejection) {
+        try Self.decodeObject(value, from: start, isWhole: isWhole, into: &event)
+    }
+
+    private static func takeID(
+        of envelope: CloudEventEnvelope, in value: Span<UInt8>, into event: inout DecodedEvent
+    ) throws(EventRejection) {
+        var reader = EventReader()
+        reader.field = .field(.id)
+        reader.cursor.index = Int(envelope.id.withQuotes.start)
+        event.eventIDInText = try reader.text(
+            value, byteCountMax: Self.idByteCountMax, expected: "a string", into: &event.text)
+    }
+
+    /// Decodes the object that begins at `start`.
+    /// - Parameter isWhole: nothing but white space may follow it.
+    @inline(__always) private static func decodeObject(
+        _ value: Span<UInt8>, from start: Int, isWhole: Bool, into event: inout DecodedEvent
+    ) throws(EventRejection) {
         event.reset()
         var reader = EventReader()
         guard value.count <= Self.valueByteCountMax else {
             throw reader.reject("has \(value.count) bytes: at most \(Self.valueByteCountMax) are allowed")
         }
+        reader.cursor.index = start
         guard reader.begins(value, with: UInt8(ascii: "{")) else {
             throw reader.wrongValue(value, expected: "one JSON object")
         }
@@ -52,7 +115,7 @@ public enum EventDecoder {
             }
             reader.field = .value
         }
-        try reader.expectEnd(value)
+        if isWhole { try reader.expectEnd(value) }
         try EventShape.check(&event, seen: seen)
         event.priority = priority ?? (event.kind == .update && event.alertInValue.isEmpty ? .low : .high)
         if priority == .lowest { try EventShape.checkLowestPriority(event) }

@@ -15,7 +15,8 @@ public enum EventRules {
     /// requests to APNs"); five minutes less are for clocks that differ from Apple's, as a time beyond that is refused.
     public static let broadcastStoredSecondsMax: Int64 = 8 * 3_600 - 300
 
-    /// Checks a record's key: 1 to 256 bytes of UTF-8.
+    /// Checks a record's key: 1 to 256 bytes of UTF-8, as its producer meant them. A serializer's additions are refused and not taken off: the
+    /// producer's client placed the record by them.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
         if key.isEmpty {
             throw EventRejection(
@@ -24,6 +25,20 @@ public enum EventRules {
         if key.count > Self.keyByteCountMax {
             throw EventRejection(
                 field: "key", reason: "has \(key.count) bytes: at most \(Self.keyByteCountMax) are allowed")
+        }
+        if let number = EventPrefix.schemaID(key) {
+            throw EventRejection(
+                field: "key",
+                reason:
+                    "begins with the five bytes of a schema registry (schema \(number)): expected the id alone. Write keys "
+                    + "with a string serializer")
+        }
+        if key.count > 1, key[0] == UInt8(ascii: "\""), key[key.count - 1] == UInt8(ascii: "\"") {
+            throw EventRejection(
+                field: "key",
+                reason:
+                    "stands in quotes, as a JSON serializer writes a string: expected the id alone. Write keys with a "
+                    + "string serializer")
         }
         if let index = UTF8Validation.firstFault(in: key) {
             throw EventRejection(field: "key", reason: "is not UTF-8: the fault is at byte \(index)")

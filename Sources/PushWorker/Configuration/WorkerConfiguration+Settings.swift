@@ -69,6 +69,10 @@ extension WorkerConfiguration: SettingsRoot {
             "`check`: a record that its producer put on the wrong partition (by murmur2 of the key) is forwarded. `trust`: it is taken where it lies."
         ),
         .choice(
+            "events.framing", effect: .live, \.engine.eventFraming,
+            "What a producer's serializer may put around an event. `auto`: a schema registry's five bytes and a byte order mark are passed over, and of a structured CloudEvent its `data` is taken. `none`: such events become dead letters."
+        ),
+        .choice(
             "start-from", effect: .restart, \.startFrom,
             "Where a partition begins that the group has never committed."),
         .choice(

@@ -1,0 +1,68 @@
+/// What a serializer may have put around an event's JSON object (setting `events.framing`).
+public enum EventFraming: String, Sendable, CaseIterable {
+    /// A registry's prefix and a byte order mark are passed over, and a structured CloudEvent is opened.
+    case auto
+    /// Nothing: such a value is refused with a sentence that says what it is.
+    case none
+}
+
+/// The bytes before a value's JSON.
+struct EventPrefix {
+    /// What JSON Schema serializers put first: a zero byte, and a schema's number in four bytes, the highest first (Confluent's wire format).
+    static let registryByteCount = 5
+    /// U+FEFF in UTF-8 (RFC 8259 §8.1 forbids to write it, and allows to pass it over).
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// The schema's number; `nil`: no registry's prefix is there.
+    private(set) var schemaID: UInt32?
+    private var hasByteOrderMark = false
+    /// The number of bytes before the JSON.
+    private(set) var byteCount = 0
+
+    init(of value: Span<UInt8>) {
+        self.schemaID = Self.schemaID(value)
+        if self.schemaID != nil { self.byteCount = Self.registryByteCount }
+        let mark = Self.byteOrderMark
+        guard value.count >= self.byteCount + mark.count,
+            value.extracting(self.byteCount..<self.byteCount + mark.count).holdsSameBytes(as: mark.span)
+        else { return }
+        self.hasByteOrderMark = true
+        self.byteCount += mark.count
+    }
+
+    /// The number in a registry's prefix; `nil`: `bytes` do not begin with one, or end with it.
+    static func schemaID(_ bytes: Span<UInt8>) -> UInt32? {
+        guard bytes.count > Self.registryByteCount, bytes[0] == 0 else { return nil }
+        var number: UInt32 = 0
+        for index in 1..<Self.registryByteCount { number = number << 8 | UInt32(bytes[index]) }
+        return number
+    }
+
+    /// What stands there, for a rejection; `nil`: nothing does.
+    private var name: String? {
+        switch (self.schemaID, self.hasByteOrderMark) {
+        case (let number?, _): "the five bytes of a schema registry (schema \(number))"
+        case (nil, true): "a byte order mark"
+        case (nil, false): nil
+        }
+    }
+
+    /// Why a value with this prefix is refused where none is passed over; `nil`: it has none.
+    var refusal: EventRejection? {
+        guard let name = self.name else { return nil }
+        return EventRejection(
+            field: "value",
+            reason: "begins with \(name): expected one JSON object. Write it without, or set “events.framing” to “auto”"
+        )
+    }
+
+    /// What a fault behind the prefix is told with, as no JSON may be meant at all.
+    func explained(_ rejection: EventRejection) -> EventRejection {
+        guard let number = self.schemaID, rejection.field == "value" else { return rejection }
+        return EventRejection(
+            field: rejection.field,
+            reason:
+                "\(rejection.reason). It stands behind the five bytes of a schema registry (schema \(number)): events are "
+                + "JSON, neither Avro nor Protobuf")
+    }
+}
