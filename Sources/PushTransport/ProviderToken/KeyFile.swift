@@ -58,6 +58,9 @@ struct KeyFile {
 }
 
 extension KeyFile.Mark {
+    /// The mark of a text that was given in place of a file.
+    static let unchanging = Self(device: 0, inode: 0, byteCount: 0, changedSeconds: 0, changedNanos: 0)
+
     init(_ status: stat) {
         self.init(
             device: UInt64(status.st_dev), inode: UInt64(status.st_ino), byteCount: Int64(status.st_size),

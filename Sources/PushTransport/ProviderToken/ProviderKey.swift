@@ -11,6 +11,8 @@ public struct ProviderKey: Sendable, Equatable {
     /// A `.p8` file, or a directory of files named as Apple names them (`AuthKey_ABC123DEFG.p8`). Read at start and
     /// again whenever something changes.
     public var path: String
+    /// The text of a `.p8` file that was given in place of one; empty: there is a file. It never changes. A secret.
+    public var content: [UInt8] = []
     /// Where the keys are used. Apple's newer keys are good for one environment, so each has its own choice of key.
     public var environment: String
 
@@ -26,7 +28,16 @@ public struct ProviderKey: Sendable, Equatable {
     public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
 
     /// The path as it may be shown; `nil`: it does not look like one, and may be the key itself.
-    public var shownPath: String? { ShownText.path(self.path) }
+    public var shownPath: String? { self.content.isEmpty ? ShownText.path(self.path) : self.setting }
+
+    /// The setting that says where the key is.
+    public var setting: String { self.content.isEmpty ? "apns.key-file" : "apns.key" }
+
+    /// A key that was given as the text of its file.
+    public init(keyID: String?, teamID: String, content: [UInt8], environment: String = "production") {
+        self.init(keyID: keyID, teamID: teamID, path: "", environment: environment)
+        self.content = content
+    }
 }
 
 extension ProviderKey: Untold {}

@@ -76,7 +76,7 @@ public final class ProviderTokenStore: Sendable {
                     "has \(value.utf8.count) characters; Apple's have \(ProviderTokenClaims.identifierByteCount)"
             )
         }
-        let list = KeyFileName.list(directory: configuration.path)
+        let list = configuration.content.isEmpty ? KeyFileName.list(directory: configuration.path) : nil
         guard list != nil || configuration.keyID != nil || KeyFileName.keyID(path: configuration.path) != nil else {
             throw TransportError(
                 setting: "\(name): file\(configuration.shownPath.map { " \($0)" } ?? "")",
@@ -86,7 +86,9 @@ public final class ProviderTokenStore: Sendable {
                     : "is no directory, and its name does not say the key's id as AuthKey_ABC123DEFG.p8 would: give apns.key-id"
             )
         }
-        let found = (list ?? [configuration.path]).map { (path: $0, finding: Self.examine($0, known: nil)) }
+        let found = (list ?? [configuration.path]).map {
+            (path: $0, finding: Self.examine($0, of: configuration, known: nil))
+        }
         do {
             return Reading(
                 isDirectory: list != nil, found: found,
@@ -99,7 +101,12 @@ public final class ProviderTokenStore: Sendable {
     }
 
     /// Looks at one key file. Blocks on the disk.
-    private static func examine(_ path: String, known: KeyFile.Mark?) -> ProviderCredential.Finding {
+    private static func examine(
+        _ path: String, of configuration: ProviderKey, known: KeyFile.Mark?
+    ) -> ProviderCredential.Finding {
+        guard configuration.content.isEmpty else {
+            return known == .unchanging ? .same : .read(KeyFile(mark: .unchanging, bytes: configuration.content))
+        }
         let mark = KeyFile.mark(path: path)
         if let mark, mark == known { return .same }
         do {
@@ -241,7 +248,7 @@ public final class ProviderTokenStore: Sendable {
             return (credential.configuration, credential.isDirectory, credential.files)
         }
         let paths = isDirectory ? KeyFileName.list(directory: configuration.path) ?? [] : [configuration.path]
-        let found = paths.map { ($0, Self.examine($0, known: files[$0]?.mark)) }
+        let found = paths.map { ($0, Self.examine($0, of: configuration, known: files[$0]?.mark)) }
         whenLooked()
         self.change(key) { credential throws(TLSError) in
             // Another was configured meanwhile: the files looked at are not those that count.

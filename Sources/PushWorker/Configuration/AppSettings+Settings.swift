@@ -22,8 +22,14 @@ extension AppSettings: SettingsRoot {
             "apns.key-file", effect: .newConnections, scope: .app, isRequired: true,
             expected: "the path of the key's .p8 file, or of a directory of such files", kind: .path,
             \.keyFile,
-            "Read at start and again whenever it changes. A directory may hold several keys of the team, each named `AuthKey_ABC123DEFG.p8`: see [Changing the key](#changing-the-key)."
+            "Read at start and again whenever it changes; not needed with `apns.key`. A directory may hold several keys of the team, each named `AuthKey_ABC123DEFG.p8`: see [Changing the key](#changing-the-key)."
         ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "apns.key", effect: .restart, scope: .app,
+            expected: "the text of a .p8 file, with its line breaks or with \\n in their place", kind: .secret,
+            \.key,
+            "The key itself in place of its file, by the environment variable `MAILBOAT_APNS_KEY` alone; needs `apns.key-id`. A file is better where there can be one: it is read again when it changes."
+        ) { SettingChecks.isKeyText($0) },
         .choices(
             "apns.environments", effect: .restart, scope: .app, \.environments,
             "The APNs environments the app's tokens may belong to."),

@@ -1,5 +1,6 @@
 import APNSProtocol
 public import PushEngine
+import PushTransport
 public import Redaction
 
 /// One app: which key speaks for it, where its pushes go, and how they are paced.
@@ -31,6 +32,8 @@ public struct AppSettings: Sendable {
     public var keyID: String?
     /// The `.p8` file, or a directory of such.
     public var keyFile = ""
+    /// The text of the `.p8` file, in place of one; `nil`: there is a file. A secret.
+    public var key: String?
     /// The APNs environments that the app's tokens may belong to.
     public var environments: [Environment] = [.production]
     /// Where the production environment is reached.
@@ -50,6 +53,17 @@ public struct AppSettings: Sendable {
 
     /// The bundle id for faults and changes. One that looks drawn by chance may be a token that was given as an app.
     var shownBundleID: String { ShownText.name(self.bundleID) }
+
+    /// The key that speaks for the app in one environment.
+    func providerKey(_ environment: Environment = .production) -> ProviderKey {
+        guard let key = self.key else {
+            return ProviderKey(
+                keyID: self.keyID, teamID: self.teamID, path: self.keyFile, environment: environment.rawValue)
+        }
+        return ProviderKey(
+            keyID: self.keyID, teamID: self.teamID, content: Array(key.replacing("\\n", with: "\n").utf8),
+            environment: environment.rawValue)
+    }
 
     /// Where one of the two environments is reached.
     public func endpoint(_ environment: Environment) -> Endpoint {

@@ -60,10 +60,9 @@ extension WorkerConfiguration {
             faults.append(ConfigurationFault(setting: "apps.\(app.shownBundleID).\(setting)", text: text))
         }
         // As a worker reads them when it starts, but for one environment: they are the same files.
-        let key = ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile)
         do throws(TransportError) {
-            _ = try ProviderTokenStore(keys: [key], logger: Logger(label: "mailboat"))
-        } catch { complain("apns.key-file", "\(error)") }
+            _ = try ProviderTokenStore(keys: [app.providerKey()], logger: Logger(label: "mailboat"))
+        } catch { complain(app.providerKey().setting, "\(error)") }
         for environment in app.environments {
             guard let path = app.endpoint(environment).caFile else { continue }
             do throws(FileFailure) {

@@ -180,6 +180,7 @@ public struct ConfigurationLoader {
 
     private mutating func read<Root: SettingsRoot>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
         let description = row.description
+        if row.kind == .secret { self.refuseInFile(description.name, app: app) }
         guard let (text, setting, location) = self.find(description.name, app: app, isList: description.type == "list")
         else { return }
         if !row.apply(text, &root) {
@@ -188,6 +189,15 @@ public struct ConfigurationLoader {
                 text: "is \(row.kind.refused(text)): expected \(description.expected)")
             // A bad value for all apps is one fault, however many apps there are.
             if !self.faults.contains(fault) { self.faults.append(fault) }
+        }
+    }
+
+    /// A settings file is read by more people than a secret is for.
+    private mutating func refuseInFile(_ name: String, app: String?) {
+        for key in Set([Self.key(app: app, name: name), Self.key(app: nil, name: name)]) {
+            guard let entry = self.given.removeValue(forKey: key) else { continue }
+            self.fault(
+                entry, "is a secret: expected the environment variable \(Self.variableName(of: name)) in its place")
         }
     }
 

@@ -28,6 +28,14 @@ enum SettingChecks {
             && !SecretShape.isContentOfKey(text)
     }
 
+    /// Looks like the text of a PEM file.
+    static func isKeyText(_ text: String) -> Bool {
+        text.utf8.count <= Self.keyTextByteCountMax && text.contains("-----BEGIN ") && text.contains("-----END ")
+    }
+
+    /// A `.p8` has about 260 bytes.
+    private static let keyTextByteCountMax = 65_536
+
     /// What Kafka takes as the name of a group or of its member. A whole key is no name.
     static func isGroup(_ text: String) -> Bool {
         (1...249).contains(text.utf8.count) && SecretShape.noun(text) == nil

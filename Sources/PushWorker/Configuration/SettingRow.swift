@@ -67,12 +67,14 @@ enum SettingTextKind: Sendable {
     case path
     /// A URL, shown in its own way.
     case url
+    /// A secret: taken from the environment alone, and never shown.
+    case secret
 
     /// A wrong value, completing "is …".
     func refused(_ text: SettingText) -> String {
         switch self {
         case .closed: text.shown { ShownText.closed($0) }
-        case .name, .addresses, .url: text.shown { ShownText.withheld($0) }
+        case .name, .addresses, .url, .secret: text.shown { ShownText.withheld($0) }
         case .path:
             text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not a path to one" }
         }
@@ -86,6 +88,7 @@ enum SettingTextKind: Sendable {
         case .addresses: ShownText.addresses(text)
         case .path: ShownText.path(text) ?? "(\(ShownText.withheld(text)))"
         case .url: OTLPEndpoint(text)?.shown ?? "a URL"
+        case .secret: "(a secret)"
         }
     }
 }

@@ -144,12 +144,12 @@ extension WorkerConfiguration {
             guard let keyID = app.keyID, let other = self.apps[..<index].first(where: { $0.keyID == keyID }) else {
                 continue
             }
-            if other.teamID != app.teamID || other.keyFile != app.keyFile {
+            if other.providerKey() != app.providerKey() {
                 faults.append(
                     ConfigurationFault(
                         setting: "apps.\(app.shownBundleID).apns.key-id",
                         text:
-                            "is \"\(keyID)\", which \(other.shownBundleID) uses with another team or file: expected one team and one file per key"
+                            "is \"\(keyID)\", which \(other.shownBundleID) uses with another team, file or text: expected one of each per key"
                     ))
             }
         }
@@ -160,14 +160,26 @@ extension WorkerConfiguration {
 extension AppSettings {
     var faults: [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
-        for (name, value) in [
-            ("apns.team-id", self.teamID), ("apns.key-file", self.keyFile),
-        ] where value.isEmpty {
+        // Where the key is given as a text, an empty path is right.
+        let path = self.key == nil ? self.keyFile : "a text"
+        for (name, value) in [("apns.team-id", self.teamID), ("apns.key-file", path)] where value.isEmpty {
             let expected = Self.settings.first { $0.description.name == name }?.description.expected ?? ""
             faults.append(
                 ConfigurationFault(
                     setting: "apps.\(self.shownBundleID).\(name)",
                     text: "is missing, and so is \(name) for all apps: expected \(expected)"))
+        }
+        if self.key != nil, !self.keyFile.isEmpty {
+            faults.append(
+                ConfigurationFault(
+                    setting: "apps.\(self.shownBundleID).apns.key",
+                    text: "is given beside apns.key-file: expected one of the two"))
+        }
+        if self.key != nil, self.keyID == nil {
+            faults.append(
+                ConfigurationFault(
+                    setting: "apps.\(self.shownBundleID).apns.key-id",
+                    text: "is missing: expected the id of the key in apns.key, which does not say it"))
         }
         // A path that is no file's may be a directory's, whose files say their keys' ids.
         if self.keyID == nil, self.keyFile.hasSuffix(".p8"), KeyFileName.keyID(path: self.keyFile) == nil {

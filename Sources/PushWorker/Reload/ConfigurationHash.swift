@@ -17,21 +17,29 @@ extension WorkerConfiguration {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
+    /// What is written for a secret.
+    private static let hidden = "***"
+
+    private static func hashed<Root>(_ row: SettingRow<Root>, _ root: Root) -> String {
+        let text = row.text(root) ?? ""
+        return "\(row.description.name)=\(row.kind == .secret && !text.isEmpty ? Self.hidden : text)"
+    }
+
     private var hashedLines: [String] {
         var lines = Self.settings.filter { !Self.ownSettings.contains($0.description.name) }.map {
-            "\($0.description.name)=\($0.text(self) ?? "")"
+            Self.hashed($0, self)
         }
         let groups = [
             ("properties", self.kafka.common), ("consumer", self.kafka.consumer), ("producer", self.kafka.producer),
         ]
         for (name, settings) in groups {
             lines += settings.properties.map {
-                "kafka.\(name).\($0.name)=\(KafkaSettings.isSecret($0.name) ? "***" : $0.value)"
+                "kafka.\(name).\($0.name)=\(KafkaSettings.isSecret($0.name) ? Self.hidden : $0.value)"
             }.sorted()
         }
         for app in self.apps.sorted(by: { $0.bundleID < $1.bundleID }) {
             lines += AppSettings.settings.map {
-                "apps.\(app.bundleID).\($0.description.name)=\($0.text(app) ?? "")"
+                "apps.\(app.bundleID).\(Self.hashed($0, app))"
             }
         }
         return lines

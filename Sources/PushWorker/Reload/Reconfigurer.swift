@@ -108,8 +108,7 @@ final class Reconfigurer: Sendable {
     ) async throws(ConfigurationError) {
         let apps = new.apps.filter { app in
             !before.apps.contains {
-                $0.bundleID == app.bundleID && $0.keyFile == app.keyFile && $0.keyID == app.keyID
-                    && $0.teamID == app.teamID
+                $0.bundleID == app.bundleID && $0.providerKey() == app.providerKey()
             }
         }
         let faults = try? await NIOThreadPool.singleton.runIfActive {

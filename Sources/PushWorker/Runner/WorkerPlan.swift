@@ -31,7 +31,7 @@ struct WorkerPlan {
         var keyIndexes: [KeyUser: Int] = [:]
         var routes = old.routes
         let users = configuration.apps.flatMap { app in
-            app.environments.map { (KeyUser(bundleID: app.bundleID, environment: $0), Self.key(of: app, $0)) }
+            app.environments.map { (KeyUser(bundleID: app.bundleID, environment: $0), app.providerKey($0)) }
         }
         // Who keeps his key keeps it in its place. Then each place goes to the first who had it.
         for (user, key) in users {
@@ -155,14 +155,10 @@ struct WorkerPlan {
         return routes
     }
 
-    private static func key(of app: AppSettings, _ environment: AppSettings.Environment) -> ProviderKey {
-        ProviderKey(keyID: app.keyID, teamID: app.teamID, path: app.keyFile, environment: environment.rawValue)
-    }
-
     private mutating func key(of app: AppSettings, _ environment: AppSettings.Environment) -> Int {
         let user = KeyUser(bundleID: app.bundleID, environment: environment)
         if let index = self.keyIndexes[user] { return index }
-        let key = Self.key(of: app, environment)
+        let key = app.providerKey(environment)
         let known = self.keys.firstIndex(of: key)
         if known == nil { self.keys.append(key) }
         let index = known ?? self.keys.count - 1

@@ -33,6 +33,33 @@ struct ConfigurationChangeTests {
     @Test(arguments: SettingsTable.all)
     func aRowDecidesWhatBecomesOfItsChange(setting: SettingDescription) throws {
         let old = Self.configuration("a.b")
+        let (new, name) = try Self.changed(setting, in: old)
+        let change = ConfigurationChange(from: old, to: new)
+        let found = change.taken + change.held
+        #expect(found.map(\.setting) == [name])
+        #expect(found.first?.effect == setting.effect)
+        #expect(change.held.isEmpty == (setting.effect != .restart))
+        let own = ["kafka.group-instance-id", "admin.host", "admin.port"].contains(setting.name)
+        #expect((new.hash == old.hash) == own)
+        #expect(change.effective.hash == (setting.effect == .restart ? old.hash : new.hash))
+    }
+
+    /// The rows say what needs a restart, and an engine keeps just that for its life: it takes whatever a row calls live.
+    @Test(arguments: SettingsTable.all)
+    func anEngineTakesWhateverNeedsNoRestart(setting: SettingDescription) throws {
+        let old = Self.configuration("a.b")
+        let (new, _) = try Self.changed(setting, in: old)
+        let plan = WorkerPlan(old)
+        let before = plan.engineConfiguration(partitionCount: 8)
+        let after = WorkerPlan(new, following: plan).engineConfiguration(partitionCount: 8)
+        let faults = ShardEngine(configuration: before, randomSeed: 1).reconfigurationFaults(after)
+        #expect(faults.isEmpty || setting.effect == .restart)
+    }
+
+    /// - Returns: the configuration with one setting changed, and the setting's whole name.
+    private static func changed(
+        _ setting: SettingDescription, in old: WorkerConfiguration
+    ) throws -> (configuration: WorkerConfiguration, name: String) {
         var new = old
         let name: String
         switch setting.scope {
@@ -45,14 +72,7 @@ struct ConfigurationChangeTests {
             new.apps[0] = try #require(Self.otherwise(row, old.apps[0]))
             name = "apps.a.b.\(setting.name)"
         }
-        let change = ConfigurationChange(from: old, to: new)
-        let found = change.taken + change.held
-        #expect(found.map(\.setting) == [name])
-        #expect(found.first?.effect == setting.effect)
-        #expect(change.held.isEmpty == (setting.effect != .restart))
-        let own = ["kafka.group-instance-id", "admin.host", "admin.port"].contains(setting.name)
-        #expect((new.hash == old.hash) == own)
-        #expect(change.effective.hash == (setting.effect == .restart ? old.hash : new.hash))
+        return (new, name)
     }
 
     /// With another value than it has, whatever the row takes.
@@ -60,7 +80,7 @@ struct ConfigurationChangeTests {
         let texts = [
             "7s", "30s", "7ms", "90s", "3d", "3", "777", "0.5", "false", "true", "trust", "end", "failures", "defer",
             "most-recent", "auto", "drop", "resend", "debug", "OTHER12345", "other:9092", "development",
-            "http://other:4318",
+            "http://other:4318", "none", "-----BEGIN PRIVATE KEY----- other -----END PRIVATE KEY-----",
         ]
         for text in texts {
             var other = root

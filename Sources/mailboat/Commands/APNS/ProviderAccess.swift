@@ -68,7 +68,7 @@ extension SignedToken {
             self.init(
                 keyID: store.currentKeyID(key: 0), issuedAtSeconds: token.issuedAtSeconds,
                 authorization: token.authorization)
-        } catch { throw CommandFailure("apns.key-file: \(error)") }
+        } catch { throw CommandFailure("\(key.setting): \(error)") }
     }
 }
 

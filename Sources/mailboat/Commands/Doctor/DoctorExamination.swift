@@ -22,7 +22,8 @@ struct DoctorExamination {
         var seen: [ProviderKey] = []
         return self.configuration.plannedRoutes.compactMap { route in
             let isSeen = seen.contains {
-                $0.path == route.key.path && $0.keyID == route.key.keyID && $0.teamID == route.key.teamID
+                $0.path == route.key.path && $0.content == route.key.content && $0.keyID == route.key.keyID
+                    && $0.teamID == route.key.teamID
             }
             guard !isSeen else { return nil }
             seen.append(route.key)
@@ -31,8 +32,9 @@ struct DoctorExamination {
     }
 
     private static func look(at key: ProviderKey) -> DoctorJudge.KeySight {
-        var sight = DoctorJudge.KeySight(path: key.path, teamID: key.teamID, keyID: "")
-        for path in Self.files(of: key) {
+        var sight = DoctorJudge.KeySight(
+            setting: key.setting, path: key.path, teamID: key.teamID, keyID: "")
+        for path in key.content.isEmpty ? Self.files(of: key) : [] {
             var status = stat()
             if stat(path, &status) == 0 { sight.modes[path] = UInt32(status.st_mode) }
         }

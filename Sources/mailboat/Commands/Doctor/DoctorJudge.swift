@@ -12,6 +12,8 @@ enum DoctorJudge {
 
     /// What was seen of a provider key.
     struct KeySight: Equatable {
+        /// The setting that says where the key is.
+        var setting = "apns.key-file"
         var path: String
         var teamID: String
         /// The key in use; empty: none can be.
@@ -25,12 +27,12 @@ enum DoctorJudge {
     }
 
     static func key(_ sight: KeySight) -> DoctorFinding {
-        let subject = ShownText.path(sight.path) ?? "apns.key-file"
+        let subject = ShownText.path(sight.path) ?? sight.setting
         if let fault = sight.fault {
             return DoctorFinding(
                 level: .fail, check: .key, subject: subject, found: fault,
                 remedy:
-                    "apns.key-file names a .p8 file from Apple's developer portal (Keys), or a directory of such, that the worker may read"
+                    "give a .p8 file from Apple's developer portal (Keys) that the worker may read, or a directory of such, as apns.key-file, or the text of one as apns.key"
             )
         }
         let found = "key \(sight.keyID) of team \(sight.teamID), a P-256 key"
