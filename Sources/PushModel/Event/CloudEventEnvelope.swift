@@ -1,4 +1,4 @@
-/// A CloudEvent in structured mode: one JSON object with the event in its `data` (CloudEvents 1.0, JSON event format, §3).
+/// A CloudEvent in structured mode: one JSON object with the event in its `data` (CloudEvents 1.0, JSON event format).
 ///
 /// What it says besides is left aside: a producer's `time` is when something happened upstream, which is not the time of the record.
 struct CloudEventEnvelope {

@@ -180,7 +180,7 @@ public struct ConfigurationLoader {
 
     private mutating func read<Root: SettingsRoot>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
         let description = row.description
-        if row.kind == .secret { self.refuseInFile(description.name, app: app) }
+        if row.kind == .secret { self.refuseInFile(description, app: app) }
         guard let (text, setting, location) = self.find(description.name, app: app, isList: description.type == "list")
         else { return }
         if !row.apply(text, &root) {
@@ -193,11 +193,13 @@ public struct ConfigurationLoader {
     }
 
     /// A settings file is read by more people than a secret is for.
-    private mutating func refuseInFile(_ name: String, app: String?) {
-        for key in Set([Self.key(app: app, name: name), Self.key(app: nil, name: name)]) {
+    private mutating func refuseInFile(_ setting: SettingDescription, app: String?) {
+        for key in Set([Self.key(app: app, name: setting.name), Self.key(app: nil, name: setting.name)]) {
             guard let entry = self.given.removeValue(forKey: key) else { continue }
             self.fault(
-                entry, "is a secret: expected the environment variable \(Self.variableName(of: name)) in its place")
+                entry,
+                "is a secret in a file: expected \(setting.expected), in the environment variable "
+                    + Self.variableName(of: setting.name))
         }
     }
 

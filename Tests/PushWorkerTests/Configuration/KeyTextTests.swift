@@ -51,7 +51,10 @@ struct KeyTextTests {
         let key = try Self.pem().replacing("\n", with: "\\n")
         let forAll = Self.faults([:], text: Self.lines + "\napns.key: \"\(key)\"\n")
         #expect(
-            forAll.contains("apns.key is a secret: expected the environment variable MAILBOAT_APNS_KEY in its place"))
+            forAll.contains {
+                $0.hasPrefix("apns.key is a secret in a file: expected the text of a .p8 file")
+                    && $0.hasSuffix("in the environment variable MAILBOAT_APNS_KEY")
+            })
         let own = Self.lines.replacing(
             "apps: com.example.pizza", with: "apps: {com.example.pizza: {apns.key: \"\(key)\"}}")
         let forOne = Self.faults([:], text: own)
