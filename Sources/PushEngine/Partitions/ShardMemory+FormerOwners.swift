@@ -121,7 +121,9 @@ extension ShardMemory {
         // One without a name knows nothing about the other.
         if !marker.clusterID.isEmpty, !clusterID.isEmpty, marker.clusterID != clusterID {
             self.partitions[partition].voidingClusterID = String(decoding: marker.clusterID, as: UTF8.self)
-        } else {
+        } else if marker.epoch >= 0 {
+            // Its owner has run in this cluster, and forgot such positions as it began. A first marker says nothing of what lies before it: it may be
+            // the own, or that of a worker that died over it.
             self.partitions[partition].voidingClusterID = nil
         }
         return .ignored

@@ -135,6 +135,9 @@ final class EngineHarness {
         self.crash()
     }
 
+    /// The group has committed nothing: whoever takes over reads from the beginning.
+    func loseCommits() { self.committed = [:] }
+
     /// Compaction takes all markers but the last few; what lies at the other offsets stays there.
     func compactMarkers(keeping kept: Int) {
         let markers = self.stateLog.indices.filter { self.stateLog[$0].key == [UInt8(ascii: "m")] }

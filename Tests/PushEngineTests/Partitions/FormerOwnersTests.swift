@@ -141,7 +141,11 @@ import Testing
         #expect(bench.readMarker(at: 1, cluster: "theirs") == .ignored)
         #expect(bench.partition.voidingClusterID == "theirs")
         bench.readMarker(at: 2, cluster: "ours")
-        #expect(bench.partition.voidingClusterID == nil, "the newest marker counts")
+        #expect(bench.partition.voidingClusterID == "theirs", "a first marker forgets nothing")
+        bench.readMarker(at: Bench.ownEpoch, cluster: "ours")
+        #expect(bench.partition.voidingClusterID == "theirs", "the own marker is no former owner's")
+        bench.readMarker(at: 3, epoch: 2, cluster: "ours")
+        #expect(bench.partition.voidingClusterID == nil, "the newest marker of one that has run counts")
         bench.readMarker(at: 3, cluster: "")
         #expect(bench.partition.voidingClusterID == nil, "one without a name knows nothing")
         guard case .refused(let text) = bench.readMarker(at: 4, partitionCount: 3) else {

@@ -141,6 +141,29 @@ import Testing
         #expect(h.counters.activities == 1)
     }
 
+    /// `state` was copied to another cluster, whose log of events begins anew: what lies there is pushed, although its offsets were applied in
+    /// the cluster before. The owner after that finds positions of its own cluster.
+    @Test func positionsOfAnotherClusterAreVoid() {
+        let h = Self.harness { $0.clusterID = "old" }
+        h.consume(key: "order-1", value: Self.update)
+        h.advance(1_000)
+        h.deliver()
+        h.advance(1_000)
+        var configuration = h.configuration
+        configuration.clusterID = "new"
+        h.loseCommits()
+        h.crash(by: configuration)
+        #expect(h.told().contains(.tellVoid(partition: 0, cause: .cluster("old"))))
+        h.advance(5_000)
+        h.deliver()
+        h.advance(1_000)
+        h.loseCommits()
+        h.crash()
+        #expect(!h.told().contains(.tellVoid(partition: 0, cause: .cluster("old"))))
+        h.advance(5_000)
+        #expect(h.take() == nil, "it has been applied in this cluster")
+    }
+
     /// The epoch stays that of the first marker, however often it is written again.
     @Test func theEpochIsTheFirstMarkers() {
         let h = Self.harness()
