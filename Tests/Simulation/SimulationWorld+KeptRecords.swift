@@ -26,8 +26,10 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // That of a worker that died over it hides nothing, wherever it comes to lie.
-            guard marker.epoch == nil, self.group.owner(of: partition) == transit.producer else { return }
+            // That of a worker that died over it hides nothing, wherever it comes to lie; nor does that of a client that has ended.
+            guard marker.epoch == nil, !transit.isOfEndedClient,
+                self.group.owner(of: partition) == transit.producer
+            else { return }
             self.restoreKeptRecords(of: partition, before: offset)
             self.keptEpochs[partition] = offset
             return
