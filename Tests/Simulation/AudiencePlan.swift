@@ -24,6 +24,8 @@ package struct AudiencePlan {
     var hasTwoApps = false
     /// `alert.on-unknown: drop` in the second app, which no activity is of.
     var dropsUnknownAlerts = false
+    /// Of pushes with an alert to its members, how many answers are lost besides, in a hundred.
+    var lostAlertPercent = 0
     /// Some members are of the development environment.
     var hasDevelopment = false
     /// `placement: trust`: what lies on another partition than its key says is taken there.
@@ -135,6 +137,8 @@ extension SimulationPlan {
         var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
         self.audiences.dropsUnknownAlerts =
             self.audiences.hasTwoApps && !self.kept.isOn && Bool.random(using: &random)
+        guard self.audiences.dropsUnknownAlerts else { return }
+        self.audiences.lostAlertPercent = [0, 20, 60].randomElement(using: &random)!
     }
 
     /// All that are configured.

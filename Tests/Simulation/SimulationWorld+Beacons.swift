@@ -1,16 +1,11 @@
 import APNSProtocol
 import DeviceModel
+import PushEngine
 import PushModel
 
 /// An end that is broadcast again, and fails, is tried again soon, and does not wait for its next time (Audiences, "A channel for an audience").
 extension SimulationWorld {
-    /// An end that Apple did not take, or that nobody heard of.
-    struct FailedBeacon {
-        var worker: Int
-        var heardMillis: Int64
-    }
-
-    /// Between two attempts at one, with what lies between two looks; steady.
+    /// How long one may take to leave again, with what lies between two looks; steady. Between two attempts lie 30 s.
     private static let retryMillisMax: Int64 = 90_000
     /// The end itself is sent by its audience's owner until then.
     private static let firstMillis: Int64 = 59_000
@@ -22,24 +17,44 @@ extension SimulationWorld {
         switch result {
         case .accepted: self.failedBeacons[request.channel] = nil
         case .notProcessed, .unknown, .response:
-            guard request.leftMillis > ended + Self.firstMillis, self.apple.isRegistered(request.channel) else {
-                return
-            }
-            self.failedBeacons[request.channel] = FailedBeacon(
-                worker: request.worker, heardMillis: self.steadyMillis)
+            guard request.leftMillis > ended + Self.firstMillis, self.isToBeEnded(request.channel) else { return }
+            self.failedBeacons[request.channel] = self.steadyMillis
         case .channel: break
         }
     }
 
-    /// A broadcast leaves: nothing has happened since the last one failed that explains a wait.
-    func judgeBeacon(_ request: KeptRequest) {
-        guard self.isEnd(request), let failed = self.failedBeacons.removeValue(forKey: request.channel),
-            failed.worker == request.worker, self.lateness.struckMillis < failed.heardMillis,
-            max(self.brokerAwayUntilMillis, self.apnsAwayUntilMillis) < failed.heardMillis
-        else { return }
-        let millis = self.steadyMillis - failed.heardMillis
-        if millis > Self.retryMillisMax {
-            self.fail("\(request.channel): an end that had failed is broadcast again after \(millis) ms")
+    /// A broadcast leaves.
+    func noteBeaconLeaves(_ request: KeptRequest) {
+        if self.isEnd(request) { self.failedBeacons[request.channel] = nil }
+    }
+
+    /// After each step: whatever failed has left again by now, whichever worker keeps the channel, or something explains the wait.
+    func judgeBeacons() {
+        for (channel, since) in self.failedBeacons.sorted(by: { $0.key < $1.key }) {
+            guard self.isToBeEnded(channel), let home = self.apple[channel]?.home else {
+                self.failedBeacons[channel] = nil
+                continue
+            }
+            guard self.isAtWork(self.keeperPartition(home)) else {
+                self.failedBeacons[channel] = self.steadyMillis
+                continue
+            }
+            let millis = self.steadyMillis - max(since, self.struckUntilMillis)
+            guard millis > Self.retryMillisMax else { continue }
+            self.failedBeacons[channel] = nil
+            self.fail("\(channel): an end that failed is not broadcast again, \(millis) ms after nothing held it back")
+        }
+    }
+
+    /// Apple has the channel, and its keeper has not begun to delete it.
+    private func isToBeEnded(_ channel: String) -> Bool {
+        self.apple.isRegistered(channel) && self.keptRecord(channel)?.phase == "ended"
+    }
+
+    private func isAtWork(_ partition: Int32) -> Bool {
+        let owner = self.group.owner(of: partition)
+        return self.workers.contains {
+            $0.number == owner && $0.runs && self.hasLease($0) && $0.partitions[partition]?.isRunning == true
         }
     }
 

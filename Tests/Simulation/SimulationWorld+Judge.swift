@@ -68,6 +68,7 @@ extension SimulationWorld {
     func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
         if transit.place.topic == .state {
             self.strikeAtState(transit)
+            self.strikeAtLateStart(transit)
             self.noteMarker(transit, offset: offset)
             self.noteKeptRecord(transit, offset: offset)
         }

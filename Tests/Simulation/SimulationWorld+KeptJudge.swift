@@ -92,7 +92,7 @@ extension SimulationWorld {
             self.fail("\(id) is of \(name), and gets what is for audience \(body.audience)")
         }
         self.judgeExpiration(request, channel: channel, worker: worker)
-        self.judgeBeacon(request)
+        self.noteBeaconLeaves(request)
         let isOwners = self.group.owner(of: self.home(of: body.audience)) == worker.number
         let isKeepers =
             body.content.event == .end && self.group.owner(of: self.keeperPartition(channel.home)) == worker.number

@@ -71,7 +71,7 @@ extension SimulationWorld {
     /// Something happens that may keep pushes waiting.
     func noteStruck() { self.lateness.struckMillis = self.steadyMillis }
 
-    private var struckUntilMillis: Int64 {
+    var struckUntilMillis: Int64 {
         max(self.lateness.struckMillis, self.brokerAwayUntilMillis, self.apnsAwayUntilMillis) + Self.quietMillis
     }
 

@@ -82,6 +82,7 @@ extension SimulationWorld {
         }
         self.decide(&flight)
         self.decideForMember(&flight)
+        self.perhapsLoseAnswer(&flight)
         self.noteMemberReached(flight)
         self.flights.append(flight)
         // With hundreds of takeovers stamps come to a known limit (README).

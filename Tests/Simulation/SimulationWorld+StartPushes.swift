@@ -65,6 +65,7 @@ extension SimulationWorld {
         self.checkStartsPerHour(flight, starter: starter)
         self.flights.append(flight)
         self.strikeAtPushOverLateRecord(flight, of: worker)
+        self.strikeOverAnnouncement(flight, of: worker)
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.startRandom) < self.plan.audiences.strikePercent
         {

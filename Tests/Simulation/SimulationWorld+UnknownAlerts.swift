@@ -1,9 +1,24 @@
+import APNSProtocol
 import PushModel
 
 /// `alert.on-unknown: drop`: an alert of which nobody knows whether it came does not sound once more.
 extension SimulationWorld {
     private func dropsUnknownAlerts(_ audience: Int) -> Bool {
         self.plan.audiences.dropsUnknownAlerts && self.phones[audience].audience?.app == 1
+    }
+
+    /// An answer to a push with an alert may be lost besides: such a push comes late, or never, or as if nothing had happened.
+    func perhapsLoseAnswer(_ flight: inout Flight) {
+        guard case .accepted = flight.result, flight.alert != nil, self.faultsAreOn,
+            self.dropsUnknownAlerts(flight.activity),
+            Int.random(in: 0..<100, using: &self.lostAlertRandom) < self.plan.audiences.lostAlertPercent
+        else { return }
+        flight.result = .unknown(detail: "connection lost")
+        switch Int.random(in: 0..<3, using: &self.lostAlertRandom) {
+        case 0: flight.isApplied = true  // It never arrived.
+        case 1: break
+        default: flight.arrivesMillis = flight.answersMillis + Int64.random(in: 1...4_000, using: &self.lostAlertRandom)
+        }
     }
 
     /// The worker hears that nobody knows whether the push came.

@@ -150,8 +150,11 @@ package final class SimulationWorld {
     var deadArrivals: DeadArrivals
     var staleDates: StaleDates
     var lateness: Lateness
-    /// By channel: the last end that was broadcast again, if it failed.
-    var failedBeacons: [String: FailedBeacon] = [:]
+    var startStrikes: StartStrikes
+    /// What concerns alerts alone of which nobody knows whether they came.
+    var lostAlertRandom: SplitMix64
+    /// By channel whose end was broadcast again in vain: since when its worker knows, or nothing explains that it waits, steady.
+    var failedBeacons: [String: Int64] = [:]
     var losses = SimulatedLosses()
     var growth: Growth
 
@@ -217,6 +220,8 @@ package final class SimulationWorld {
         self.deadArrivals = DeadArrivals(seed: seed)
         self.staleDates = StaleDates(seed: seed)
         self.lateness = Lateness(seed: seed)
+        self.startStrikes = StartStrikes(seed: seed)
+        self.lostAlertRandom = SplitMix64(seed: seed ^ 0x1057_A1E2_1057_A1E2)
         self.growth = Growth(seed: seed)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
@@ -384,6 +389,7 @@ package final class SimulationWorld {
         self.fly()
         for worker in self.workers where worker.runs { self.turn(worker) }
         self.workers.removeAll { !$0.isAlive }
+        self.judgeBeacons()
     }
 
     private func nextMillis(before endMillis: Int64) -> Int64 {
