@@ -238,7 +238,8 @@ MUTATIONS = [
         "newest-unstated", "a newest token that is set aside while the one before is tried does not stand in state",
         engine("Journal/Journal+State"),
         "        let newest = memory.formerTokens.newest(of: slot)\n",
-        "        let newest = memory.formerTokens.newest(of: slot).flatMap { _ in nil as FormerToken? }\n", audiences=True),
+        "        let newest = memory.formerTokens.newest(of: slot).flatMap { _ in nil as FormerToken? }\n", test="FormerTokenTests",
+        audiences=True),
     Mutation(
         "release-forgets", "what waits is not written down when a partition is given back",
         engine("Partitions/ShardEngine+Partitions"),
@@ -468,6 +469,10 @@ MUTATIONS = [
         "{ position < self.horizon }", "{ position < self.horizon || self.horizon > 0 }",
         test="StartRoundTests", audiences=True),
     Mutation(
+        "start-unacknowledged", "a start leaves when the record that announces it has left, and is not acknowledged yet",
+        engine("Audiences/StartRound"),
+        "{ position < self.horizon }", "{ position < self.nextHorizon }", test="StartRoundTests", audiences=True),
+    Mutation(
         "start-late-believed", "what a former owner writes late of a start that goes round is believed",
         engine("Audiences/ShardEngine+AudienceRestore"),
         """            let progress = try StartCodec.readProgress(&reader)
@@ -571,6 +576,15 @@ MUTATIONS = [
         engine("Engine/ShardEngine+Events"),
         "        if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }",
         "        if isNew, self.memory.slots[slot].attempt == 0 { self.dispatch.forgetFailures(slot, in: &self.memory) }"),
+    Mutation(
+        "unknown-alert-again", "`alert.on-unknown: drop` means nothing for members of an audience",
+        engine("Audiences/ShardEngine+MemberAnswers"),
+        "                dropsAlert: self.memory.configuration.apps[self.appIndex(of: push)].alertOnUnknown == .drop,\n",
+        "                dropsAlert: false,\n", audiences=True),
+    Mutation(
+        "kept-beacon-failed", "an end that is broadcast again, and fails, counts as sent", keeping("Keeper/ChannelKeeper+Ends"),
+        "            self.table.note(number) { $0.beaconNotBeforeMillis = now.steadyMillis + Self.beaconRetryMillis }\n",
+        "            self.table.change(number) { $0.channel.beaconsSent = dueCount }\n", kept=True),
 ]
 
 
