@@ -45,7 +45,7 @@ struct KeeperBench {
         self.actions.compactMap { if case .delete(let request, let id) = $0 { (request, id) } else { nil } }
     }
     var beacons: [UInt64] {
-        self.actions.compactMap { if case .beacon(let request, _, _) = $0 { request } else { nil } }
+        self.actions.compactMap { if case .beacon(let request, _, _, _) = $0 { request } else { nil } }
     }
     var news: [KeeperNews] {
         self.actions.compactMap {

@@ -12,7 +12,9 @@ extension ChannelKeeper {
     }
 
     private mutating func open(_ owner: KeptOwner, policy: MessageStoragePolicy, receipt: UInt64, now: EngineTime) {
-        if let number = self.table.number(of: owner) { return self.openAgain(number, owner, receipt: receipt) }
+        if let number = self.table.number(of: owner) {
+            return self.openAgain(number, owner, receipt: receipt, now: now)
+        }
         let lives = self.table.numbers(audience: owner.audience).compactMap { self.table[$0]?.channel.owner?.life }
         guard !lives.contains(where: { $0 > owner.life }) else {
             return self.refuse(owner, .lifeIsOver, receipt: receipt)
@@ -39,13 +41,13 @@ extension ChannelKeeper {
         self.table.change(number) { $0.receipts.append(receipt) }
     }
 
-    private mutating func openAgain(_ number: Int64, _ owner: KeptOwner, receipt: UInt64) {
+    private mutating func openAgain(_ number: Int64, _ owner: KeptOwner, receipt: UInt64, now: EngineTime) {
         guard let held = self.table[number] else { return }
         switch held.channel.phase {
         case .wanted, .asked: break
         case .open:
-            // What was announced is durable. What was not will be.
-            if held.channel.isAnnounced { self.actions.append(.tell(owner: owner, news: .opened(id: held.channel.id))) }
+            // What was not announced will be. Who asks though it was has been refused on it, or has missed the news: the list decides.
+            if held.channel.isAnnounced { self.doubt(number, now: now) }
         case .ended, .deleting, .deleted:
             self.actions.append(.tell(owner: owner, news: .refused(.lifeIsOver)))
         case .possiblyOurs: break
@@ -70,7 +72,7 @@ extension ChannelKeeper {
         switch held.channel.phase {
         case .wanted, .asked: self.giveUpWish(number)
         case .open:
-            let isKept = held.channel.policy == .none && content.count <= KeptChannelCodec.endByteCountMax
+            let isKept = content.count <= KeptChannelCodec.endByteCountMax
             self.table.change(number) {
                 $0.channel.enter(.ended, wallMillis: now.wallMillis)
                 $0.channel.endedMillis = now.wallMillis

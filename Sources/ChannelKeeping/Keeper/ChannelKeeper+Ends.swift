@@ -1,3 +1,4 @@
+import APNSProtocol
 public import PushModel
 
 /// A life that is over: its end is broadcast again, and its channel lingers and goes.
@@ -18,7 +19,8 @@ extension ChannelKeeper {
         let request = self.token()
         self.beacons[request] = (held.number, dueCount)
         self.table.note(held.number) { $0.isBeaconInFlight = true }
-        self.actions.append(.beacon(request: request, id: held.channel.id, end: held.channel.end))
+        self.actions.append(
+            .beacon(request: request, id: held.channel.id, policy: held.channel.policy, end: held.channel.end))
     }
 
     /// A beacon is answered, or lost. One beacon makes up for all that were due when it left.
@@ -29,7 +31,11 @@ extension ChannelKeeper {
         switch answer {
         case .sent:
             self.counters.beacons += 1
-            self.table.change(number) { $0.channel.beaconsSent = dueCount }
+            self.table.change(number) {
+                $0.channel.beaconsSent = dueCount
+                // Apple keeps the one that it has taken.
+                if $0.channel.policy == .mostRecent { $0.channel.end = [] }
+            }
         case .failed:
             self.table.note(number) { $0.beaconNotBeforeMillis = now.steadyMillis + Self.beaconRetryMillis }
         case .channelGone:

@@ -27,7 +27,9 @@ extension ChannelKeeper {
         self.isRefused = false
         if let hold = self.hold, now.steadyMillis >= hold.untilMillis { self.hold = nil }
         let listed = Set(ids)
+        if askedMillis >= self.listWantedMillis { self.listWantedMillis = .max }
         self.noteAbsence(from: listed, askedMillis: askedMillis)
+        self.settleDoubts(listed, askedMillis: askedMillis, now: now)
         let plan = self.plan(ids, now: now)
         self.reconcileSteps = plan.steps
         self.listing = ListingStanding(
@@ -37,6 +39,7 @@ extension ChannelKeeper {
         self.dropShown()
         self.watchQuota()
         if let resolves { return self.resolve(resolves, unknown: plan.unknown, now: now) }
+        self.lookForSecond(in: plan.unknown, askedMillis: askedMillis, now: now)
         guard let count = self.listing?.count, count < self.settings.quota.refusalCount else {
             self.making = .idle
             if self.nextWish != nil, let count = self.listing?.count {
@@ -55,9 +58,12 @@ extension ChannelKeeper {
             return self.resolveNextLost(untilMillis: now.steadyMillis)
         }
         let before = Set(held.channel.strangers)
-        let new = unknown.filter { !before.contains(KeptChannel.hash(ofID: $0)) && KeptChannelCodec.isUsable($0) }
+        let new = self.new(in: unknown, since: before)
         let adopted = self.settings.isExclusive ? new.first : nil
-        for id in new where id != adopted { self.show(id, policy: held.channel.policy, now: now) }
+        for id in new where id != adopted {
+            self.keep(
+                id, policy: held.channel.policy, alarm: .possiblyOurs(id: id, sinceMillis: now.wallMillis), now: now)
+        }
         guard let adopted else {
             self.making = .showing(number)
             return
@@ -66,7 +72,12 @@ extension ChannelKeeper {
         self.record(adopted, as: number, now: now)
     }
 
-    private mutating func show(_ id: [UInt8], policy: MessageStoragePolicy, now: EngineTime) {
+    /// Ids that were not in the list before, and may be channels.
+    func new(in unknown: [[UInt8]], since before: Set<UInt64>) -> [[UInt8]] {
+        unknown.filter { !before.contains(KeptChannel.hash(ofID: $0)) && KeptChannelCodec.isGivenByApple($0) }
+    }
+
+    mutating func show(_ id: [UInt8], policy: MessageStoragePolicy, alarm: KeeperAlarm, now: EngineTime) {
         guard self.table.count(in: .possiblyOurs) < self.settings.shownMax else {
             self.counters.shownBeyondMax += 1
             if !self.isShownFull { self.actions.append(.alarm(.shownFull(shownMax: self.settings.shownMax))) }
@@ -81,7 +92,7 @@ extension ChannelKeeper {
         // It goes into `state` before the record forgets what was there before.
         self.flush(number)
         self.counters.shown += 1
-        self.actions.append(.alarm(.possiblyOurs(id: id, sinceMillis: now.wallMillis)))
+        self.actions.append(.alarm(alarm))
     }
 
     /// What is shown and gone from the list, by an operator's hand, is shown no more.

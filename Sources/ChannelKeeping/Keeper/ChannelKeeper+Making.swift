@@ -37,7 +37,8 @@ extension ChannelKeeper {
     }
 
     private var listDueMillis: Int64 {
-        self.listing.map { $0.askedMillis + self.settings.listIntervalMillis } ?? .min
+        guard let listing = self.listing else { return .min }
+        return min(listing.askedMillis + self.settings.listIntervalMillis, self.listWantedMillis)
     }
 
     /// The oldest wish that `state` has and that is not refused.
@@ -103,11 +104,17 @@ extension ChannelKeeper {
     public mutating func created(request: UInt64, _ answer: CreateAnswer, now: EngineTime) -> [KeeperAction] {
         guard case .creating(request, let number) = self.making else { return self.proceed(now: now) }
         switch answer {
-        case .created(let id) where KeptChannelCodec.isUsable(id) && self.table.number(id: id) == nil:
+        case .created(let id):
+            guard self.isNew(id, to: number) else {
+                self.actions.append(.alarm(.foreignAnswer(id: Array(id.prefix(Self.shownIDByteCountMax)))))
+                self.loseAnswer(number, now: now)
+                break
+            }
             self.counters.created += 1
             self.makingBackoff.succeeded()
+            self.watchForSecond(of: number, now: now)
             self.record(id, as: number, now: now)
-        case .created, .lost: self.loseAnswer(number, now: now)
+        case .lost: self.loseAnswer(number, now: now)
         case .notSent: self.retryLater(number, now: now)
         case .refused(let status, let reason):
             switch RefusalMeaning(status: status, reason: reason) {
@@ -124,6 +131,16 @@ extension ChannelKeeper {
         }
         return self.proceed(now: now)
     }
+
+    /// Only what the creation has made is ours. An id that stood in the list just before it is somebody else's, and one that is known here is another
+    /// record's.
+    private func isNew(_ id: [UInt8], to number: Int64) -> Bool {
+        guard KeptChannelCodec.isGivenByApple(id), self.table.number(id: id) == nil, let held = self.table[number]
+        else { return false }
+        return !held.channel.strangers.contains(KeptChannel.hash(ofID: id))
+    }
+    /// An answer may have anything in the place of an id. No more bytes of it are told.
+    private static var shownIDByteCountMax: Int { 128 }
 
     /// The channel is there: its id goes into `state` before anybody is told.
     mutating func record(_ id: [UInt8], as number: Int64, now: EngineTime) {

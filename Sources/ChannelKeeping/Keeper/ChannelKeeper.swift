@@ -7,7 +7,7 @@ public import PushModel
 /// - The intent of a creation is in `state`, acknowledged, before the request leaves; the id is, before it is told.
 /// - There is one creation at a time, and a list before each. After a lost answer the next list is not asked for before `settleMillis` have
 ///   passed. What is new in it is shown as possibly ours, or adopted with `isExclusive`.
-/// - Only ids that `state` knows as ours are deleted.
+/// - Only ids that `state` knows as ours are deleted. An id is ours when a creation was answered with it and the list before had it not.
 ///
 /// A list is read against all records. Anything else costs what it touches, however many records there are.
 ///
@@ -69,6 +69,10 @@ public struct ChannelKeeper: Sendable {
     var isQuotaReached = false
     var isShownFull = false
     var isRefused = false
+    /// A list is asked for no later than this, steady milliseconds: somebody doubts a channel, or a creation may have been carried out twice.
+    var listWantedMillis = Int64.max
+    /// The last creation that was answered, until a list shows all that it has made.
+    var lastCreation: AnsweredCreation?
 
     var announcements: [UInt64: (number: Int64, news: KeeperNews)] = [:]
     /// With how many of the schedule each makes up for.

@@ -24,6 +24,8 @@ struct HeldChannel {
     var absentSinceMillis: Int64?
     /// A second one did not, and was asked for so much later that no lag explains it.
     var isAbsentForGood = false
+    /// Since when its audience's owner doubts that Apple has it, steady milliseconds; `nil`: nobody does.
+    var doubtedMillis: Int64?
     var isBeaconInFlight = false
     /// No beacon before this, steady milliseconds.
     var beaconNotBeforeMillis = Int64.min

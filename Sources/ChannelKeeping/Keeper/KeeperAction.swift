@@ -10,8 +10,8 @@ public enum KeeperAction: Equatable, Sendable {
     case create(request: UInt64, policy: MessageStoragePolicy)
     /// Delete a channel.
     case delete(request: UInt64, id: [UInt8])
-    /// Broadcast the end again.
-    case beacon(request: UInt64, id: [UInt8], end: [UInt8])
+    /// Broadcast the end again, on a channel that keeps such messages.
+    case beacon(request: UInt64, id: [UInt8], policy: MessageStoragePolicy, end: [UInt8])
     /// Tell the audience's owner, publish the outcome, and say when both are acknowledged.
     case announce(announcement: UInt64, owner: KeptOwner, news: KeeperNews)
     /// Tell the audience's owner again. It asks once more if that is lost.
@@ -71,6 +71,10 @@ public enum KeeperAlarm: Equatable, Sendable {
     case refused(status: UInt16, reason: String)
     /// A lost answer may have made this channel.
     case possiblyOurs(id: [UInt8], sinceMillis: Int64)
+    /// A creation was answered, and this channel is new as well: it may have been carried out twice.
+    case perhapsSecond(id: [UInt8], sinceMillis: Int64)
+    /// A creation was answered with an id that cannot be what it has made: one that was there before, or that is none. It counts as lost.
+    case foreignAnswer(id: [UInt8])
     /// So many ids are shown that no further one is.
     case shownFull(shownMax: Int)
     /// A channel of ours was not deleted by us, and is gone.

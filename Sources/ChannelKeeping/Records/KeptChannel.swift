@@ -52,7 +52,8 @@ public struct KeptChannel: Equatable, Sendable {
     public var endedMillis: Int64?
     /// How many times of the schedule have been served after the end (`BeaconSchedule`).
     public var beaconsSent = 0
-    /// What is broadcast again after the end. The keeper does not read it; empty: nothing is.
+    /// What is broadcast again after the end: by the schedule where nothing is kept, else until Apple has taken it. The keeper does not read it;
+    /// empty: nothing is.
     public var end: [UInt8] = []
     /// Of `asked`: hashes of the ids that the list had before the creation and that were not ours, in ascending order.
     public var strangers: [UInt64] = []

@@ -161,6 +161,9 @@ public enum KeptChannelCodec {
         (1...Self.idByteCountMax).contains(id.count) && id.allSatisfy { (0x21...0x7e).contains($0) }
     }
 
+    /// Whether Apple may have given a channel this id: base64, and `isUsable`.
+    public static func isGivenByApple(_ id: [UInt8]) -> Bool { Self.isUsable(id) && ChannelIDText.isBase64(id) }
+
     private static func readStrangers(_ reader: inout StateReader) throws(StateError) -> [UInt64] {
         let count = try reader.unsigned()
         guard count <= UInt64(ChannelRequest.countMax) else { throw .malformed("\(count) strangers") }

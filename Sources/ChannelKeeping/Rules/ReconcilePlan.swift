@@ -1,7 +1,7 @@
 /// What is to be done so that Apple's list and `state` agree again. Pure: who reads both may ask.
 ///
 /// What is ours and has no owner is deleted; what is ours and missing from the list is opened again; what is not ours is shown and never touched.
-public struct ReconcilePlan: Equatable, Sendable {
+public struct ReconcilePlan: Sendable {
     /// One record of `state`.
     public struct Kept: Equatable, Sendable {
         /// Of its key.
@@ -29,6 +29,8 @@ public struct ReconcilePlan: Equatable, Sendable {
 
     /// In the order of `kept`.
     public var steps: [Step] = []
+    /// Ours, missing from the list, and made so lately that the list may lag: nothing is done about them.
+    public var tooYoung: [(number: Int64, id: [UInt8])] = []
     /// In the list, and shown since an answer was lost.
     public var possiblyOurs: [[UInt8]] = []
     /// In the list, and of somebody else. In the list's order.
@@ -57,7 +59,10 @@ public struct ReconcilePlan: Equatable, Sendable {
                     continue
                 }
                 let age = wallMillis - entry.channel.openedMillis
-                guard age < 0 || age >= settleMillis else { continue }
+                guard age < 0 || age >= settleMillis else {
+                    self.tooYoung.append((entry.number, id))
+                    continue
+                }
                 let isWanted = entry.hasOwner && entry.channel.phase == .open && entry.channel.owner != nil
                 self.steps.append(
                     isWanted ? .openAgain(number: entry.number, id: id) : .forget(number: entry.number, id: id))

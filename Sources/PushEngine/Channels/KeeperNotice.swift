@@ -13,14 +13,15 @@ public struct KeeperNotice: Sendable, Equatable {
     /// Something does not work, and does not before somebody has acted.
     public var isError: Bool {
         switch self.alarm {
-        case .quotaReached, .refused, .shownFull, .vanished: true
-        case .quotaHigh, .possiblyOurs: false
+        case .quotaReached, .refused, .shownFull, .vanished, .foreignAnswer: true
+        case .quotaHigh, .possiblyOurs, .perhapsSecond: false
         }
     }
     /// The channel that it is about, as APNs spells it.
     public var channel: String? {
         switch self.alarm {
-        case .possiblyOurs(let id, _), .vanished(let id): String(decoding: id, as: UTF8.self)
+        case .possiblyOurs(let id, _), .perhapsSecond(let id, _), .vanished(let id), .foreignAnswer(let id):
+            String(decoding: id, as: UTF8.self)
         case .quotaHigh, .quotaReached, .refused, .shownFull: nil
         }
     }
@@ -35,6 +36,10 @@ public struct KeeperNotice: Sendable, Equatable {
         case .refused(let status, let reason): "APNs refuses to keep channels for this app: \(status) \(reason)"
         case .possiblyOurs:
             "a channel was made and the answer was lost: this one is new and may be it; it is shown and left alone"
+        case .perhapsSecond:
+            "a channel was made, and this one is new as well: the creation may have been carried out twice; it is shown and left alone"
+        case .foreignAnswer:
+            "APNs has answered a creation with an id that it has not made for it: the answer counts as lost, and that channel is left alone"
         case .shownFull(let shownMax): "\(shownMax) channels are shown as possibly ours; no further one is"
         case .vanished: "somebody else has deleted a channel that is kept for an audience"
         }

@@ -202,8 +202,12 @@ extension ShardEngine {
             self.send(.createChannel, request, body: body, of: hosted, id: id, action, now: now)
         case .delete(let request, let channel):
             self.send(.deleteChannel, request, target: channel, of: hosted, id: id, action, now: now)
-        case .beacon(let request, let channel, let end):
-            self.send(.broadcast, request, target: channel, body: end, of: hosted, id: id, action, now: now)
+        case .beacon(let request, let channel, let policy, let end):
+            self.send(
+                .broadcast, request, target: channel, body: end,
+                expirationSeconds: PushComposer.broadcastExpirationSeconds(
+                    now.wallSeconds + EventRules.expirationSeconds(of: .end), storage: ChannelStorage(policy), now: now),
+                of: hosted, id: id, action, now: now)
         case .announce(let announcement, let owner, let news):
             self.announce(announcement, owner: owner, news: news, of: hosted, id: id)
         case .tell(let owner, let news):
@@ -213,8 +217,8 @@ extension ShardEngine {
         }
     }
     private mutating func send(
-        _ kind: RequestKind, _ request: UInt64, target: [UInt8] = [], body: [UInt8] = [], of hosted: HostedKeeper,
-        id: KeeperID, _ action: KeeperAction, now: EngineTime
+        _ kind: RequestKind, _ request: UInt64, target: [UInt8] = [], body: [UInt8] = [],
+        expirationSeconds: Int64 = 0, of hosted: HostedKeeper, id: KeeperID, _ action: KeeperAction, now: EngineTime
     ) {
         guard self.memory.partitions[hosted.partition].mayPush else {
             self.keepers[id]?.held.append(action)
@@ -223,7 +227,7 @@ extension ShardEngine {
         let errand = ChannelErrand(
             sender: .keeper(id, generation: hosted.generation, request: request), kind: kind, app: hosted.app,
             environment: hosted.environment, partition: hosted.partition, target: target, body: body,
-            askedMillis: now.steadyMillis)
+            expirationSeconds: expirationSeconds, askedMillis: now.steadyMillis)
         guard let route = self.memory.configuration.apps[Int(hosted.app)].route(hosted.environment, kind) else {
             return self.errandEnded(errand, .notProcessed, now: now)
         }

@@ -192,18 +192,7 @@ extension EventReader {
     mutating func channel(_ bytes: Span<UInt8>) throws(EventRejection) -> JSONString {
         let string = try self.string(bytes, expected: "a channel id in base64")
         let text = JSONEscape.text(of: string, in: bytes)
-        let digits = text.prefix { $0 != UInt8(ascii: "=") }
-        let isBase64 = digits.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "+"), UInt8(ascii: "/"):
-                true
-            default: false
-            }
-        }
-        let padding = text[digits.endIndex...]
-        guard !digits.isEmpty, isBase64, padding.count <= 2, padding.allSatisfy({ $0 == UInt8(ascii: "=") }) else {
+        guard ChannelIDText.isBase64(text) else {
             throw self.wrongValue(bytes, string.withQuotes, expected: "a channel id in base64, as APNs gave it")
         }
         guard text.count <= EventDecoder.idByteCountMax else {

@@ -25,7 +25,7 @@ struct AppleModel {
     /// `nil`: there are too many.
     mutating func create(_ maker: Maker, _ policy: MessageStoragePolicy, atMillis: Int64) -> [UInt8]? {
         guard self.registeredCount < self.countMax else { return nil }
-        let id = Array("channel-\(self.channels.count)-\(maker)==".utf8)
+        let id = Array("channel/\(self.channels.count)/\(maker)==".utf8)
         self.indices[id] = self.channels.count
         self.channels.append(Channel(id: id, maker: maker, policy: policy, createdMillis: atMillis))
         return id

@@ -24,7 +24,7 @@ extension KeeperWorld {
         case .delete(let request, let id):
             self.judgeDeletion(id)
             self.hand(.delete(id), request)
-        case .beacon(let request, let id, let end):
+        case .beacon(let request, let id, _, let end):
             self.judgeBeacon(id, end)
             self.hand(.beacon(id), request)
         case .announce(let announcement, let owner, let news):
@@ -118,7 +118,8 @@ extension KeeperWorld {
             guard let id = self.apple.create(.keeper, policy, atMillis: self.steadyMillis) else {
                 return self.refused(request, status: 400, reason: "CannotCreateChannelConfig")
             }
-            return .create(request.number, .created(id: id))
+            self.perhapsCreateAgain(policy)
+            return .create(request.number, .created(id: self.perhapsForeign() ?? id))
         case .delete(let id):
             let isThere = self.apple.delete(id, atMillis: self.steadyMillis)
             return isThere

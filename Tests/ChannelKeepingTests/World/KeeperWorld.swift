@@ -93,6 +93,8 @@ struct KeeperWorld {
     var endedLives: [KeptOwner: EndedLife] = [:]
     var crashCount = 0
     var leakCount = 0
+    /// Second channels of a creation, and how many keepers had died by then.
+    var seconds: [[UInt8]: Int] = [:]
     var createCount = 0
     var beaconCount = 0
 

@@ -11,6 +11,9 @@ struct WorldPlan {
     var lostPerMille: UInt64 = 0
     var refusedPerMille: UInt64 = 0
     var slowPerMille: UInt64 = 0
+    /// How often a creation is carried out twice, and how often its answer has the id of a channel that was there before, or none.
+    var twicePerMille: UInt64 = 0
+    var foreignPerMille: UInt64 = 0
     /// Refusals for good, for a while.
     var hasRefusalPeriod = false
     var clockSteps = false
@@ -22,7 +25,9 @@ struct WorldPlan {
     var endMillis: Int64 = 0
 
     /// Requests can fail.
-    var hasFaults: Bool { self.hasRefusalPeriod || self.lostPerMille + self.refusedPerMille + self.slowPerMille > 0 }
+    var hasFaults: Bool {
+        self.hasRefusalPeriod || self.lostPerMille + self.refusedPerMille + self.slowPerMille + self.foreignPerMille > 0
+    }
 
     init(isExclusive: Bool, using random: inout SplitMix64) {
         self.settings.isExclusive = isExclusive
@@ -50,5 +55,8 @@ struct WorldPlan {
         self.othersDelete = UInt64.random(in: 0..<4, using: &random) == 0
         self.quietMillis = Int64.random(in: 2...6, using: &random) * 3_600_000
         self.endMillis = self.quietMillis + self.settings.lingerMillis + 6 * 3_600_000
+        guard !isCalm else { return }
+        self.twicePerMille = [0, 0, 100].randomElement(using: &random)!
+        self.foreignPerMille = [0, 0, 100].randomElement(using: &random)!
     }
 }

@@ -15,6 +15,8 @@ struct ReconcileReport {
         case openAgain = "open-again"
         /// Ours, missing from the list, and nobody minds. Its keeper forgets it.
         case forget
+        /// Ours, missing from the list, and made a moment ago: the list may lag. It is left out of what is to be done.
+        case tooYoung = "too-young"
         /// In the list, and perhaps made by a creation whose answer was lost.
         case possiblyOurs = "possibly-ours"
         /// In the list, and of somebody else.
@@ -64,6 +66,7 @@ struct ReconcileReport {
             case .forget(let number, let id): Self.finding(.forget, id, number, kept)
             }
         }
+        findings += plan.tooYoung.map { Self.finding(.tooYoung, $0.id, $0.number, kept) }
         findings += Self.begunDeletions(
             records, listed: Set(listed), wallMillis: wallMillis, settleMillis: settings.settleMillis)
         findings.sort { ($0.number ?? .max) < ($1.number ?? .max) }
@@ -126,6 +129,7 @@ struct ReconcileReport {
             case .delete: "delete       "
             case .openAgain: "open again   "
             case .forget: "forget       "
+            case .tooYoung: "too young    "
             case .possiblyOurs: "possibly ours"
             case .unknown: "unknown      "
             }
@@ -144,10 +148,13 @@ struct ReconcileReport {
                 ? "ours, of no audience, open since \(since)" : "ours, its deletion was begun at \(since)"
         case .openAgain: return "of \(owner ?? "nobody"): missing from APNs' list"
         case .forget: return "ours, wanted by nobody, and missing from APNs' list"
+        case .tooYoung:
+            let opened = finding.channel.map { Self.time(millis: $0.openedMillis) } ?? ""
+            return "ours, made at \(opened), and not in APNs' list yet, which may lag: ask again in a minute"
         case .possiblyOurs:
             return finding.channel == nil
                 ? "new in APNs' list since a creation was begun that has no answer yet"
-                : "shown since \(since), when an answer was lost"
+                : "shown since \(since): an answer was lost, or a creation was carried out twice"
         case .unknown: return "in APNs' list, and not in state"
         }
     }
@@ -162,6 +169,7 @@ struct ReconcileReport {
             + " \(self.count(.delete)) to delete, \(self.count(.openAgain)) to be opened again,"
             + " \(self.count(.forget)) to be forgotten, \(self.count(.possiblyOurs)) possibly ours,"
             + " \(self.count(.unknown)) unknown"
+            + (self.count(.tooYoung) == 0 ? "" : ", \(self.count(.tooYoung)) left out as too young for the list")
     }
 
     // MARK: For a program

@@ -1,0 +1,38 @@
+import PushModel
+
+/// A channel that its audience's owner doubts: APNs has refused a broadcast as if there were no such channel. A list decides at once.
+extension ChannelKeeper {
+    /// The owner asks for a channel though it was told of this one.
+    mutating func doubt(_ number: Int64, now: EngineTime) {
+        self.table.note(number) { $0.doubtedMillis = now.steadyMillis }
+        self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)
+    }
+
+    /// What is in the list is told once more. What is not, and was made long enough ago, is gone: Apple has said so twice.
+    mutating func settleDoubts(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
+        for number in self.table.numbers(in: .open) {
+            guard let held = self.table[number], let doubted = held.doubtedMillis, doubted <= askedMillis else {
+                continue
+            }
+            if listed.contains(held.channel.id) {
+                self.table.note(number) { $0.doubtedMillis = nil }
+                if let owner = held.channel.owner, held.isDurable, held.channel.isAnnounced {
+                    self.actions.append(.tell(owner: owner, news: .opened(id: held.channel.id)))
+                }
+                continue
+            }
+            let age = now.wallMillis - held.channel.openedMillis
+            guard age < 0 || age >= self.settings.settleMillis else {
+                // The list may lag behind its creation.
+                self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis + self.settings.settleMillis - age)
+                continue
+            }
+            self.table.note(number) {
+                $0.doubtedMillis = nil
+                // As if a list had been without it so long ago.
+                $0.absentSinceMillis = askedMillis - self.settings.settleMillis
+                $0.isAbsentForGood = true
+            }
+        }
+    }
+}
