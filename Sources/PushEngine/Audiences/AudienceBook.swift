@@ -51,6 +51,11 @@ struct AudienceBook {
     /// The newest version that may be told.
     var newest: Publication? { self.publications.last { $0.isDurable } }
 
+    /// The audience's first version, or its first channel, names its life. Whoever reads of a channel and of a version finds the same.
+    mutating func beginLife(now: EngineTime) {
+        guard self.life == 0 else { return }
+        self.life = self.channels.life == 0 ? max(1, now.wallSeconds) : self.channels.life
+    }
     mutating func ask(_ partition: Int32) {
         guard !self.asked.contains(partition) else { return }
         self.asked.append(partition)

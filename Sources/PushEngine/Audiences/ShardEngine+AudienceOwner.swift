@@ -21,7 +21,7 @@ extension ShardEngine {
     mutating func publish(_ slot: SlotID, now: EngineTime) {
         let update = self.memory.slots[slot].pending
         var book = self.memory.book(of: slot)
-        if book.life == 0 { book.life = max(1, now.wallSeconds) }
+        book.beginLife(now: now)
         let start = self.takeWaitingStart(of: slot, isEnd: self.memory.updates[update].isEnd, book: &book, now: now)
         var publication = AudienceBook.Publication()
         publication.mergedCount = self.memory.updates[update].mergedCount
@@ -72,12 +72,10 @@ extension ShardEngine {
     ) {
         guard self.memory.updates[update].priority == .high else { return }
         let app = self.memory.app(of: slot)
-        let isReserved = version.hasAlert || version.isEnd
-        func mayTake(_ ledger: inout VersionLedger, _ limit: Int) -> Bool {
-            ledger.spent(nowMillis: now.steadyMillis) < (isReserved ? limit : max(0, limit - app.budgetReserve))
-        }
-        version.isHigh = mayTake(&book.ledger, app.budgetAudiencePerHour)
-        version.isFrequentHigh = mayTake(&book.frequentLedger, app.budgetAudienceFrequentPerHour)
+        let reserve = version.hasAlert || version.isEnd ? 0 : app.budgetReserve
+        version.isHigh = book.ledger.hasUnit(of: app.budgetAudiencePerHour - reserve, nowMillis: now.steadyMillis)
+        version.isFrequentHigh = book.frequentLedger.hasUnit(
+            of: app.budgetAudienceFrequentPerHour - reserve, nowMillis: now.steadyMillis)
         if version.isHigh { book.ledger.take(stampSeconds: version.stampSeconds) }
         if version.isFrequentHigh { book.frequentLedger.take(stampSeconds: version.stampSeconds) }
         if !version.isHigh { self.memory.counters.pushesDowngraded += 1 }
@@ -202,7 +200,9 @@ extension ShardEngine {
         let isKnown = book.asked.contains(question.partition)
         book.ask(question.partition)
         if book.publications.isEmpty {
-            book.life = max(book.life, question.life + 1, now.wallSeconds)
+            // What an `open` has named is the life of all that comes.
+            let named = book.channels.life == 0 ? now.wallSeconds : book.channels.life
+            book.life = max(book.life, question.life + 1, named)
         } else if question.life > book.life {
             // The clock has been set back since the life before, or is another's: what comes next is of a life that is newer for everybody.
             let former = book.life
@@ -259,6 +259,8 @@ extension ShardEngine {
             self.rollUp(starts, from: report.partition, slot: slot, now: now)
         } else {
             self.rollUp(report, slot: slot, now: now)
+            // A broadcast may wait for the tokens.
+            self.advanceChannels(slot, now: now)
         }
     }
     /// The audience is over for its owner: whoever asked is told, and then its record goes.

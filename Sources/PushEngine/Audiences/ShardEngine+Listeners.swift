@@ -146,12 +146,16 @@ extension ShardEngine {
     }
     /// An alert that the channel has had already comes to nobody by a later broadcast: whoever is owed it here gets it by its token. One that the channel
     /// is not known to have had may be on its way there: who said since that it listens may miss that, and no later broadcast may bring it.
+    /// - Parameter wentBothWays: the version that they are owed by their tokens may have been broadcast meanwhile, with that alert.
     /// - Returns: who joined at that time or later, seconds since 1970; `max`: nobody.
-    func keepsAlertsSinceSeconds(_ crowd: CrowdID, pass: Int) -> Int64 {
+    func keepsAlertsSinceSeconds(_ crowd: CrowdID, pass: Int, wentBothWays: Bool) -> Int64 {
         guard let alert = self.audiences.crowds[crowd].alert,
             let channel = self.audiences.crowds[crowd].channel(ofPass: pass)
         else { return .max }
-        return alert.stampSeconds <= channel.takenAlertStampSeconds ? .min : alert.layer.recordMillis / 1_000
+        // A channel that has caught up says of both stamps the same.
+        let isOnChannel = wentBothWays && channel.takenStampSeconds == channel.takenAlertStampSeconds
+        return alert.stampSeconds <= channel.takenAlertStampSeconds && !isOnChannel
+            ? .min : alert.layer.recordMillis / 1_000
     }
 
     // MARK: Versions
@@ -258,7 +262,8 @@ extension ShardEngine {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let distance = self.distanceMillis(crowd)
         let versionCount = self.audiences.crowds[crowd].versions.count
-        let alertsSinceSeconds = self.keepsAlertsSinceSeconds(crowd, pass: pass)
+        let alertsSinceSeconds = self.keepsAlertsSinceSeconds(
+            crowd, pass: pass, wentBothWays: !self.audiences.crowds[crowd].passes[pass].isServedByChannel)
         let waiting = missing.map { missing in
             let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
                 of: missing.member, at: members.table.position(of: missing.member), distanceMillis: distance,

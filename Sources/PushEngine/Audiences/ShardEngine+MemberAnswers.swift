@@ -183,7 +183,7 @@ extension ShardEngine {
         {
             // A newer version reaches it by broadcast, and what alert it brought only if the channel has not had that. Where that version is owed to it by token
             // as well, the phone may ignore the broadcast.
-            let alertsSinceSeconds = self.keepsAlertsSinceSeconds(crowd, pass: push.pass)
+            let alertsSinceSeconds = self.keepsAlertsSinceSeconds(crowd, pass: push.pass, wentBothWays: true)
             let isKept = Int64(members.table.joinedSeconds(of: push.member)) >= alertsSinceSeconds
             if isNewestAlert, !dropsAlert, isKept || old?.isOwed == true {
                 let before = self.owed(crowd, pass: push.pass, alert: self.audiences.crowds[crowd].alert)

@@ -40,7 +40,9 @@ struct VersionBroadcast: Equatable {
 extension RollUp {
     /// The channels that bring it to those who listen. A new owner knows from its book which of them have had it.
     mutating func beginBroadcasts(on channels: [AudienceChannels.Channel]) {
-        self.broadcasts = self.version.channels.filter(\.serves).map { declared in
+        self.broadcasts = self.version.channels.filter { declared in
+            declared.serves || channels.contains { $0.id == declared.id && $0.isCatchingUp }
+        }.map { declared in
             var broadcast = VersionBroadcast(environment: declared.environment, channel: declared.id)
             broadcast.isAccepted = channels.contains {
                 $0.id == declared.id && $0.takenStampSeconds == self.version.stampSeconds

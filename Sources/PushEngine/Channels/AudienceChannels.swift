@@ -15,12 +15,13 @@ struct AudienceChannels {
         var standing = Standing.wanted
         /// As APNs spells it; empty before the first has been opened. While another is wanted, that of the one that has vanished.
         var id: [UInt8] = []
-        /// Members that listen get the newest version by broadcast. Otherwise by their tokens.
+        /// Members that listen get the newest version by broadcast. Otherwise by their tokens, and phones without a token by what `isCatchingUp` says.
         var serves = false
         /// The newest version that APNs has taken on it, and the newest whose alert it has, or whose alert tokens bring in its place.
         var takenStampSeconds: Int64 = 0
         var takenAlertStampSeconds: Int64 = 0
-        /// Versions published before that do not try it, wall milliseconds.
+        /// APNs has not taken a version within `channel.fallback`, and none since: five minutes after that, wall milliseconds; 0: it has. Former
+        /// releases broadcast nothing before that time; here it only matters whether there is one.
         var byTokenUntilMillis: Int64 = 0
         /// The keeper has been told that the life is over.
         var isEndTold = false
@@ -39,10 +40,27 @@ struct AudienceChannels {
         var triedStampSeconds: Int64 = 0
         var attempt: UInt8 = 0
         var throttleSteps: UInt8 = 0
+        /// Of a version that goes both ways: its broadcast has a unit of the budget for itself.
+        var highStampSeconds: Int64 = 0
+        /// An alert up to that may have been shown by a broadcast without an answer, and is not repeated.
+        var droppedAlertStampSeconds: Int64 = 0
+        /// Until when an alert of an older version waits for the tokens of the newest, steady; `nil`: it does not.
+        var tokensFirstUntilMillis: Int64?
+
+        /// APNs has not taken what was broadcast: members that listen are served by their tokens. What is newest is tried all the same, until it is
+        /// taken, for phones that listen and have no token.
+        var isCatchingUp: Bool { self.standing == .open && !self.serves && self.byTokenUntilMillis != 0 }
+        /// What is newest is broadcast on it.
+        var isTried: Bool { self.serves || self.isCatchingUp }
+        /// It has not had that alert by broadcast. Whoever has a token may have had it by that: what goes both ways goes under the same stamp.
+        func owes(_ alert: Version) -> Bool {
+            guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
+            return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
+        }
 
         init(environment: PushEnvironment) { self.environment = environment }
     }
-    /// As the keeper knows it: seconds since 1970, only grows. Not that of versions.
+    /// As the keeper knows it: seconds since 1970, only grows. That of versions, unless the keeper has known a later one.
     var life: Int64 = 0
     /// Grows with each change of which channels there are and which of them serve.
     var turn: UInt32 = 0
@@ -76,7 +94,7 @@ struct AudienceChannels {
     /// An alert that every channel has had is kept no longer.
     mutating func dropAlert(nowSeconds: Int64) {
         guard let alert = self.alerts.first else { return }
-        let isOwed = self.all.contains { $0.serves && $0.takenAlertStampSeconds < alert.stampSeconds }
+        let isOwed = self.all.contains { $0.owes(alert) }
         if !isOwed || alert.isExpired(nowSeconds: nowSeconds) { self.alerts = [] }
     }
 }

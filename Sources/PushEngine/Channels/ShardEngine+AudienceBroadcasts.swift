@@ -22,7 +22,7 @@ extension ShardEngine {
             let index = self.channelIndex(slot, generation: generation, environment: errand.environment)
         else { return false }
         var book = self.memory.book(of: slot)
-        guard book.channels.all[index].serves, !self.memory.slots[slot].awaitsStateRecord, !self.isPaused(slot),
+        guard book.channels.all[index].isTried, !self.memory.slots[slot].awaitsStateRecord, !self.isPaused(slot),
             let broadcast = book.broadcast(channel: index, nowSeconds: now.wallSeconds)
         else {
             book.channels.all[index].isUnderWay = false
@@ -34,8 +34,7 @@ extension ShardEngine {
         errand.target = book.channels.all[index].id
         errand.body.removeAll(keepingCapacity: true)
         version.appendBody(alertOf: broadcast.alert, to: &errand.body)
-        errand.priority =
-            version.isHigh && version.stampSeconds > book.channels.all[index].triedStampSeconds ? .high : .low
+        errand.priority = book.channels.all[index].mayBeHigh(version) ? .high : .low
         let app = self.memory.app(of: slot)
         errand.expirationSeconds = PushComposer.broadcastExpirationSeconds(
             version.layer.expirationHeaderSeconds
@@ -80,6 +79,8 @@ extension ShardEngine {
             book.channels.all[index].triedStampSeconds = max(
                 book.channels.all[index].triedStampSeconds, errand.stampSeconds)
             if self.memory.app(of: slot).alertOnUnknown == .drop {
+                book.channels.all[index].droppedAlertStampSeconds = max(
+                    book.channels.all[index].droppedAlertStampSeconds, errand.alertStampSeconds)
                 book.channels.all[index].takenAlertStampSeconds = max(
                     book.channels.all[index].takenAlertStampSeconds, errand.alertStampSeconds)
             }
@@ -99,6 +100,7 @@ extension ShardEngine {
         book.channels.all[index].attempt = 0
         if book.channels.all[index].throttleSteps > 0 { book.channels.all[index].throttleSteps -= 1 }
         book.channels.all[index].dueMillis = nil
+        book.noteCaughtUp(channel: index)
         book.returnUnits(nowMillis: now.steadyMillis)
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
@@ -109,12 +111,13 @@ extension ShardEngine {
         case .accepted: return
         case .tokenDead:
             book.channels.all[index].standing = .dead
-            self.fallBack(&book, channel: index, untilMillis: 0, now: now)
+            // Its keeper is told at once, unless it has just said that there is such a channel.
+            self.fallBack(&book, channel: index, of: slot, untilMillis: 0, now: now)
             self.journal.requireStateRecord(slot, in: &self.memory, now: now)
             self.journal.flushNow(now: now)
         case .messageRefused, .expirationRefused:
             // The next version is another message.
-            self.fallBack(&book, channel: index, untilMillis: 0, now: now)
+            self.fallBack(&book, channel: index, of: slot, untilMillis: 0, now: now)
             self.journal.requireStateRecord(slot, in: &self.memory, now: now)
             self.journal.flushNow(now: now)
         case .tokenThrottled:
@@ -155,8 +158,8 @@ extension AudienceBook {
         guard let publication = self.newest else { return nil }
         let newest = (publication.fallbacks + [publication.version]).last { !$0.isExpired(nowSeconds: nowSeconds) }
         guard let newest, newest.stampSeconds > channel.takenStampSeconds else { return nil }
-        guard let alert = self.channels.alert, alert.stampSeconds > channel.takenAlertStampSeconds,
-            alert.life == newest.life, alert.stampSeconds <= newest.stampSeconds,
+        guard let alert = self.channels.alert, channel.owes(alert), alert.life == newest.life,
+            alert.stampSeconds <= newest.stampSeconds,
             !alert.isExpired(nowSeconds: nowSeconds)
         else { return (newest, nil) }
         if alert.stampSeconds == newest.stampSeconds || newest.fitsOnChannel(alertOf: alert) { return (newest, alert) }
@@ -169,6 +172,11 @@ extension AudienceBook {
         if let newest = self.publications.last?.version.stampSeconds {
             for channel in self.channels.all where channel.serves && channel.takenStampSeconds < newest {
                 done = min(done, channel.takenStampSeconds)
+            }
+            // What goes both ways has taken a unit for each. Only the newest is broadcast.
+            for channel in self.channels.all
+            where channel.isCatchingUp && channel.highStampSeconds == newest && channel.takenStampSeconds < newest {
+                done = min(done, newest - 1)
             }
         }
         self.ledger.startReturn(upTo: done, nowMillis: nowMillis)

@@ -7,8 +7,10 @@ extension ShardEngine {
     /// How often a keeper that does not answer is asked, minutes; and when one that has refused is.
     private static var wishEveryMinutes: Int64 { 1 }
     private static var wishAfterRefusalMinutes: Int64 { 5 }
-    /// Versions published so long after APNs has not taken one do not try the channel, minutes.
+    /// Former releases do not try a channel for so long after APNs has not taken a version, minutes.
     private static var byTokenMinutes: Int64 { 5 }
+    /// How often the keeper is asked about a channel that APNs calls gone, minutes.
+    private static var doubtEveryMinutes: Int64 { 5 }
     private func millis(ofMinutes minutes: Int64) -> Int64 {
         minutes * self.memory.configuration.settings.channelMinuteMillis
     }
@@ -34,7 +36,10 @@ extension ShardEngine {
             guard isMeant, book.channels.index(environment) == nil, app.route(environment, .createChannel) != nil,
                 app.route(environment, .broadcast) != nil
             else { continue }
-            if book.channels.life == 0 { book.channels.life = max(1, now.wallSeconds) }
+            if book.channels.life == 0 {
+                book.beginLife(now: now)
+                book.channels.life = book.life
+            }
             book.channels.all.append(AudienceChannels.Channel(environment: environment))
         }
     }
@@ -71,7 +76,7 @@ extension ShardEngine {
                 self.tellEnds(slot, book: &book, end: end)
                 book.channels.all = []
                 book.channels.alerts = []
-                book.channels.life = max(book.channels.life + 1, now.wallSeconds)
+                book.channels.life = max(book.channels.life + 1, version.life)
             }
             self.wantChannels(of: slot, book: &book, now: now)
         }
@@ -82,9 +87,11 @@ extension ShardEngine {
             book.channels.alerts = []
         }
         for index in book.channels.all.indices {
-            let serves =
-                book.channels.all[index].standing == .open
-                && book.channels.all[index].byTokenUntilMillis <= now.wallMillis
+            if book.channels.all[index].isCatchingUp {
+                self.goBothWays(version, book: &book, channel: index, of: slot, now: now)
+                continue
+            }
+            let serves = book.channels.all[index].standing == .open
             book.channels.all[index].serves = serves
             if !serves { book.channels.all[index].dueMillis = nil }
         }
@@ -120,7 +127,11 @@ extension ShardEngine {
         guard !book.channels.all[index].isEndTold else { return }
         book.channels.all[index].isEndTold = true
         var content: [UInt8] = []
-        end.appendBody(alertOf: nil, to: &content)
+        // Where APNs keeps the newest message, it keeps the end that it has taken.
+        let isStored =
+            self.memory.app(of: slot).audienceChannelStorage.policy == .mostRecent
+            && book.channels.all[index].takenStampSeconds >= end.stampSeconds
+        if !isStored { end.appendBody(alertOf: nil, to: &content) }
         self.wish(
             .ended(content: content), environment: book.channels.all[index].environment, life: book.channels.life,
             of: slot, stateWaits: true)
@@ -178,6 +189,10 @@ extension ShardEngine {
     private func take(_ news: KeeperNews, book: inout AudienceBook, channel index: Int, now: EngineTime) -> Bool {
         let id = book.channels.all[index].id
         switch news {
+        case .opened(id) where book.channels.all[index].standing == .dead:
+            // The keeper has looked for it, and it is there: it may not have been known everywhere yet.
+            book.channels.all[index].standing = .open
+            book.channels.all[index].byTokenUntilMillis = now.wallMillis + self.millis(ofMinutes: Self.byTokenMinutes)
         case .opened(let opened):
             guard opened != id else { return false }
             // Of an end that it was told before there was a channel the keeper knows nothing any more: it is told once more.
@@ -242,17 +257,22 @@ extension ShardEngine {
     ) -> Bool {
         let newest = book.newest?.version
         let isOver = newest?.isEnd ?? false
-        if book.channels.all[index].standing == .wanted, !isOver,
+        if book.channels.all[index].standing != .open, !isOver,
             book.channels.all[index].wishAtMillis <= now.steadyMillis
         {
-            book.channels.all[index].wishAtMillis = now.steadyMillis + self.millis(ofMinutes: Self.wishEveryMinutes)
+            // A keeper that is asked for a channel which it has told of looks for that in the list.
+            let minutes =
+                book.channels.all[index].standing == .dead ? Self.doubtEveryMinutes : Self.wishEveryMinutes
+            book.channels.all[index].wishAtMillis = now.steadyMillis + self.millis(ofMinutes: minutes)
             self.wish(
                 .open(self.memory.app(of: slot).audienceChannelStorage.policy),
                 environment: book.channels.all[index].environment, life: book.channels.life, of: slot,
                 stateWaits: false)
         }
         var isChanged = false
-        if book.channels.all[index].serves, book.broadcast(channel: index, nowSeconds: now.wallSeconds) != nil {
+        if book.channels.all[index].isTried,
+            let broadcast = book.broadcast(channel: index, nowSeconds: now.wallSeconds)
+        {
             let due = book.channels.all[index].dueMillis ?? self.dueMillis(book.channels.all[index], of: slot, now: now)
             book.channels.all[index].dueMillis = due
             if self.isPaused(slot) {
@@ -262,11 +282,14 @@ extension ShardEngine {
             } else if !book.channels.all[index].isUnderWay {
                 if self.fallbackMillis(book.channels.all[index], of: slot) <= now.steadyMillis {
                     self.fallBack(
-                        &book, channel: index,
+                        &book, channel: index, of: slot,
                         untilMillis: now.wallMillis + self.millis(ofMinutes: Self.byTokenMinutes),
                         now: now)
                     isChanged = true
-                } else if book.channels.all[index].notBeforeMillis <= now.steadyMillis {
+                } else if book.channels.all[index].notBeforeMillis <= now.steadyMillis,
+                    !self.waitsForTokens(
+                        broadcast.version, alert: broadcast.alert, book: &book, channel: index, of: slot, now: now)
+                {
                     self.enqueueBroadcast(slot, book: &book, channel: index, now: now)
                 }
             }
@@ -284,27 +307,37 @@ extension ShardEngine {
         let distance = self.memory.app(of: slot).channelMinimumDistanceMillis
         return max(now.steadyMillis, channel.sentMillis.map { $0 + distance } ?? .min)
     }
-    /// When listeners are not kept waiting any longer, steady.
+    /// When listeners are not kept waiting any longer, steady; `Int64.max`: none is.
     private func fallbackMillis(_ channel: AudienceChannels.Channel, of slot: SlotID) -> Int64 {
-        guard let due = channel.dueMillis else { return .max }
+        guard channel.serves, let due = channel.dueMillis else { return .max }
         return due + self.memory.app(of: slot).channelFallbackMillis
     }
     private func nextMillis(_ channel: AudienceChannels.Channel, of slot: SlotID, now: EngineTime) -> Int64 {
-        if channel.standing == .wanted { return channel.isEndTold ? .max : channel.wishAtMillis }
+        if channel.standing != .open {
+            let isOver = channel.isEndTold || self.memory.books[slot]?.newest?.version.isEnd ?? false
+            return isOver ? .max : max(channel.wishAtMillis, now.steadyMillis)
+        }
         guard channel.dueMillis != nil, !channel.isUnderWay else { return .max }
+        guard channel.serves else {
+            let next = max(channel.notBeforeMillis, channel.tokensFirstUntilMillis ?? .min)
+            return next > now.steadyMillis ? next : now.steadyMillis + Self.pausedMillis
+        }
         let next = self.fallbackMillis(channel, of: slot)
         return channel.notBeforeMillis > now.steadyMillis ? min(next, channel.notBeforeMillis) : next
     }
     /// Members that listen get what is newest by their tokens.
-    /// - Parameter untilMillis: versions published before that do not try the channel, wall milliseconds.
+    /// - Parameter untilMillis: what former releases wait for, wall milliseconds; 0: it is not tried before the next version.
     mutating func fallBack(
-        _ book: inout AudienceBook, channel index: Int, untilMillis: Int64, now: EngineTime
+        _ book: inout AudienceBook, channel index: Int, of slot: SlotID, untilMillis: Int64, now: EngineTime
     ) {
+        if book.channels.all[index].serves { self.memory.counters.channelFallbacks += 1 }
         book.channels.all[index].serves = false
         book.channels.all[index].dueMillis = nil
         book.channels.all[index].attempt = 0
         book.channels.all[index].byTokenUntilMillis = untilMillis
-        self.memory.counters.channelFallbacks += 1
+        if let newest = book.publications.last?.version, book.channels.all[index].isCatchingUp {
+            self.goBothWays(newest, book: &book, channel: index, of: slot, now: now)
+        }
         book.redeclareChannels()
         book.returnUnits(nowMillis: now.steadyMillis)
     }

@@ -204,8 +204,8 @@ import Testing
 
 /// Apple's service for channels as far as one test needs it: no delay, no fault.
 struct SimpleApple {
-    private(set) var channels: [String] = []
-    private(set) var asked: [RequestKind] = []
+    var channels: [String] = []
+    var asked: [RequestKind] = []
     private var made = 0
     private static let ids = (1...9).map { String(decoding: Base64ID.of("channel-\($0)"), as: UTF8.self) }
 
