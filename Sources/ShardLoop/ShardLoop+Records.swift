@@ -33,7 +33,15 @@ extension ShardLoop {
                 var max = min(room, Self.recordsPerQueueMax)
                 if self.partitions[index].life == .inlet { max = min(max, self.letInCount(index, topic)) }
                 // One that is not let in stays readable, and is looked at when it is.
-                if max > 0 { room -= self.readQueue(index, topic, max: max, now) }
+                guard max > 0 else { continue }
+                max = self.engine.recordRoom(
+                    topic: UInt16(topic), partition: self.partitions[index].number, within: max)
+                // Its app has what it may have. Something may have left by the next turn.
+                guard max > 0 else {
+                    self.hasReadable = true
+                    continue
+                }
+                room -= self.readQueue(index, topic, max: max, now)
             }
         }
         self.engine.consume(&self.inputBatch, now: now)

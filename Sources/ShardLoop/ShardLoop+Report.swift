@@ -31,6 +31,7 @@ extension ShardLoop {
     /// Known causes keep it from taking records: Kafka does not take what it writes, or memory is full.
     public var isHeldUp: Bool {
         self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || !self.engine.wantsRecords
+            || self.engine.isAnAppFull
     }
 
     /// What is wrong, in plain words.
@@ -44,10 +45,13 @@ extension ShardLoop {
                 "the consumer group has not confirmed lately that this worker's partitions are its own: nothing is sent"
             )
         }
-        for held in self.engine.appsHeldBack {
-            let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID
-            errors.append("APNs refuses the topic of app \(bundleID) in \(held.environment)")
-        }
         return errors
+    }
+    /// Apps whose topic APNs refuses, in plain words. What is wrong with one app is an error of the worker only if no other app is well.
+    public var refusedTopics: [String] {
+        self.engine.appsHeldBack.map { held in
+            let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID
+            return "APNs refuses the topic of app \(bundleID) in \(held.environment)"
+        }
     }
 }

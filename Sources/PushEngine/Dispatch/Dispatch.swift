@@ -152,18 +152,21 @@ struct Dispatch: ~Copyable {
     func pendingRoom(in memory: borrowing ShardMemory) -> Int {
         var room = Int.max
         for app in memory.configuration.apps.indices where memory.configuration.apps[app].pendingShare < 1 {
-            let share = memory.configuration.apps[app].pendingShare * Double(memory.configuration.settings.pendingMax)
-            var pending = 0
-            for environment in PushEnvironment.allCases {
-                for errand in Errand.allCases where errand != .keeperQuestion {
-                    pending +=
-                        self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: errand)].pendingSlots
-                }
-            }
-            // Rounded up: below the share, by however little, one more may come.
-            room = min(room, Int(share.rounded(.up)) - pending)
+            room = min(room, self.pendingRoom(of: UInt16(app), in: memory))
         }
         return room
+    }
+    /// The same of one app.
+    func pendingRoom(of app: UInt16, in memory: borrowing ShardMemory) -> Int {
+        let share = memory.configuration.apps[Int(app)].pendingShare * Double(memory.configuration.settings.pendingMax)
+        var pending = 0
+        for environment in PushEnvironment.allCases {
+            for errand in Errand.allCases where errand != .keeperQuestion {
+                pending += self.lanes[LaneIndex(app: app, environment: environment, errand: errand)].pendingSlots
+            }
+        }
+        // Rounded up: below the share, by however little, one more may come.
+        return Int(share.rounded(.up)) - pending
     }
 
     /// The environment is part of the lane; what the slot counts for moves with it.

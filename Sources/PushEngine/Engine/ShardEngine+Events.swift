@@ -53,6 +53,7 @@ extension ShardEngine {
                 }
             }
             let app = try self.intake.admit(key: key, value: value, in: self.memory, now: now)
+            if self.shares.areSet { self.shares.note(app, of: log) }
             if self.intake.event.kind == .update || self.intake.event.kind == .start {
                 self.memory.counters.updatesTaken += 1
             }

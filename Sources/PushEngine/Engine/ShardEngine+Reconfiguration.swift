@@ -29,6 +29,7 @@ extension ShardEngine {
         self.memory.configuration = new
         self.coalescer.takesShorterWays = !new.settings.outcomePublication.includes(.superseded)
         self.dispatch.follow(new)
+        self.shares.follow(new)
         if new.apps.count > appCountBefore {
             self.intake.follow(new)
             self.journal.follow(new)

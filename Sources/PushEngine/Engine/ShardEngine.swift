@@ -17,6 +17,7 @@ public struct ShardEngine: ~Copyable {
     var journal: Journal
     var ownership = Ownership()
     var audiences: Audiences
+    var shares: AppShares
     var kept = KeptRecords()
     var keepers = Keepers()
     var errands = ChannelErrands()
@@ -41,6 +42,7 @@ public struct ShardEngine: ~Copyable {
         self.dispatch = Dispatch(configuration, random: random)
         self.journal = Journal(configuration)
         self.audiences = Audiences(seed: random.next())
+        self.shares = AppShares(configuration)
     }
 
     /// What the engine was made with, or told since by `reconfigure`.
@@ -61,7 +63,7 @@ public struct ShardEngine: ~Copyable {
 
     /// How many records may be taken before this has to be asked again. So many pass no limit of activities, pending or in memory, of each of
     /// which a record takes one place at most; that of unacknowledged records they may pass a little, where one event has several outcomes.
-    /// 0: a limit is reached, `wantsRecords` is false.
+    /// 0: a limit is reached, `wantsRecords` is false. What an app's share leaves of it is asked for each log.
     public var recordRoom: Int { self.audiences.voids.hasWaiting ? 0 : self.roomWithinLimits }
     /// The same, whatever waits for a void.
     var roomWithinLimits: Int {
@@ -73,8 +75,7 @@ public struct ShardEngine: ~Copyable {
         let room = min(
             self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
             self.memory.configuration.settings.pendingMax - self.memory.counters.activitiesPending
-                + self.dispatch.keeperQuestionsPending,
-            self.dispatch.pendingRoom(in: self.memory))
+                + self.dispatch.keeperQuestionsPending)
         return max(0, room)
     }
 

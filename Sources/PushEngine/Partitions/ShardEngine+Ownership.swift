@@ -75,7 +75,7 @@ extension ShardEngine {
         self.ownership.beginCatchUpRound()
         // More is read only when something has left.
         let isFull =
-            self.roomWithinLimits == 0
+            (self.roomWithinLimits == 0 || self.isAnAppFull)
             && self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
         for partition in self.memory.partitions.identifiers
         where self.memory.partitions[partition].phase == .running {

@@ -39,6 +39,7 @@ extension ShardEngine {
             let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
             return self.journal.ledger.openLog(topic: UInt16(topic), partition: number, startOffset: start)
         }
+        for log in self.memory.partitions[partition].logs { self.shares.forget(log) }
         self.memory.partitions[partition].replayEnds = topics.map { topic in
             logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
         }

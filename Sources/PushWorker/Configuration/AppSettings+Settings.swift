@@ -197,6 +197,7 @@ extension AppSettings: SettingsRoot {
         .fraction(
             "limits.pending-share", effect: .live, scope: .app, in: 0.01...1, unit: "of limits.pending",
             \.engine.pendingShare,
-            "The share of pending activities one app may take."),
+            "The share of pending activities one app may take. Past it, logs whose last event was for that app are read no further."
+        ),
     ]
 }

@@ -79,17 +79,38 @@ import Testing
             $0.apps.append(other)
         }
         for number in 0..<3 {
-            #expect(h.recordRoom == 3 - number, "records of one turn must not go past the share either")
+            #expect(number == 0 || h.logRoom() == 3 - number, "records of one turn must not go past the share either")
             h.consume(key: "a\(number)", value: #"{"event":"update","app":"com.example.pizza","content-state":{}}"#)
         }
-        #expect(!h.wantsRecords)
+        #expect(h.logRoom() == 0 && h.engine.isAnAppFull)
         h.advance(300_000)
-        #expect(h.wantsRecords)
+        #expect(h.logRoom() == 3 && !h.engine.isAnAppFull)
         for number in 0..<9 {
-            #expect(h.wantsRecords)
             h.consume(key: "b\(number)", value: #"{"event":"update","app":"com.example.other","content-state":{}}"#)
+            #expect(h.logRoom() == 9 - number)
         }
         #expect(h.wantsRecords)
+    }
+
+    /// What its log was last about decides: others are read on, and so is what workers tell each other.
+    @Test func anAppThatIsFullStopsItsOwnLogAlone() throws {
+        let h = EngineHarness {
+            $0.settings.pendingMax = 100
+            $0.apps[0].pendingShare = 0.02
+            var other = AppConfiguration(bundleID: "com.example.other")
+            other.productionRoute = 0
+            $0.apps.append(other)
+        }
+        for number in 0..<2 {
+            h.consume(key: "a\(number)", value: #"{"event":"update","app":"com.example.pizza","content-state":{}}"#)
+        }
+        #expect(h.logRoom() == 0 && h.logRoom(topic: 1) == 98 && h.wantsRecords)
+        h.consume(key: "b", value: #"{"event":"update","app":"com.example.other","content-state":{}}"#)
+        #expect(h.logRoom() == 64, "a little may come that is the full app's")
+        h.consume(key: "a2", value: #"{"event":"update","app":"com.example.pizza","content-state":{}}"#)
+        #expect(h.logRoom() == 0)
+        try h.reconfigure { $0.apps[0].pendingShare = 1 }
+        #expect(h.logRoom() == h.recordRoom)
     }
 
     /// An app's share covers both of its environments, and follows a slot from one to the other.
@@ -101,14 +122,21 @@ import Testing
         h.update(1, of: "a")
         h.register(of: "a", environment: "development")
         h.update(1, of: "b")
-        #expect(!h.wantsRecords)
+        #expect(h.engine.isAnAppFull && h.logRoom() == 0)
         h.advance(1_000)
         h.deliver(route: 1)
-        #expect(h.wantsRecords)
+        #expect(!h.engine.isAnAppFull && h.logRoom() > 0)
         h.register(of: "b")
         h.advance(1_000)
         h.deliver(route: 0)
         #expect(h.counters.activitiesPending == 0)
-        #expect(h.wantsRecords)
+        #expect(!h.engine.isAnAppFull && h.logRoom() > 0)
+    }
+}
+
+extension EngineHarness {
+    /// How many records of a log of partition 0 may be taken.
+    func logRoom(topic: UInt16 = 0) -> Int {
+        self.engine.recordRoom(topic: topic, partition: 0, within: self.recordRoom)
     }
 }

@@ -14,7 +14,8 @@ struct LoopHarness: ~Copyable {
 
     init(
         recordHoldMillis: Int64 = 0, publication: OutcomePublication = .pushes, unacknowledgedMax: Int = 50_000,
-        lowPriorityWindowMillis: Int64 = 0, placement: EngineSettings.Placement = .trust
+        lowPriorityWindowMillis: Int64 = 0, placement: EngineSettings.Placement = .trust,
+        configure: (inout EngineConfiguration) -> Void = { _ in }
     ) {
         var app = AppConfiguration(bundleID: "com.example.pizza")
         app.productionRoute = 0
@@ -25,6 +26,7 @@ struct LoopHarness: ~Copyable {
         engine.settings.outcomePublication = publication
         engine.settings.unacknowledgedMax = unacknowledgedMax
         engine.settings.placement = placement
+        configure(&engine)
         var settings = ShardLoopSettings()
         settings.recordHoldMillis = recordHoldMillis
         self.loop = ShardLoop(
@@ -75,6 +77,16 @@ struct LoopHarness: ~Copyable {
     mutating func accept(_ count: Int? = nil) {
         let answers = self.push.requests[self.answeredCount...].prefix(count ?? .max).map {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
+        }
+        self.answeredCount += answers.count
+        self.push.answers += answers
+        self.turn()
+    }
+
+    /// APNs answers what it has got and not answered.
+    mutating func answer(_ result: (PushRequest) -> PushAnswer.Result) {
+        let answers = self.push.requests[self.answeredCount...].map {
+            PushAnswer(id: $0.id, result: result($0), apnsMicros: 1_000)
         }
         self.answeredCount += answers.count
         self.push.answers += answers
