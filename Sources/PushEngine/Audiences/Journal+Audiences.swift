@@ -85,7 +85,7 @@ extension Journal {
         in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
-        if intake.record.isTraced { memory.noteOutcome(outcome, details, of: intake.source) }
+        if intake.record.isTraced { memory.noteOutcome(outcome, details, kind: .audience, of: intake.source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         let entry = self.ledger.open(log: intake.log, offset: intake.record.offset, settled: true)
         self.ledger.expectAcknowledgement(entry)

@@ -10,7 +10,7 @@ extension Journal {
     ) {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
         if intake.record.isTraced {
-            memory.noteOutcome(outcome, details, of: intake.source)
+            memory.noteOutcome(outcome, details, kind: SlotKind(of: intake.event.target), of: intake.source)
         }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else {
             return
@@ -90,7 +90,7 @@ extension Journal {
     ) {
         memory.counters.pending -= 1
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
-        if isTraced { memory.noteOutcome(outcome, details, of: source) }
+        if isTraced { memory.noteOutcome(outcome, details, kind: memory.slots[slot].kind, of: source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
         // The slot lives, so its bytes do.
         let idBytes = unsafe memory.slots.idBytes(slot)

@@ -31,12 +31,22 @@ struct OutcomeDetails {
         /// Of a superseded event: `"alert": null` came before its alert, or the one it had taken over, was sent.
         case alertWithdrawn
 
-        var text: StaticString? {
+        /// In words.
+        /// - Parameter kind: what the event is about.
+        func text(of kind: SlotKind) -> StaticString? {
             switch self {
             case .none: nil
             case .replay: "replayed: already applied"
-            case .afterEnd: "the activity has ended"
-            case .alreadyStarted: "the activity was already started and has not ended"
+            case .afterEnd:
+                switch kind {
+                case .activity: "the activity has ended"
+                case .channel: "an end was broadcast on the channel"
+                case .audience: "the audience has ended"
+                }
+            case .alreadyStarted:
+                kind == .audience
+                    ? "the audience was already started and has not ended"
+                    : "the activity was already started and has not ended"
             case .older: "older than an event that was already accepted"
             case .noToken: "no token was registered in time"
             case .deadToken: "the token is dead and no other was registered in time"
@@ -44,7 +54,12 @@ struct OutcomeDetails {
             case .channelKept:
                 "to.channel names a channel that is kept for an audience: expected to.audience"
             case .expires: "not sent by its expires"
-            case .lifeOver: "the activity's life is over"
+            case .lifeOver:
+                switch kind {
+                case .activity: "the activity's life is over"
+                case .channel: "nothing has come for the channel for too long"
+                case .audience: "the audience's life is over"
+                }
             case .startExpired: "the start was not sent in time"
             case .updateStale: "not sent by its stale-date"
             case .startStale: "the start was not sent by its stale-date: a phone shows no card that begins stale"

@@ -58,7 +58,7 @@ enum OutcomeWriter {
             cursor.append(",\"reason\":")
             let reason = Array(details.reason.utf8)
             cursor.append(jsonString: reason.span)
-        } else if let text = details.cause.text {
+        } else if let text = details.cause.text(of: kind) {
             cursor.append(",\"reason\":\"")
             cursor.append(text)
             cursor.append("\"")

@@ -99,9 +99,9 @@ extension ShardEngine {
 extension ShardMemory {
     /// A traced event has its outcome.
     @inline(never) mutating func noteOutcome(
-        _ outcome: Outcome, _ details: borrowing OutcomeDetails, of source: SourcePosition
+        _ outcome: Outcome, _ details: borrowing OutcomeDetails, kind: SlotKind, of source: SourcePosition
     ) {
-        let reason = details.reason.isEmpty ? details.cause.text.map { "\($0)" } ?? "" : details.reason
+        let reason = details.reason.isEmpty ? details.cause.text(of: kind).map { "\($0)" } ?? "" : details.reason
         self.traceNotes.append(.ended(outcome, reason: reason, into: details.into), of: source)
     }
 }

@@ -22,6 +22,20 @@ struct ShardReport: Sendable {
     var errors: [String] = []
     /// What is wrong and stops nothing.
     var degraded: [String] = []
+    /// What is wrong with single apps, in plain words.
+    var refusedTopics: [String] = []
+    /// By app: routes of its pushes, and whether APNs takes its topic.
+    var apps: [AppStanding] = []
+}
+
+/// Whether an app's pushes can leave, as one shard knows it.
+struct AppStanding: Sendable, Equatable {
+    /// The app's bundle identifier.
+    var bundleID: String
+    /// Of its pushes: names as `WorkerSnapshot.Route` has them.
+    var routes: [String]
+    /// APNs refuses its topic in an environment.
+    var isRefused: Bool
 }
 
 extension ShardReport {
@@ -53,7 +67,21 @@ extension ShardReport {
         self.watermarks = loop.watermarks
         self.isHeldUp = loop.isHeldUp
         self.errors = loop.errors
+        self.refusedTopics = loop.refusedTopics
+        self.apps = self.standings(of: loop.engine.configuration.apps, heldBack: loop.engine.appsHeldBack.map(\.app))
         self.degraded = loop.degraded(nowMillis: nowMillis)
+    }
+}
+
+extension ShardReport {
+    private func standings(of apps: [AppConfiguration], heldBack: [UInt16]) -> [AppStanding] {
+        apps.indices.map { app in
+            let routes = [apps[app].productionRoute, apps[app].developmentRoute].compactMap { $0 }.map { Int($0) }
+            return AppStanding(
+                bundleID: apps[app].bundleID,
+                routes: routes.filter(self.routes.indices.contains).map { self.routes[$0].name },
+                isRefused: heldBack.contains(UInt16(app)))
+        }
     }
 }
 

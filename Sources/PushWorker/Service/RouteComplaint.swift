@@ -7,6 +7,8 @@ struct RouteComplaint: Equatable {
     /// Another worker in this one's place might do better, or this one may be set up wrong: it is not ready. Otherwise it
     /// is as ready as any, and only says so.
     var isError: Bool
+    /// It is about a key of some apps: no error of the worker where another app is well.
+    var isOfApps = false
 
     /// One complaint for each route of pushes with a trouble, in the order of routes. Who asks about channels hears for himself that nobody
     /// answers, and a broadcast waits some seconds for it, once in a while.
@@ -23,7 +25,8 @@ struct RouteComplaint: Equatable {
             guard let worst, let trouble = worst.trouble else { return nil }
             return RouteComplaint(
                 text: "route \(name): \(Self.text(trouble, worst))",
-                isError: Self.isError(trouble, wasReached: standings.contains(where: \.wasReached)))
+                isError: Self.isError(trouble, wasReached: standings.contains(where: \.wasReached)),
+                isOfApps: trouble == .credentialsRefused)
         }
     }
 

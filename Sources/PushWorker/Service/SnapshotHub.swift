@@ -122,6 +122,19 @@ final class SnapshotHub: Sendable {
         return texts.filter { seen.insert($0).inserted }
     }
 
+    /// APNs takes an app's topic on all shards, and nothing is known to be wrong with the routes of its pushes, each of which has been reached.
+    private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
+        let standings = shards.flatMap(\.apps)
+        let refused = Set(standings.filter(\.isRefused).map(\.bundleID))
+        return standings.contains { app in
+            guard !refused.contains(app.bundleID), !app.routes.isEmpty else { return false }
+            return app.routes.allSatisfy { name in
+                let standings = routes.filter { $0.name == name }.map(\.standing)
+                return standings.allSatisfy { $0.trouble == nil } && standings.contains(where: \.wasReached)
+            }
+        }
+    }
+
     private static func sum(_ state: State) -> WorkerSnapshot {
         var snapshot = WorkerSnapshot()
         snapshot.shardCount = state.shards.count
@@ -151,8 +164,12 @@ final class SnapshotHub: Sendable {
         snapshot.isDraining = state.group.isDraining
         snapshot.errors += state.group.errors.values.sorted()
         if let end = state.end { snapshot.errors.append(end.description) }
+        // A rollout must not stop for all apps because of one of them.
+        let isAnAppWell = Self.isAnAppWell(state.shards, routes: snapshot.routes)
+        let refusedTopics = state.shards.flatMap(\.refusedTopics)
+        if isAnAppWell { snapshot.degraded += refusedTopics } else { snapshot.errors += refusedTopics }
         for complaint in RouteComplaint.about(snapshot.routes) {
-            if complaint.isError {
+            if complaint.isError, !(complaint.isOfApps && isAnAppWell) {
                 snapshot.errors.append(complaint.text)
             } else {
                 snapshot.degraded.append(complaint.text)

@@ -1,5 +1,6 @@
 import PushEngine
 import PushModel
+import PushTransport
 import Testing
 
 @testable import PushWorker
@@ -29,6 +30,35 @@ struct SnapshotHubTests {
         #expect(hub.snapshot.engine.stateGaps == 9 && hub.snapshot.engine.stateRecordsForeign == 18)
         #expect(hub.snapshot.engine.isConserved)
         #expect(hub.snapshot.shardCount == 2)
+    }
+
+    /// What is wrong with one app stops no rollout, as long as another is well.
+    @Test(arguments: [
+        // How the two apps stand, and whether the worker is ready.
+        (refused: [true, false], keyRefused: [false, false], isReady: true),
+        (refused: [true, true], keyRefused: [false, false], isReady: false),
+        (refused: [false, false], keyRefused: [true, false], isReady: true),
+        (refused: [false, true], keyRefused: [true, false], isReady: false),
+        (refused: [false, false], keyRefused: [true, true], isReady: false),
+    ])
+    func oneAppsTroubleIsNotTheWorkers(refused: [Bool], keyRefused: [Bool], isReady: Bool) {
+        let hub = SnapshotHub(shardCount: 1)
+        hub.updateGroup { $0.hasJoined = true }
+        var report = ShardReport()
+        for app in 0..<2 {
+            var route = WorkerSnapshot.Route(name: "production/\(app)", shard: 0, counters: RouteCounters())
+            route.standing.wasReached = true
+            route.standing.trouble = keyRefused[app] ? .credentialsRefused : nil
+            report.routes.append(route)
+            report.apps.append(
+                AppStanding(bundleID: "app.\(app)", routes: [route.name], isRefused: refused[app]))
+            if refused[app] { report.refusedTopics.append("topic \(app)") }
+        }
+        hub.publish(report, shard: 0)
+        let snapshot = hub.snapshot
+        let complaints = refused.count { $0 } + keyRefused.count { $0 }
+        #expect(snapshot.isReady == isReady && snapshot.errors.isEmpty == isReady)
+        #expect(snapshot.errors.count + snapshot.degraded.count == complaints)
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
