@@ -94,6 +94,21 @@ import Testing
         }
     }
 
+    /// A creation is answered with the id of a channel that was there before, or with none.
+    @Test func aCreationMayBeAnsweredWithAForeignID() async throws {
+        try await Bench.run { bench in
+            let client = try await bench.connectToManagement()
+            let other = try #require(bench.simulator.createChannel(app: Bench.app, storage: .none))
+            for id in [other, "no-base64!"] {
+                bench.simulator.add(Fault(.channelID(Array(id.utf8)), count: 1, kind: .createChannel))
+                let response = try await client.send(bench.creation())
+                #expect(response.status == 201 && response.channelID == id)
+            }
+            #expect(bench.simulator.channels().count == 3, "what was asked for was made all the same")
+            await client.close()
+        }
+    }
+
     @Test func aBroadcastCarriedOutTwiceIsShownOnce() async throws {
         try await Bench.run { bench in
             let client = try await bench.connect()

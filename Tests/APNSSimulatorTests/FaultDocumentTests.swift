@@ -32,6 +32,10 @@ import Testing
             #"{"kind":"latency","millis":50,"jitterMillis":10}"#,
             "\(FaultDocument.latency(Latency(fixedMillis: 50, jitterMillis: 10)))"
         ),
+        (
+            #"{"kind":"channel-id","id":"no-base64!","request":"create"}"#,
+            "\(FaultDocument.fault(Fault(.channelID(Array("no-base64!".utf8)), kind: .createChannel)))"
+        ),
         (#"{"kind":"list-lag","millis":30000}"#, "\(FaultDocument.listLag(millis: 30_000))"),
         (#"{"kind":"refuse","on":false}"#, "\(FaultDocument.refuse(false))"),
         (#"{"kind":"streams","max":1}"#, "\(FaultDocument.streams(1))"),

@@ -15,6 +15,8 @@ final class ChaosAudiences {
     private let tidings: ChannelTidings
     /// Tokens that APNs calls dead.
     private(set) var dead: Set<String> = []
+    /// Phones that listen on an audience's channel from when it was told of, and whose token no worker is ever told.
+    private(set) var silent: [SilentListener] = []
 
     /// Audiences of start members.
     static let startAudienceCount = 6
@@ -38,7 +40,12 @@ final class ChaosAudiences {
     func publications(nowMillis: Int64, wallMillis: Int64) -> [Publication] {
         for news in self.tidings.take() {
             switch news {
-            case .opened(let channel, let audience): self.traffic.opened(channel, of: audience)
+            case .opened(let channel, let audience):
+                self.traffic.opened(channel, of: audience)
+                let listener = SilentListener(audience: audience, channel: channel, number: self.silent.count)
+                self.silent.append(listener)
+                self.untold.append(
+                    .listen(token: listener.token, channel: channel, delayMillis: 0, records: []))
             case .closed(let channel): self.traffic.closed(channel)
             }
         }
@@ -60,7 +67,11 @@ final class ChaosAudiences {
             case .publish: break
             case .rotate(_, let token, let delayMillis, let records),
                 .listen(let token, _, let delayMillis, let records):
-                self.changed.append((wallMillis + delayMillis, token, records))
+                if let index = self.silent.firstIndex(where: { $0.token == token }) {
+                    self.silent[index].listensMillis = wallMillis
+                } else {
+                    self.changed.append((wallMillis + delayMillis, token, records))
+                }
             case .kill(let token): self.dead.insert(token)
             }
         }

@@ -23,6 +23,8 @@ extension ChaosAudit {
         var bothWays: [String: Int] = [:]
         /// The same just before they began to listen, which they do not count.
         var repeats: [String: Int] = [:]
+        /// Phones that listen and have no token; none where a former release runs, which leaves them behind.
+        var silent: [SilentListener] = []
         /// Nothing was disturbed: then no push may come twice, and nothing both ways.
         var isUndisturbed = false
     }
@@ -49,6 +51,8 @@ extension ChaosAudit {
         /// Members that listened at the end, and joins that said so or took it back.
         var (listening, waysSaid) = (0, 0)
         var broadcasts = 0
+        /// Phones that listen without a token: those that had to show something.
+        var silent = 0
         /// Times that a card got the same both ways.
         var bothWays = 0
         /// What the workers together may hold.
@@ -169,6 +173,9 @@ extension ChaosAudit {
                 self.judgeLeft(member, scene)
             }
         }
+        for listener in scene.silent {
+            self.judge(listener, expectations[listener.audience], device: phone(listener.token) ?? Device())
+        }
         self.memberCounts.held = certainCount...certainCount + scene.dead.count
     }
 
@@ -242,6 +249,24 @@ extension ChaosAudit {
         }
     }
 
+    /// What was published once it surely listened comes to it over its channel alone.
+    private mutating func judge(_ listener: SilentListener, _ expectation: Expectation?, device: Device) {
+        guard let expectation, let since = listener.sinceMillis,
+            expectation.alerts.contains(where: { $0.recordMillis > since })
+        else { return }
+        self.memberCounts.silent += 1
+        var anyAlert = AlertHistory()
+        anyAlert.append(device.alerts.last ?? [], seconds: 0)
+        var difference = device.firstDifference(
+            from: expectation.reference.device, countingCards: false, alerts: anyAlert)
+        let (history, newestIsDue) = expectation.history(sinceMillis: since)
+        if difference == nil, newestIsDue, !history.mayBeNewest(device.alerts.last) {
+            difference = "its newest alert is not the newest that was published"
+        }
+        guard let difference else { return }
+        self.fault("the phone that only listens on \(listener.channel) of \(listener.audience): \(difference)")
+    }
+
     private func difference(
         _ member: Member, of device: Device, from expectation: Expectation, hasMoved: Bool,
         received: ChaosMembers.Token?
@@ -283,6 +308,7 @@ extension ChaosAudit.MemberCounts {
                 + "answer was lost, or the phone came back)",
             "members listening   \(grouped(self.listening)) at the end, \(grouped(self.broadcasts)) broadcasts on their audiences' channels; "
                 + "\(grouped(self.waysSaid)) times a phone began or stopped, \(grouped(self.bothWays)) times a card got the same both ways",
+            "phones that only listen  \(grouped(self.silent)) without a token, each on the channel of an audience",
             "members that moved  \(grouped(self.moved)) came from another audience",
             "member pace         \(grouped(self.tooClose)) pushes too soon after another"
                 + (self.excused > 0 ? ", \(grouped(self.excused)) that a paused worker had on their way" : "")

@@ -20,6 +20,8 @@ package struct ChaosFault: Equatable, Sendable {
         case apnsCut
         /// 500, 503 and 429 for a share of the requests.
         case apnsErrors
+        /// 503 for every broadcast, and for nothing else: longer than `channel.fallback`, as a rule.
+        case broadcastsRefused
         /// A share of the requests is never answered, half of them although the phone gets the push.
         case apnsSilence
         /// Connections are cut at a share of the requests, half of them although the phone gets the push.
@@ -44,8 +46,8 @@ package struct ChaosFault: Equatable, Sendable {
             switch self {
             case .workerKilled, .workerStopped, .workerPausedPastSession, .kafkaRefuses, .topicGrown, .topicMadeAnew:
                 true
-            case .workerPaused, .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers,
-                .apnsLatency, .kafkaDown, .kafkaErrors, .kafkaLatency:
+            case .workerPaused, .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .broadcastsRefused, .apnsSilence,
+                .apnsLostAnswers, .apnsLatency, .kafkaDown, .kafkaErrors, .kafkaLatency:
                 false
             }
         }
@@ -55,8 +57,8 @@ package struct ChaosFault: Equatable, Sendable {
             switch self {
             case .kafkaDown, .kafkaErrors, .kafkaLatency: true
             case .workerKilled, .workerStopped, .workerPaused, .workerPausedPastSession, .apnsKilled, .apnsGoAway,
-                .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency, .kafkaRefuses, .topicGrown,
-                .topicMadeAnew:
+                .apnsCut, .apnsErrors, .broadcastsRefused, .apnsSilence, .apnsLostAnswers, .apnsLatency,
+                .kafkaRefuses, .topicGrown, .topicMadeAnew:
                 false
             }
         }
@@ -68,7 +70,9 @@ package struct ChaosFault: Equatable, Sendable {
         var isOnce: Bool { self == .topicGrown || self == .topicMadeAnew }
 
         /// Former releases do not live through it as they should.
-        package var needsPresentRelease: Bool { self.isOnce || self == .kafkaRefuses }
+        package var needsPresentRelease: Bool {
+            self.isOnce || self == .kafkaRefuses || self == .broadcastsRefused
+        }
     }
 
     var kind: Kind
@@ -145,6 +149,7 @@ struct ChaosPlan: Sendable {
         case .kafkaDown:
             isLong
                 ? Int64.random(in: 30_000...60_000, using: &random) : Int64.random(in: 1_000...10_000, using: &random)
+        case .broadcastsRefused: Int64.random(in: 4_000...15_000, using: &random)
         case .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency, .kafkaErrors, .kafkaLatency:
             Int64.random(in: 2_000...10_000, using: &random)
         }

@@ -95,6 +95,10 @@ final class ChaosInjector {
             ]
             return try await self.addAPNsFault(
                 "{\"kind\":\"answer\",\(errors[fault.choice % errors.count]),\"rate\":0.2}", endsAtMillis)
+        case .broadcastsRefused:
+            return try await self.addAPNsFault(
+                "{\"kind\":\"answer\",\"status\":503,\"reason\":\"ServiceUnavailable\",\"request\":\"broadcast\"}",
+                endsAtMillis)
         case .apnsSilence:
             return try await self.addAPNsFault(
                 "{\"kind\":\"stall\",\"applied\":\(fault.choice % 2 == 0),\"rate\":0.02}", endsAtMillis)
@@ -151,7 +155,8 @@ final class ChaosInjector {
             worker.isPaused = true
             worker.process?.pause()
             self.remedies.append((endsAtMillis, .resumeWorker(index)))
-        case .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .apnsSilence, .apnsLostAnswers, .apnsLatency, .kafkaDown,
+        case .apnsKilled, .apnsGoAway, .apnsCut, .apnsErrors, .broadcastsRefused, .apnsSilence, .apnsLostAnswers,
+            .apnsLatency, .kafkaDown,
             .kafkaErrors, .kafkaLatency, .kafkaRefuses, .topicGrown, .topicMadeAnew:
             return
         }

@@ -328,7 +328,7 @@ package final class ChaosRun {
             dead: self.audiences.dead, budgetPerHour: ChaosStage.audienceBudgetPerHour,
             frequentBudgetPerHour: ChaosStage.frequentAudienceBudgetPerHour,
             broadcastCount: self.keptBroadcastCount, bothWays: self.bothWays(), repeats: self.phones.repeats.counts,
-            isUndisturbed: self.isUndisturbed)
+            silent: self.wish.former != nil ? [] : self.audiences.silent, isUndisturbed: self.isUndisturbed)
         let starts = ChaosAudit.StartScene(
             starters: self.phones.starters, perHour: ChaosStage.startsPerHour,
             resumedMillis: self.injector.resumedMillis, dead: self.audiences.dead,

@@ -20,6 +20,8 @@ package final class ChaosStage {
     static let distanceMillis: Int64 = 1_000
     /// The least that is allowed, so that a short run has many broadcasts.
     static let channelDistanceMillis: Int64 = 1_000
+    /// Shorter than most outages of broadcasts.
+    static let channelFallbackMillis: Int64 = 3_000
     private static let keyID = "SIMULATOR1"
     private static let teamID = "SIMULATEAM"
     private static let startDurationMax = Duration.seconds(30)
@@ -257,6 +259,7 @@ package final class ChaosStage {
             start.per-hour: \(Self.startsPerHour)
             coalescing.minimum-distance: \(Self.distanceMillis)ms
             channel.minimum-distance: \(Self.channelDistanceMillis)ms
+            channel.fallback: \(Self.channelFallbackMillis)ms
             drain-timeout: 10s
             retry.backoff-max: 5s\(tracing)
             apns:

@@ -52,7 +52,7 @@ struct ChaosPlanTests {
     @Test func kindsSayWhatTheyNeed() {
         for kind in ChaosFault.Kind.allCases { #expect(!kind.needsEmbeddedKafka || !kind.needsRealKafka) }
         let present = ChaosFault.Kind.allCases.filter(\.needsPresentRelease)
-        #expect(present == [.kafkaRefuses, .topicGrown, .topicMadeAnew])
+        #expect(present == [.broadcastsRefused, .kafkaRefuses, .topicGrown, .topicMadeAnew])
     }
 
     @Test func faultsComeInTheOrderOfTheirTimes() {

@@ -46,6 +46,7 @@ extension ControlServer {
           {"kind": "odd", "status"?: 999, "apnsId"?: false, "body"? | "bodyBytes"?: 5000, "emptyFrames"?: 10,
            "ending"?: "stall" | "reset", "code"?, "applied"?}   an answer APNs never gave yet, or half of one
           {"kind": "twice"}                            carried out twice, answered as the second time: two channels, two pushes
+          {"kind": "channel-id", "id": "…"}            as ever, and a creation is answered with this id instead of what was made
           {"kind": "then", "action": …}                as ever, and then an action of "now" on its connection
         Of the whole server:
           {"kind": "latency", "millis": 50, "jitterMillis": 10}

@@ -20,7 +20,7 @@ enum FaultDocument {
         }
         let read: FaultDocument
         switch kind {
-        case "answer", "odd", "stall", "reset", "cut", "goaway", "then", "twice":
+        case "answer", "odd", "stall", "reset", "cut", "goaway", "then", "twice", "channel-id":
             read = try Self.requestFault(kind, &document)
         case "latency":
             let most = Int(Latency.millisMax)
@@ -53,7 +53,7 @@ enum FaultDocument {
     }
 
     private static let kinds =
-        "Known: answer, odd, stall, reset, cut, goaway, then, twice, latency, list-lag, refuse, mute, streams, now"
+        "Known: answer, odd, stall, reset, cut, goaway, then, twice, channel-id, latency, list-lag, refuse, mute, streams, now"
 
     private static func requestFault(_ kind: String, _ document: inout FlatDocument) throws(FlatDocument.Refusal)
         -> FaultDocument
@@ -64,6 +64,7 @@ enum FaultDocument {
         case "odd": effect = .odd(try Self.odd(&document))
         case "then": effect = .then(try Self.action(&document))
         case "twice": effect = .twice
+        case "channel-id": effect = .channelID(try Self.channelID(&document))
         case "stall": effect = .stall(applied: try document.bool("applied") ?? false)
         case "reset":
             effect = .reset(
@@ -92,6 +93,20 @@ enum FaultDocument {
         }
         return kind
     }
+
+    /// A header field has to hold it; whether Apple would give out such an id is not asked.
+    private static func channelID(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> [UInt8] {
+        guard let id = try document.text("id"), (1...Self.channelIDByteCountMax).contains(id.utf8.count),
+            id.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw FlatDocument.Refusal(
+                text:
+                    "'id' is missing, or has not 1 to \(Self.channelIDByteCountMax) visible characters: what a creation is answered with"
+            )
+        }
+        return Array(id.utf8)
+    }
+    private static let channelIDByteCountMax = 1_024
 
     /// As it stands in `request`.
     static func name(of kind: RequestKind) -> String {

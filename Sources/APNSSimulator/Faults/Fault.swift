@@ -26,6 +26,8 @@ public struct Fault: Sendable, Equatable {
         case then(ConnectionAction)
         /// Carried out twice, and answered as the second time: a phone gets a push twice, and a channel is made twice.
         case twice
+        /// Carried out as ever; a creation is answered with this channel id instead of what was made. It need not be base64, nor new.
+        case channelID([UInt8])
     }
 
     /// What happens to a request that it fires for.

@@ -105,7 +105,7 @@ struct FaultList {
             return PreparedAnswer(
                 status: odd.status, name: String(odd.status), body: odd.body, retryAfterSeconds: nil,
                 sendsMessageID: odd.sendsMessageID)
-        case .stall, .reset, .cut, .goAway, .odd, .then, .twice:
+        case .stall, .reset, .cut, .goAway, .odd, .then, .twice, .channelID:
             return nil
         }
     }

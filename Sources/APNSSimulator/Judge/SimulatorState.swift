@@ -94,6 +94,7 @@ struct SimulatorState {
             self.add(answer, to: &rulings, on: &connection)
             return
         }
+        var told: [UInt8]?
         let hit = self.faults.isEmpty ? nil : self.faultHitting(path, fields, bytes: bytes, connection: connection)
         if let hit {
             self.counters.faultsFired += 1
@@ -113,7 +114,7 @@ struct SimulatorState {
                 switch hit.effect {
                 case .reset(let code, _): rulings.effects.append(.reset(streamID: request.streamID, code))
                 case .cut: rulings.effects.append(.cut)
-                case .answer, .answerRaw, .stall, .goAway, .odd, .then, .twice: break
+                case .answer, .answerRaw, .stall, .goAway, .odd, .then, .twice, .channelID: break
                 }
                 return
             case .odd(let odd):
@@ -136,10 +137,12 @@ struct SimulatorState {
                 _ = self.verdict(
                     path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
                 answer.success = .push
+            case .channelID(let id): told = id
             }
         }
         answer.reason = self.verdict(
             path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
+        if let told, case .created = answer.success { answer.success = .created(channelID: told) }
         self.add(answer, to: &rulings, on: &connection)
     }
 

@@ -15,6 +15,7 @@ enum FaultWords {
         case .odd: "answers in a way that it never did"
         case .then: "answers, and then something happens to the connection"
         case .twice: "hands it over twice"
+        case .channelID: "tells of a channel that it has not made"
         }
     }
 

@@ -10,6 +10,8 @@ struct TestResponse: Equatable, Sendable {
     var body = ""
     var retryAfterSeconds: Int64 = -1
     var failure: HTTP2StreamFailure?
+    /// `apns-channel-id` of an answer to a creation; empty: it had none.
+    var channelID = ""
 
     /// Status and reason as they are compared in tables.
     var summary: String { self.body.isEmpty ? "\(self.status)" : "\(self.status) \(self.body)" }
@@ -170,7 +172,16 @@ final class TestClientHandler: ChannelInboundHandler {
         let template = HTTP2HeaderTemplate(request.fields.map { .fixed($0.0, $0.1) })
         let tag = self.nextTag
         self.nextTag += 1
-        switch self.session.submit(template, values: HTTP2HeaderValues(), body: request.body.span, tag: tag) {
+        let isCreation =
+            request.fields.contains { $0 == (":method", "POST") }
+            && request.fields.contains { $0.0 == ":path" && $0.1.hasSuffix("/channels") }
+        let result =
+            isCreation
+            ? self.session.submit(
+                template, values: HTTP2HeaderValues(), body: request.body.span, tag: tag,
+                keeping: HTTP2AnswerKeeping(fieldName: Array("apns-channel-id".utf8), bodyByteCountMax: 1_024))
+            : self.session.submit(template, values: HTTP2HeaderValues(), body: request.body.span, tag: tag)
+        switch result {
         case .submitted:
             self.pending[tag] = promise
             self.limit(promise)
@@ -221,11 +232,12 @@ final class TestClientHandler: ChannelInboundHandler {
         for event in self.events.events {
             switch event {
             case .responseFinished(let tag, _, let status, let body, _, let retryAfterSeconds):
+                let kept = self.events.keptFields.first { $0.tag == tag }.map { self.events.bytes[$0.value] } ?? []
                 self.finish(
                     tag,
                     TestResponse(
                         status: Int(status), body: String(decoding: self.events.bytes[body], as: UTF8.self),
-                        retryAfterSeconds: retryAfterSeconds))
+                        retryAfterSeconds: retryAfterSeconds, channelID: String(decoding: kept, as: UTF8.self)))
             case .streamFailed(let tag, _, let failure):
                 self.finish(tag, TestResponse(failure: failure))
             case .settingsChanged(let streamsMax):

@@ -64,7 +64,7 @@ struct TortureSchedule: Sendable {
         switch effect {
         case .cut, .goAway, .then, .stall: true
         case .odd(let odd): odd.ending == .stall
-        case .answer, .answerRaw, .reset, .twice: false
+        case .answer, .answerRaw, .reset, .twice, .channelID: false
         }
     }
 
