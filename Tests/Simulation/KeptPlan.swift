@@ -26,6 +26,11 @@ package struct KeptPlan {
     var deletionPercent = 0
     /// How often the phone that listens from the first on goes off, or comes back.
     var sleepPercent = 0
+    /// How often broadcasts, and they alone, begin to be refused for a while.
+    var outagePercent = 0
+    /// How often a creation is carried out twice, and how often it is answered with an id that it has not made.
+    var twicePercent = 0
+    var foreignPercent = 0
     /// How often, beside what else is written, a publisher sends to one of ours itself.
     var straightPercent = 0
 
@@ -50,6 +55,14 @@ package struct KeptPlan {
 }
 
 extension SimulationPlan {
+    /// Drawn apart: what else goes on in the world is as it was.
+    mutating func drawOutages(random: inout SplitMix64) {
+        guard self.kept.isOn else { return }
+        self.kept.outagePercent = [0, 3, 10].randomElement(using: &random)!
+        self.kept.twicePercent = [0, 0, 20].randomElement(using: &random)!
+        self.kept.foreignPercent = [0, 0, 20].randomElement(using: &random)!
+    }
+
     /// Drawn apart: what else goes on in the world is as it was.
     mutating func drawStraight(random: inout SplitMix64) {
         guard self.kept.isOn else { return }

@@ -96,7 +96,9 @@ extension SimulationWorld {
 
     /// What goes wrong with it on its way.
     private func decide(_ request: inout KeptRequest) {
-        if self.keptChance(self.plan.notProcessedPercent / 2) {
+        if self.refusesBroadcast(&request) {
+            return
+        } else if self.keptChance(self.plan.notProcessedPercent / 2) {
             request.result = .notProcessed
             request.isOver = true
         } else if self.keptChance(self.plan.kept.lostPercent) {
@@ -178,7 +180,8 @@ extension SimulationWorld {
                 return .response(PushResponse(status: 400, reason: "CannotCreateChannelConfig"))
             }
             self.tell("Apple has made the channel \(id) for worker \(request.worker)")
-            return .channel(ChannelAnswer(status: 201, channelID: Array(id.utf8), body: []))
+            let told = self.misanswered(id, request)
+            return .channel(ChannelAnswer(status: 201, channelID: Array(told.utf8), body: []))
         case .deleteChannel:
             guard self.apple.delete(request.channel, of: request.home, atMillis: self.steadyMillis) else {
                 return .response(PushResponse(status: 400, reason: "ChannelNotRegistered"))

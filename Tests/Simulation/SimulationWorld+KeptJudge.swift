@@ -100,6 +100,7 @@ extension SimulationWorld {
             self.fail("worker \(worker.number) broadcasts for audience \(body.audience), which is not its own")
         }
         self.judgeSameBody(body)
+        self.noteBroadcast(request, body)
         guard body.content.event != .end else { return }
         let distance = self.plan.app.channelMinimumDistanceMillis
         if let last = self.broadcastsLeft[id]?[worker.number], self.steadyMillis - last < distance {
@@ -183,7 +184,8 @@ extension SimulationWorld {
             let warm = Set(records.filter { $0.phase == "open" && $0.audience == nil }.compactMap(\.id))
             if warm.count > self.plan.app.channelsWarm { self.fail("\(warm.count) warm channels") }
             let shown = Set(records.filter { $0.phase == "possiblyOurs" }.compactMap(\.id))
-            for channel in self.apple.registered(home) where channel.maker != .other && !warm.contains(channel.id) {
+            for channel in self.apple.registered(home)
+            where channel.maker != .other && !warm.contains(channel.id) && !self.isForgottenSecond(channel) {
                 if self.plan.app.channelsExclusive { self.fail("\(channel.id) has leaked") }
                 if self.durableChannels.contains(channel.id) { self.fail("\(channel.id) was ours, and has leaked") }
                 if !shown.contains(channel.id) { self.fail("\(channel.id) has leaked, and is not shown") }
@@ -200,6 +202,7 @@ extension SimulationWorld {
             }
             if isTouched { self.fail("a channel of others is gone") }
         }
+        self.judgeEndsOfOnlyListeners()
         for (channel, sleeper) in self.keptSleepers.sorted(by: { $0.key < $1.key }) {
             self.judgeKeptSleeper(sleeper, channel: channel)
         }

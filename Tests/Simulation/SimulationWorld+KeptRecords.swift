@@ -147,6 +147,7 @@ extension SimulationWorld {
         self.toldChannels.append(id)
         self.openedChannels.append(
             OpenedChannel(id: id, audience: audience, isDevelopment: channel.home.isDevelopment))
+        self.onlyListeners[id] = OnlyListener(audience: audience)
         self.keptSleepers[id] = KeptSleeper(audience: audience, sinceMillis: self.steadyMillis)
     }
 

@@ -95,6 +95,7 @@ extension SimulationWorld {
             self.hear(body, member: member, priority: request.priority)
         }
         self.deliverToKeptSleeper(request, body: body)
+        self.deliverToOnlyListener(request, body: body)
         if body.content.event != .end {
             self.perhapsListenLate(request.channel, audience: body.audience)
             self.listenAsComer(request.channel, audience: body.audience)

@@ -11,6 +11,7 @@ extension SimulationWorld {
         self.wakeKeptSleepers()
         self.freeChannelsOfOthers()
         self.runUntil(self.steadyMillis + Self.quietMillis)
+        self.judgeOnlyListeners("all is quiet")
         var probes: [Int: Int] = [:]
         let from = self.steadyMillis
         for audience in self.presentAudiences where self.phones[audience].hasEvents && !self.isOver(audience) {
@@ -24,6 +25,7 @@ extension SimulationWorld {
             self.judgeWays(audience, event: event, from: from)
             if let comer = comers[audience] { self.judgeComer(comer, of: audience, event: event) }
         }
+        self.probeOutage()
     }
 
     /// A phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a while: it will read the join before the

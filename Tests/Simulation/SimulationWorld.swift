@@ -79,6 +79,12 @@ package final class SimulationWorld {
     var straightRandom: SplitMix64
     var reconfigurationRandom: SplitMix64
     var keptSleepers: [String: KeptSleeper] = [:]
+    /// By channel: the phone that only listens. Broadcasts are refused until then, steady; channels that are one of two of a creation; and what
+    /// concerns those alone.
+    var onlyListeners: [String: OnlyListener] = [:]
+    var broadcastsRefusedUntilMillis = Int64.min
+    var secondChannels: Set<String> = []
+    var outageRandom: SplitMix64
     /// How many channels the list has that a worker has heard since its last creation.
     var listedCounts: [ListReader: Int] = [:]
     /// By audience: who is to begin to listen after its next broadcast.
@@ -242,6 +248,8 @@ package final class SimulationWorld {
         self.keptRandom = SplitMix64(seed: seed ^ 0xC4A2_2E15_C4A2_2E15)
         plan.drawKept(worldsPercent: keptPercent, random: &self.keptRandom)
         plan.drawUnknownAlerts(seed: seed)
+        self.outageRandom = SplitMix64(seed: seed ^ 0x007A_6E5A_007A_6E5A)
+        plan.drawOutages(random: &self.outageRandom)
         self.straightRandom = SplitMix64(seed: seed ^ 0x57A1_6470_57A1_6470)
         plan.drawStraight(random: &self.straightRandom)
         self.reconfigurationRandom = SplitMix64(seed: seed ^ 0x5E77_1265_5E77_1265)
@@ -343,6 +351,7 @@ package final class SimulationWorld {
             self.perhapsSleep()
             self.perhapsSleepOnKept()
             self.perhapsTouchChannels()
+            self.perhapsRefuseBroadcasts()
             self.perhapsSendStraight()
             let gap = self.focus == nil ? self.plan.gapMillisMax : min(self.plan.gapMillisMax, 3_000)
             let until = self.steadyMillis + Int64.random(in: 0...gap, using: &self.random)

@@ -499,8 +499,27 @@ MUTATIONS = [
     Mutation(
         "kept-lost-forgotten", "a lost answer is taken for a creation that made nothing",
         keeping("Keeper/ChannelKeeper+Making"),
-        "        case .created, .lost: self.loseAnswer(number, now: now)",
-        "        case .created, .lost: self.retryLater(number, now: now)", kept=True),
+        "        case .lost: self.loseAnswer(number, now: now)",
+        "        case .lost: self.retryLater(number, now: now)", kept=True),
+    Mutation(
+        "kept-foreign", "an id that stood in the list before the creation is taken for what that has made",
+        keeping("Keeper/ChannelKeeper+Making"),
+        "        return !held.channel.strangers.contains(KeptChannel.hash(ofID: id))\n",
+        "        return held.number == number\n", kept=True),
+    Mutation(
+        "kept-second", "what a creation has made beside the channel in its answer is unknown",
+        keeping("Keeper/ChannelKeeper+Seconds"),
+        "        for id in self.new(in: unknown, since: creation.before) {\n",
+        "        for id in self.new(in: [], since: creation.before) {\n", kept=True),
+    Mutation(
+        "kept-only-listeners", "once members are served by their tokens, phones without one get nothing over the channel",
+        engine("Channels/AudienceChannels"),
+        "var isTried: Bool { self.serves || self.isCatchingUp }", "var isTried: Bool { self.serves }", kept=True),
+    Mutation(
+        "kept-alert-both-ways", "an alert that went both ways is owed by token once more with the next version",
+        engine("Channels/AudienceChannels"),
+        "return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)",
+        "return alert.stampSeconds > self.droppedAlertStampSeconds", kept=True),
     Mutation(
         "kept-told-unwritten", "a channel is told of before `state` has its id", keeping("Keeper/HeldChannel"),
         """        self.isWarm = held.channel.isWarm

@@ -1,0 +1,73 @@
+import DeviceModel
+import PushEngine
+import PushModel
+
+/// A phone that listens on a channel from the first on, is never off, and has no token: nobody knows of it.
+struct OnlyListener {
+    /// In one life.
+    var audience: Int
+    var device = Device()
+    /// The first version that a worker has broadcast on its channel, or tried to: its stamp, and when, steady. Whatever comes after it comes to this
+    /// phone.
+    var known: (stampSeconds: Int64, millis: Int64)?
+    /// Events whose alerts it has shown, in order.
+    var alertsShown: [Int] = []
+}
+
+/// Phones that only listen: what APNs takes on a channel is all that they get, and they get the newest of it, and every end.
+extension SimulationWorld {
+    /// A broadcast leaves.
+    func noteBroadcast(_ request: KeptRequest, _ body: MemberBody) {
+        guard self.onlyListeners[request.channel] != nil, self.onlyListeners[request.channel]?.known == nil else {
+            return
+        }
+        self.onlyListeners[request.channel]?.known = (body.content.stampSeconds, self.steadyMillis)
+    }
+
+    func deliverToOnlyListener(_ request: KeptRequest, body: MemberBody) {
+        guard var listener = self.onlyListeners[request.channel] else { return }
+        do {
+            let reaction = try listener.device.push(
+                body: body.bytes, priority: request.priority, nowMillis: self.wallMillis)
+            if reaction == .shown, let alert = body.alertEvent { listener.alertsShown.append(alert) }
+        } catch { self.fail("a phone that only listens cannot decode a broadcast: \(error)") }
+        self.onlyListeners[request.channel] = listener
+    }
+
+    /// Its channel is there, is the audience's present one, and nobody has taken it away.
+    func livesOn(_ channel: String) -> Bool {
+        guard let home = self.apple[channel]?.home, let listener = self.onlyListeners[channel] else { return false }
+        return self.apple.isRegistered(channel)
+            && self.channel(of: listener.audience, isDevelopment: home.isDevelopment) == channel
+    }
+
+    /// Everything has been quiet for a while: each shows the newest version. One that may have expired is not asked for.
+    func judgeOnlyListeners(_ what: String) {
+        for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) where self.livesOn(channel) {
+            guard let known = listener.known, let versions = self.phones[listener.audience].audience?.versions,
+                let newest = versions.max(by: { $0.key < $1.key }), newest.key >= known.stampSeconds,
+                let event = newest.value.event.map({ self.written[self.order[$0]]! }), event.expiresSeconds == nil
+            else { continue }
+            if listener.device.stampSeconds < newest.key, listener.device.phase != .ended {
+                self.fail(
+                    "\(what): the phone that only listens on \(channel) shows \(listener.device.stampSeconds) and not event \(event.number) of audience \(listener.audience), stamp \(newest.key)"
+                )
+            }
+        }
+    }
+
+    /// When all is over: whoever listened when its audience ended shows that.
+    func judgeEndsOfOnlyListeners() {
+        for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) {
+            guard let known = listener.known, let apple = self.apple[channel], !apple.wasTakenAway,
+                let end = self.phones[listener.audience].audience?.ends.first,
+                known.millis < end.millis, self.written[end.position]?.expiresSeconds == nil,
+                (self.evidence.outcomes[end.position] ?? []).contains(where: { $0.name == "fanned-out" }),
+                listener.device.phase != .ended
+            else { continue }
+            self.fail(
+                "the phone that only listens on \(channel) has a live card: audience \(listener.audience) ended at \(end.millis - Self.beginMillis) ms"
+            )
+        }
+    }
+}
