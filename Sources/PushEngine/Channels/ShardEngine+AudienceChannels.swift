@@ -296,7 +296,10 @@ extension ShardEngine {
         } else {
             book.channels.all[index].dueMillis = nil
         }
-        if let newest, isOver, !book.channels.all[index].isEndTold, book.channels.all[index].dueMillis == nil {
+        // What has just fallen back is owed to the channel still.
+        let isOwed =
+            book.channels.all[index].isTried && book.broadcast(channel: index, nowSeconds: now.wallSeconds) != nil
+        if let newest, isOver, !book.channels.all[index].isEndTold, !isOwed {
             self.tellEnd(slot, book: &book, channel: index, end: newest)
             self.journal.markDirty(slot, in: &self.memory, now: now)
         }

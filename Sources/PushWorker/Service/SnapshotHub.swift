@@ -1,5 +1,6 @@
 import KafkaLog
 import PushEngine
+import PushTransport
 import Synchronization
 
 /// Where shards and group put their reports, and where everybody else reads them. Written a few times a second; any

@@ -155,11 +155,11 @@ extension KeeperWorld {
         let warm = records.filter(\.isWarm).map(\.id)
         if warm.count > self.plan.settings.poolSize { self.fail("\(warm.count) warm channels") }
         let leaks = self.apple.registered.filter {
-            $0.maker == .keeper && !wanted.contains($0.id) && !warm.contains($0.id)
+            $0.maker == .keeper && !wanted.contains($0.id) && !warm.contains($0.id) && !self.isForgottenSecond($0.id)
         }
         self.leakCount = leaks.count
         let shown = Set(records.filter { $0.phase == .possiblyOurs }.map(\.id))
-        for leak in leaks where !self.isForgottenSecond(leak.id) {
+        for leak in leaks {
             if self.plan.settings.isExclusive { self.fail("\(self.name(leak.id)) has leaked") }
             if self.durableIDs.contains(leak.id) { self.fail("\(self.name(leak.id)) was ours, and has leaked") }
             if !shown.contains(leak.id) { self.fail("\(self.name(leak.id)) has leaked, and is not shown") }

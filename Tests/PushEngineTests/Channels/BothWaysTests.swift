@@ -51,9 +51,9 @@ import Testing
         let held = try #require(h.take())
         let other = try #require(h.take())
         h.answer(other, .accepted)
-        #expect(h.takeBroadcasts(seconds: 50).isEmpty)
+        #expect(h.takeBroadcasts(seconds: 20).isEmpty)
         h.answer(held, .accepted)
-        #expect(h.takeBroadcasts(seconds: 20).first?.alert == "goal")
+        #expect(h.takeBroadcasts(seconds: 120).first?.alert == "goal")
     }
 
     @Test func itDoesNotWaitForThemForEver() throws {
@@ -137,10 +137,11 @@ import Testing
             h.advance(61_000)
             h.carryBus()
         }
-        let records = h.outcomes.filter { outcome in
-            outcome.outcome == "audience" && outcome.number("version").map { Int64($0) } == broadcast.stamp
-        }
-        let record = try #require(records.last)
+        #expect(broadcast.n == 3)
+        let record = try #require(
+            h.outcomes.filter { $0.outcome == "audience" }.max {
+                ($0.number("version") ?? 0) < ($1.number("version") ?? 0)
+            })
         let broadcasts = try #require(record.fields["broadcasts"] as? [[String: Any]])
         #expect(broadcasts.count == 1 && broadcasts.first?["accepted"] as? Bool == true)
     }
@@ -158,10 +159,11 @@ import Testing
         h.audienceEnd(2)
         h.refuseBroadcasts(seconds: 900)
         #expect(h.deliverAll().map(\.event) == ["end", "end"], "by their tokens")
-        let end = try #require(h.takeBroadcasts(seconds: 65).first)
+        let broadcasts = h.takeBroadcasts(seconds: 150)
+        let end = try #require(broadcasts.first)
         #expect(end.event == "end" && end.n == 2)
         #expect((end.expirationSeconds > 0) == (storage == .mostRecent))
-        #expect(h.takeBroadcasts(seconds: 70).map(\.event) == (storage == .none ? ["end"] : []))
+        #expect(broadcasts.map(\.event) == (storage == .none ? ["end", "end"] : ["end"]))
     }
 
     /// The audience is forgotten before APNs has taken its end: the keeper goes on trying, for as long as the channel lingers.

@@ -126,6 +126,7 @@ struct ListenerAlertTests {
         pushes = h.deliverAll()
         pushes += Self.refuseBroadcasts(h)
         #expect(Set(pushes.map(\.token)).count == 2 && pushes.allSatisfy { $0.n == 3 && $0.alert == nil })
+        h.advance(2_000)
         h.audienceUpdate(4)
         pushes = h.deliverAll()
         #expect(pushes.count == 2 && pushes.allSatisfy { $0.n == 4 && $0.alert == nil })
