@@ -1,3 +1,4 @@
+import APNSProtocol
 import HTTP2Session
 import Testing
 
