@@ -37,9 +37,9 @@ extension ConnectFault {
 }
 
 /// Errors of connecting, in an operator's words.
-enum ConnectError {
+package enum ConnectError {
     /// The kinds of failures of all addresses tried, each once.
-    static func text(_ error: any Error) -> String {
+    package static func text(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.textOfOne(error) }
         var texts: [String] = []
         let all = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }

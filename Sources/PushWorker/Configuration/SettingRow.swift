@@ -87,7 +87,7 @@ enum SettingTextKind: Sendable {
         case .name: ShownText.isName(text) ? text : "(\(ShownText.withheld(text)))"
         case .addresses: ShownText.addresses(text)
         case .path: ShownText.path(text) ?? "(\(ShownText.withheld(text)))"
-        case .url: OTLPEndpoint(text)?.shown ?? "a URL"
+        case .url: HTTPEndpoint(text)?.shown ?? "a URL"
         case .secret: "(a secret)"
         }
     }

@@ -203,10 +203,10 @@ extension WorkerConfiguration: SettingsRoot {
 
     private static let tracingSettings: [SettingRow<WorkerConfiguration>] = [
         .optionalText(
-            "tracing.otlp-endpoint", effect: .restart, expected: OTLPEndpoint.expected, kind: .url,
+            "tracing.otlp-endpoint", effect: .restart, expected: HTTPEndpoint.collectorExpected, kind: .url,
             \.tracing.otlpEndpoint,
             "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced."
-        ) { OTLPEndpoint($0) != nil },
+        ) { HTTPEndpoint(collector: $0) != nil },
         .optionalText(
             "tracing.headers-file", effect: .restart, expected: "the path of a file of header fields", kind: .path,
             \.tracing.headersFile,

@@ -9,10 +9,15 @@ final class TLSChannelHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private let session: TLSSession
+    /// What reads HTTP is told why a session failed, before its connection ends.
+    private let tellsFailure: Bool
     /// Written before the handshake was over.
     private var early: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
 
-    init(_ session: TLSSession) { self.session = session }
+    init(_ session: TLSSession, tellsFailure: Bool = false) {
+        self.session = session
+        self.tellsFailure = tellsFailure
+    }
 
     /// A client speaks first; a server's session does nothing here.
     func channelActive(context: ChannelHandlerContext) {
@@ -32,7 +37,9 @@ final class TLSChannelHandler: ChannelDuplexHandler {
         switch state {
         case .handshaking, .established: break
         case .peerClosed: context.close(mode: .output, promise: nil)
-        case .failed: context.close(promise: nil)
+        case .failed(let error):
+            if self.tellsFailure { context.fireErrorCaught(error) }
+            context.close(promise: nil)
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import NIOPosix
+import PushTransport
 import ServiceLifecycle
 import Synchronization
 import TLSSession
@@ -22,7 +23,7 @@ struct OTLPExporter: Sendable {
     /// How long the end waits for what is left.
     static let farewellMillisMax: Int64 = 5_000
 
-    let endpoint: OTLPEndpoint
+    let endpoint: HTTPEndpoint
     let headersFile: String?
     let spans: SpanQueue
     let logger: Logger
@@ -31,15 +32,15 @@ struct OTLPExporter: Sendable {
     private let complaint = RepeatedComplaint()
     /// `nil`: plain HTTP.
     private let tls: ClientTLS?
-    private let connection: OTLPConnection
+    private let connection: HTTPClientConnection
 
     init(
-        endpoint: OTLPEndpoint, headersFile: String?, roots: TLSTrustRoots, spans: SpanQueue, logger: Logger
+        endpoint: HTTPEndpoint, headersFile: String?, roots: TLSTrustRoots, spans: SpanQueue, logger: Logger
     ) {
         self.endpoint = endpoint
         self.headersFile = headersFile
         self.tls = endpoint.isSecure ? ClientTLS(roots) : nil
-        self.connection = OTLPConnection(to: endpoint)
+        self.connection = HTTPClientConnection(to: endpoint)
         self.spans = spans
         self.logger = logger
         self.instanceID = UUID().uuidString.lowercased()
@@ -117,16 +118,17 @@ struct OTLPExporter: Sendable {
     }
 
     private func request(_ batch: [FinishedSpan]) async -> Verdict {
-        let answer: OTLPRequest.Answer
+        let answer: HTTPClientRequest.Answer
         do {
-            let request = OTLPRequest(
-                endpoint: self.endpoint, headers: try await self.headers(),
+            let request = HTTPClientRequest(
+                endpoint: self.endpoint, contentType: "application/json",
+                fields: try await self.headers()?.fields ?? [],
                 body: OTLPDocument.write(batch, instanceID: self.instanceID))
             answer = try await self.connection.send(request, tls: self.tls?.context())
         } catch {
             // Authorities may have changed since they were read.
             self.tls?.forget()
-            self.failed("\(error)")
+            self.failed(ConnectError.text(error))
             return .notNow(retryAfterSeconds: nil)
         }
         switch answer.status {

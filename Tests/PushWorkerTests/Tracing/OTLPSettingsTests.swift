@@ -17,7 +17,7 @@ struct OTLPSettingsTests {
         ("http://10.0.0.7:80", false, "10.0.0.7", 80, "/v1/traces"),
     ])
     func aURLIsUnderstood(_ text: String, _ isSecure: Bool, _ host: String, _ port: Int, _ path: String) throws {
-        let endpoint = try #require(OTLPEndpoint(text))
+        let endpoint = try #require(HTTPEndpoint(collector: text))
         #expect(endpoint.isSecure == isSecure)
         #expect(endpoint.host == host)
         #expect(endpoint.port == port)
@@ -31,7 +31,7 @@ struct OTLPSettingsTests {
         "http://[::1", "http://[::1]x", "http://[nothing]", "http://é", "http://a:+80", "http://a\u{0}",
         "http://" + String(repeating: "a", count: 2_100),
     ])
-    func anythingElseIsRefused(_ text: String) { #expect(OTLPEndpoint(text) == nil) }
+    func anythingElseIsRefused(_ text: String) { #expect(HTTPEndpoint(collector: text) == nil) }
 
     @Test func headerFieldsAreReadLineByLine() throws {
         let headers = try OTLPHeaders(

@@ -1,19 +1,23 @@
 import NIOHTTP1
 import Redaction
 
-/// One request to a collector.
-struct OTLPRequest: Sendable {
-    var endpoint: OTLPEndpoint
-    /// Beside those that every request has.
-    var headers: OTLPHeaders?
+/// One POST, and what may come of it.
+struct HTTPClientRequest: Sendable {
+    var endpoint: HTTPEndpoint
+    /// What the body is.
+    var contentType: String
+    /// Header fields beside those that every request has.
+    var fields: [(name: String, value: String)] = []
     var body: [UInt8]
 
-    /// What the collector said.
+    /// What the server said.
     struct Answer: Sendable, Equatable {
         var status: Int
         /// `retry-after` in seconds; `nil`: it was not said, or not in seconds.
         var retryAfterSeconds: Int64?
         var body: [UInt8] = []
+        /// The body was longer than `answerByteCountMax`; the rest is not kept.
+        var isBodyCut = false
     }
 
     /// Why there is no answer.
@@ -29,12 +33,12 @@ struct OTLPRequest: Sendable {
     var head: HTTPRequestHead {
         var fields = HTTPHeaders()
         fields.add(name: "host", value: self.endpoint.authority)
-        fields.add(name: "content-type", value: "application/json")
+        fields.add(name: "content-type", value: self.contentType)
         fields.add(name: "content-length", value: "\(self.body.count)")
         fields.add(name: "user-agent", value: "mailboat/\(MailboatVersion.current)")
-        for field in self.headers?.fields ?? [] { fields.add(name: field.name, value: field.value) }
+        for field in self.fields { fields.add(name: field.name, value: field.value) }
         return HTTPRequestHead(version: .http1_1, method: .POST, uri: self.endpoint.path, headers: fields)
     }
 }
 
-extension OTLPRequest: Untold {}
+extension HTTPClientRequest: Untold {}

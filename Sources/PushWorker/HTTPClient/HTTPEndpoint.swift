@@ -1,7 +1,7 @@
 import Redaction
 
-/// Where spans go: a collector that takes OTLP over HTTP.
-struct OTLPEndpoint: Equatable, Sendable {
+/// A place on the web that a setting names by its URL: of a collector, of whoever gives tokens.
+struct HTTPEndpoint: Hashable, Sendable {
     /// HTTPS.
     var isSecure: Bool
     /// A name or an address, without brackets.
@@ -10,17 +10,15 @@ struct OTLPEndpoint: Equatable, Sendable {
     /// Of the request, with its query.
     var path: String
 
-    /// What `tracing.otlp-endpoint` accepts, completing "expected …".
-    static let expected =
-        "a URL such as http://localhost:4318, http or https, without a user; without a path, /v1/traces is meant"
     /// A longer URL is none.
     private static let byteCountMax = 2_048
-    /// Where OTLP over HTTP is taken if nothing else is said (OTLP specification, "OTLP/HTTP Default Port"); of HTTPS that of HTTPS.
-    private static let plainPort = 4_318
     private static let securePort = 443
 
-    /// `nil`: it is not what is expected.
-    init?(_ text: String) {
+    /// - Parameters:
+    ///   - plainPort: where plain HTTP is meant to go if the URL does not say it.
+    ///   - path: what is meant if the URL has none.
+    /// - Returns: `nil`: it is no such URL.
+    init?(_ text: String, plainPort: Int = 80, path usualPath: String = "/") {
         guard text.utf8.count <= Self.byteCountMax, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             return nil
         }
@@ -36,7 +34,7 @@ struct OTLPEndpoint: Equatable, Sendable {
         let path = rest.dropFirst(authority.count)
         // A secret in a URL would be shown wherever settings are. A fragment is nobody's business but a browser's.
         guard !authority.contains("@"), !path.contains("#"), path.isEmpty || path.hasPrefix("/") else { return nil }
-        self.path = path.isEmpty || path == "/" ? "/v1/traces" : String(path)
+        self.path = path.isEmpty || path == "/" ? usualPath : String(path)
 
         var portText: Substring?
         if authority.hasPrefix("[") {
@@ -52,11 +50,14 @@ struct OTLPEndpoint: Equatable, Sendable {
             portText = parts.count == 2 ? parts[1] : nil
         }
         guard SettingChecks.isHost(self.host) else { return nil }
-        self.port = self.isSecure ? Self.securePort : Self.plainPort
+        self.port = self.isSecure ? Self.securePort : plainPort
         guard let portText else { return }
         guard let port = Int(portText), (1...65_535).contains(port), portText.allSatisfy(\.isNumber) else { return nil }
         self.port = port
     }
+
+    /// Whether it is this machine: what goes there by plain HTTP is seen by nobody else.
+    var isLoopback: Bool { self.host == "localhost" || self.host == "::1" || self.host.hasPrefix("127.") }
 
     /// The `host` field of a request.
     var authority: String {
@@ -72,4 +73,4 @@ struct OTLPEndpoint: Equatable, Sendable {
     }
 }
 
-extension OTLPEndpoint: Untold {}
+extension HTTPEndpoint: Untold {}
