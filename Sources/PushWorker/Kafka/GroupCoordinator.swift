@@ -430,7 +430,12 @@ final class GroupCoordinator: Sendable {
             self.fail("the Kafka consumer has ended: \(error)")
         } else {
             self.kafkaLines.warn("Kafka", error)
-            self.hub.updateGroup { $0.errors["kafka"] = "Kafka: \(error)" }
+            let text = "Kafka: \(error)"
+            // A broker may end connections at any time, all of them when a token has run out, and they are back within a moment.
+            let isOfConnection = [.transport, .allBrokersDown, .timedOut].contains(error.code)
+            self.hub.updateGroup { report in
+                if isOfConnection { report.kafkaDoubt = text } else { report.errors["kafka"] = text }
+            }
         }
     }
 

@@ -16,6 +16,8 @@ struct LagWatch {
     let logger: Logger
 
     static let interval: Duration = .seconds(5)
+    /// Whether Kafka is in doubt is looked at so often.
+    private static let doubtInterval: Duration = .milliseconds(250)
 
     /// Until cancelled.
     func run() async {
@@ -25,8 +27,16 @@ struct LagWatch {
             await self.ask(&progress)
             self.look(&outflow)
             self.kafkaLines.tell()
-            try? await Task.sleep(for: Self.interval)
+            await self.rest()
         }
+    }
+
+    /// Until it is time to ask again: sooner when somebody doubts that Kafka answers.
+    private func rest() async {
+        let end = ContinuousClock.now + Self.interval
+        repeat {
+            guard (try? await Task.sleep(for: Self.doubtInterval)) != nil else { return }
+        } while ContinuousClock.now < end && self.hub.group.kafkaDoubt == nil
     }
 
     private func ask(_ progress: inout PartitionProgress) async {
@@ -55,8 +65,12 @@ struct LagWatch {
             report.commitsFailed = counts.failures
             report.stalls = stalls
             report.lookedAtMillis = MachineClock.now().steadyMillis
-            guard let logEnds else { return }
+            guard let logEnds else {
+                if let doubt = report.kafkaDoubt { report.errors["kafka"] = doubt }
+                return
+            }
             report.errors["kafka"] = nil
+            report.kafkaDoubt = nil
             report.logEnds = logEnds
         }
     }

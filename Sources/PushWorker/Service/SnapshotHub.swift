@@ -239,6 +239,8 @@ struct GroupReport: Sendable {
     var commitsFailed: UInt64 = 0
     /// By what they concern, so that a recovery can clear them.
     var errors: [String: String] = [:]
+    /// A connection to Kafka has ended: whether it answers is asked at once (`LagWatch`), and only then is it an error.
+    var kafkaDoubt: String?
     /// About provider keys that another stands in for.
     var keyComplaints: [String] = []
     /// Events come and nothing leaves (`OutflowWatch`), in words.
