@@ -199,7 +199,8 @@ let package = Package(
         .testTarget(name: "FuzzTests", dependencies: ["Fuzzing"]),
         // Processes of `mailboat`, steered and asked from outside.
         .target(
-            name: "ChildProcesses", dependencies: ["CommandSupport", "KafkaLog"] + nio, path: "Tests/ChildProcesses"),
+            name: "ChildProcesses", dependencies: ["CommandSupport", "KafkaLog", "PushWorker"] + nio,
+            path: "Tests/ChildProcesses"),
         // Real processes under faults and the judge of what came of it, for the tests and for `make chaos`.
         .target(
             name: "ChaosTesting",

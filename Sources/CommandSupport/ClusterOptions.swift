@@ -19,7 +19,7 @@ package struct ClusterOptions: ParsableArguments {
     @Option(
         name: .customLong("properties"),
         help: ArgumentHelp(
-            "A file of librdkafka properties, name=value a line, such as security.protocol=SASL_SSL. Passwords belong here: other users see a command's words.",
+            "A file of librdkafka properties, name=value a line, such as security.protocol=SASL_SSL; kafka.oauth.token-file and its like may stand among them. Passwords belong here: other users see a command's words.",
             valueName: "file"))
     var propertiesFile: String?
 
@@ -42,7 +42,8 @@ package struct ClusterOptions: ParsableArguments {
         }
         var given = KafkaSettings()
         self.appendGiven(to: &given)
-        try Self.judge(given, for: .consumer)
+        // Half of what a login needs may stand elsewhere.
+        try Self.judge(given.keeping { !$0.name.hasPrefix("kafka.oauth.") }, for: .consumer)
     }
 
     /// Whether any of it was given.
@@ -92,13 +93,26 @@ package struct ClusterOptions: ParsableArguments {
             let kafka = try self.configuration().kafka
             settings = role == .consumer ? kafka.consumerSettings : kafka.producerSettings
         }
-        if let path = self.propertiesFile { settings = settings.appending(try Self.read(path)) }
+        if let path = self.propertiesFile { settings = settings.appending(try Self.lines(path)) }
         self.appendGiven(to: &settings)
+        do throws(ConfigurationError) { settings = try settings.loggingIn() } catch {
+            throw ValidationError("\(error)")
+        }
         try Self.judge(settings, for: role)
         guard settings["bootstrap.servers"] ?? settings["metadata.broker.list"] != nil else {
             throw ValidationError("no brokers: give --bootstrap host:port,..., or bootstrap.servers in --properties")
         }
+        try Self.logIn(settings)
         return settings
+    }
+
+    /// Waits for a token where the login needs one: otherwise every question would wait for it, without a word.
+    private static func logIn(_ settings: KafkaSettings) throws {
+        let mechanism = settings.properties.last { ["sasl.mechanisms", "sasl.mechanism"].contains($0.name) }
+        guard mechanism?.value.uppercased() == "OAUTHBEARER", let keeper = TokenKeeper.of(settings) else { return }
+        do throws(TokenFault) { try keeper.obtain() } catch {
+            throw CommandFailure("there is no token to log in to Kafka with: \(error)")
+        }
     }
 
     /// The brokers, for messages.
@@ -107,11 +121,21 @@ package struct ClusterOptions: ParsableArguments {
         return ShownText.addresses(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? "")
     }
 
-    /// The properties in a file, `name=value` a line. Throws a `CommandFailure` that names the file and repeats no value.
+    /// The properties in a file, `name=value` a line, with the login by tokens that `kafka.oauth.…` among them names. Throws a `CommandFailure` that
+    /// names the file and repeats no value.
     package static func read(_ path: String) throws -> KafkaSettings {
+        let settings = try Self.lines(path)
+        do throws(ConfigurationError) { return try settings.loggingIn() } catch { throw Self.failure(path, error) }
+    }
+
+    private static func lines(_ path: String) throws -> KafkaSettings {
         do {
             return try KafkaSettings(lines: String(decoding: try InputFile.read(path), as: UTF8.self))
-        } catch { throw CommandFailure("--properties\(ShownText.path(path).map { " \($0)" } ?? ""): \(error)") }
+        } catch { throw Self.failure(path, error) }
+    }
+
+    private static func failure(_ path: String, _ error: any Error) -> CommandFailure {
+        CommandFailure("--properties\(ShownText.path(path).map { " \($0)" } ?? ""): \(error)")
     }
 
     private func appendGiven(to settings: inout KafkaSettings) {

@@ -234,7 +234,7 @@ package final class ChaosStage {
             } ?? ""
         return """
             kafka.properties:
-            \(WorkerYAML.lines(self.kafkaSettings, indent: 2))
+            \(WorkerYAML.lines(self.kafkaSettings, indent: 2))\(WorkerYAML.login(self.kafkaSettings))
             kafka.group: \(self.group)\(member)
             kafka.consumer:
               session.timeout.ms: \(self.sessionTimeoutMillis)

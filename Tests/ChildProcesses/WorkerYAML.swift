@@ -1,5 +1,6 @@
 import CommandSupport
 package import KafkaLog
+import PushWorker
 
 /// Parts of a worker's configuration file.
 package enum WorkerYAML {
@@ -13,5 +14,15 @@ package enum WorkerYAML {
         // A JSON string is a YAML string, whatever it holds.
         return values.map { String(repeating: " ", count: indent) + "\($0.name): \(JSONLine.text($0.value))" }
             .joined(separator: "\n")
+    }
+
+    /// The group `kafka.oauth`, behind a line's end, where the settings log in by tokens; otherwise nothing.
+    package static func login(_ settings: KafkaSettings) -> String {
+        let lines = settings.oauthSettings.map { name, texts in
+            let values = texts.map { JSONLine.text($0) }
+            let isList = ["token-command", "extensions"].contains(name)
+            return "  \(name): \(isList ? "[\(values.joined(separator: ", "))]" : values.joined())"
+        }
+        return lines.isEmpty ? "" : "\nkafka.oauth:\n" + lines.joined(separator: "\n")
     }
 }

@@ -82,4 +82,34 @@ struct ClusterOptionsTests {
                   client.id: "b"
                 """)
     }
+
+    /// A command says what is wrong with the source of its tokens, and waits for nobody.
+    @Test func aLoginByTokensNeedsOne() throws {
+        let words = [
+            "--bootstrap", "127.0.0.1:1", "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanisms=OAUTHBEARER",
+        ]
+        let missing = words + ["-X", "kafka.oauth.token-file=/nowhere/kafka.token"]
+        let failure = #expect(throws: CommandFailure.self) {
+            try ClusterOptions.parse(missing).settings(for: .consumer)
+        }
+        #expect(
+            failure?.description
+                == "there is no token to log in to Kafka with: kafka.oauth.token-file: /nowhere/kafka.token cannot be read: No such file or directory"
+        )
+        for wrong in ["kafka.oauth.token-endpoint=http://example.com/", "kafka.oauth.token=a", "kafka.oauth.scope=a"] {
+            #expect(throws: ValidationError.self) {
+                try ClusterOptions.parse(words + ["-X", wrong]).settings(for: .consumer)
+            }
+        }
+    }
+
+    @Test func aLoginByTokensBecomesYAML() throws {
+        let settings = try KafkaSettings([
+            .init("kafka.oauth.token-command", "/usr/bin/sign,a b"), .init("kafka.oauth.extensions", "a=b"),
+        ]).loggingIn()
+        #expect(
+            WorkerYAML.login(settings)
+                == "\nkafka.oauth:\n  token-command: [\"/usr/bin/sign\", \"a b\"]\n  extensions: [\"a=b\"]")
+        #expect(WorkerYAML.login(KafkaSettings()) == "")
+    }
 }

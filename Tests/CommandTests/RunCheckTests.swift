@@ -82,7 +82,7 @@ struct RunCheckTests {
             ),
             (
                 [("security.protocol", "SASL_SSL"), ("sasl.mechanisms", "OAUTHBEARER")],
-                "sasl.mechanisms: is \"OAUTHBEARER\": Mailboat cannot get tokens", "expected PLAIN"
+                "sasl.mechanisms: is \"OAUTHBEARER\": nobody brings the tokens", "expected kafka.oauth.token-file"
             ),
             (
                 [("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "PLAIN"), ("sasl.username", "ann")],

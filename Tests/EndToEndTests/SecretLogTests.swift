@@ -70,6 +70,38 @@ struct SecretLogTests {
             }
         }
     }
+
+    /// What a source of tokens says may be anything. Readiness names the source, and the log tells nothing of what it said.
+    @Test func aWorkerWithoutATokenNamesItsSourceAlone() async throws {
+        try await TestHouse.with { house in
+            // A real cluster may want a login of its own.
+            guard !house.kafka.isReal else { return }
+            let login = ["consumer", "producer"].map {
+                "kafka.\($0).security.protocol: sasl_plaintext\nkafka.\($0).sasl.mechanisms: OAUTHBEARER"
+            }
+            let secret = PlantedSecret.all[2]
+            let worker = try await house.startWorker(
+                settings: """
+                    log.level: trace
+                    \(login.joined(separator: "\n"))
+                    kafka.oauth.token-command: [/bin/sh, -c, "echo $0; echo $0 >&2; exit 3", "\(secret.text)"]
+                    """)
+            let readiness = { try await LocalHTTP.get("/readyz", port: worker.adminPort) }
+            let words = "kafka.oauth.token-command: /bin/sh ended with status 3"
+            try await until("readiness names the source") { try await readiness()?.body.contains(words) == true }
+            #expect(try await readiness()?.status == 503)
+            try await until("so does the log") {
+                try String(contentsOfFile: worker.logPath, encoding: .utf8).contains(words)
+            }
+            let said = try await readiness()?.body ?? ""
+            worker.terminate()
+            #expect(try await worker.exited() == 0)
+            for text in [try String(contentsOfFile: worker.logPath, encoding: .utf8), said] {
+                #expect(secret.found(in: text) == nil)
+                #expect(!text.contains("Success"))
+            }
+        }
+    }
 }
 
 extension String {

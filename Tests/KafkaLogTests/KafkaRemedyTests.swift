@@ -8,6 +8,10 @@ struct KafkaRemedyTests {
     private static let refusals: [(KafkaError, String)] = [
         (KafkaError(code: .authentication), "check sasl.username, sasl.password and sasl.mechanisms"),
         (KafkaError(code: .saslAuthenticationFailed), "check sasl.username"),
+        (
+            KafkaError(code: .authentication, text: "the brokers refuse the token: SASL authentication error: {}"),
+            "check that it is for them (audience, scope, issuer)"
+        ),
         (KafkaError(code: .unsupportedSASLMechanism), "sasl.mechanisms must be one that the brokers offer"),
         (
             KafkaError(code: .ssl, text: "SSL handshake failed: certificate verify failed: broker certificate"),

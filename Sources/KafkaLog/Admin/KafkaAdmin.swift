@@ -76,7 +76,8 @@ public final class KafkaAdmin: Sendable {
             if failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found { return metadata }
             complaint = self.takeComplaint() ?? complaint
             if let complaint, complaint.isRefusal { throw complaint }
-            let error = KafkaError(failure)
+            let error = self.client.error(failure)
+            if error.isWithoutToken { throw error }
             guard error.code == .timedOut || error.code == .transport, ContinuousClock.now < deadline else {
                 // Why no broker could be asked, such as a refused connection, says more than that none answered.
                 throw complaint.map { KafkaError(code: error.code, text: $0.text) } ?? error
@@ -97,6 +98,8 @@ public final class KafkaAdmin: Sendable {
             // Any other is no error, and would be read as one called "Success".
             guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR else { continue }
             let error = KafkaError(event: event, client: self.client)
+            // There may be a token by now.
+            if error.isWithoutToken { continue }
             // That all brokers are down is said beside the cause.
             if error.code != .allBrokersDown, complaint?.isRefusal != true { complaint = error }
         }

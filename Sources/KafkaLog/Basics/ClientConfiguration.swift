@@ -7,6 +7,8 @@ struct ClientConfiguration: ~Copyable {
     let role: KafkaSettings.Role
     /// Values that librdkafka may repeat in what it writes, and nobody may see.
     private var withheld = WithheldValues()
+    /// Of a login by OAUTHBEARER.
+    private var tokens: KafkaTokens?
 
     init(role: KafkaSettings.Role) {
         self.pointer = rd_kafka_conf_new()
@@ -26,7 +28,7 @@ struct ClientConfiguration: ~Copyable {
         var client = ClientConfiguration(role: .consumer)
         try client.apply(ConsumerConfiguration.defaults)
         try client.apply(defaults)
-        try client.apply(KafkaSettings(settings.properties.filter { !$0.name.hasPrefix("group.") }))
+        try client.apply(settings.keeping { !$0.name.hasPrefix("group.") })
         try client.set("enable.auto.commit", "false")
         try client.set("enable.auto.offset.store", "false")
         try client.set("auto.offset.reset", "error")
@@ -35,6 +37,7 @@ struct ClientConfiguration: ~Copyable {
 
     /// Every property in order; refuses those of `fixedProperties`.
     mutating func apply(_ settings: KafkaSettings) throws(KafkaError) {
+        self.tokens = settings.tokens ?? self.tokens
         for property in settings.properties {
             if let reason = Self.reasonFixed(property.name, role: self.role) {
                 throw KafkaError(
@@ -78,16 +81,21 @@ struct ClientConfiguration: ~Copyable {
         return bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
-    /// With OAUTHBEARER librdkafka asks the program for a token, which nobody here has: such a client would wait for ever, without a word.
-    private func requireToken() throws(KafkaError) {
-        guard self.value(of: "sasl.mechanisms")?.uppercased() == "OAUTHBEARER",
-            self.value(of: "security.protocol")?.lowercased().hasPrefix("sasl") == true,
-            self.value(of: "enable.sasl.oauthbearer.unsecure.jwt") != "true",
-            self.value(of: "sasl.oauthbearer.method")?.lowercased() != "oidc"
-        else { return }
+    /// Whether the program has to bring a token: librdkafka of this build gets none by itself, but those that it makes for tests.
+    private var needsToken: Bool {
+        self.value(of: "sasl.mechanisms")?.uppercased() == "OAUTHBEARER"
+            && self.value(of: "security.protocol")?.lowercased().hasPrefix("sasl") == true
+            && self.value(of: "enable.sasl.oauthbearer.unsecure.jwt") != "true"
+            && self.value(of: "sasl.oauthbearer.method")?.lowercased() != "oidc"
+    }
+
+    /// Without a token such a client would wait for ever, without a word.
+    private func requireSource() throws(KafkaError) {
+        guard self.needsToken, self.tokens == nil else { return }
         throw KafkaError(
             code: .invalidArgument,
-            text: "Mailboat cannot get tokens for this login: expected PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or GSSAPI",
+            text:
+                "nobody brings the tokens of this login: expected kafka.oauth.token-file, kafka.oauth.token-command or kafka.oauth.token-endpoint, or PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or GSSAPI here",
             subject: .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
     }
 
@@ -97,7 +105,7 @@ struct ClientConfiguration: ~Copyable {
         // Otherwise Kerberos is asked for a ticket. Not every build has the property.
         _ = rd_kafka_conf_set(self.pointer, "sasl.kerberos.min.time.before.relogin", "0", nil, 0)
         do throws(KafkaError) {
-            try self.makeClient(log: { _ in }).destroyAndWait()
+            try self.makeClient(log: { _ in }, isNeeded: false).destroyAndWait()
         } catch {
             guard error.text.hasPrefix(Self.refusalStart) else { throw error }
             throw KafkaError(code: error.code, text: String(error.text.dropFirst(Self.refusalStart.count)))
@@ -110,13 +118,16 @@ struct ClientConfiguration: ~Copyable {
     /// - Parameters:
     ///   - joinWatch: told of the client's requests to its group.
     ///   - brokerThreadNiceness: see `BrokerThreadNiceness`; 0: none.
+    ///   - isNeeded: it is to log in. Otherwise nobody is asked for a token.
     consuming func makeClient(
-        log: KafkaLogHandler?, joinWatch: JoinWatch? = nil, brokerThreadNiceness: Int32 = 0
+        log: KafkaLogHandler?, joinWatch: JoinWatch? = nil, brokerThreadNiceness: Int32 = 0, isNeeded: Bool = true
     ) throws(KafkaError) -> ClientHandle {
-        try self.requireToken()
+        try self.requireSource()
+        let tokens = self.needsToken ? self.tokens : nil
+        if isNeeded { ConnectionCount.install(in: self.pointer) }
         joinWatch?.install(in: self.pointer)
         if brokerThreadNiceness > 0 { BrokerThreadNiceness.install(brokerThreadNiceness, in: self.pointer) }
-        let context = ClientContext(log: log, joinWatch: joinWatch, withheld: self.withheld)
+        let context = ClientContext(log: log, joinWatch: joinWatch, withheld: self.withheld, tokens: tokens)
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())
         rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
@@ -125,7 +136,7 @@ struct ClientConfiguration: ~Copyable {
             let context = Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue()
             let line = KafkaLogLine(
                 severity: Int(level), facility: facility.map { String(cString: $0) } ?? "",
-                text: context.withheld.struck(from: text.map { String(cString: $0) } ?? ""))
+                text: context.struck(text.map { String(cString: $0) } ?? ""))
             if let log = context.log {
                 log(line)
             } else if !line.isChatter {
@@ -137,15 +148,17 @@ struct ClientConfiguration: ~Copyable {
         let type = self.role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let client = rd_kafka_new(type, self.pointer, &reason, reasonCapacity) else {
             retained.release()
+            // librdkafka 2.0.2 has destroyed the interceptors by then, and would do so again with the configuration: it is left behind.
+            self.isTakenOver = isNeeded
             throw KafkaError(
                 code: .invalidArgument,
                 text: Self.refusalStart
-                    + context.withheld.struck(
-                        from: reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }))
+                    + context.struck(reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }))
         }
-        // Still ours when `rd_kafka_new` fails.
         self.isTakenOver = true
-        return ClientHandle(client, context: retained)
+        let handle = ClientHandle(client, context: retained)
+        if isNeeded { tokens?.add(handle) }
+        return handle
     }
 
     private static func reasonFixed(_ name: String, role: KafkaSettings.Role) -> String? {
@@ -190,11 +203,20 @@ final class ClientContext: Sendable {
     /// Here so that it lives as long as the client.
     private let joinWatch: JoinWatch?
     /// Struck from whatever librdkafka and brokers say.
-    let withheld: WithheldValues
+    private let withheld: WithheldValues
+    /// Of its login by OAUTHBEARER; `nil`: it logs in otherwise, or not at all.
+    let tokens: KafkaTokens?
 
-    init(log: KafkaLogHandler?, joinWatch: JoinWatch?, withheld: WithheldValues) {
+    init(log: KafkaLogHandler?, joinWatch: JoinWatch?, withheld: WithheldValues, tokens: KafkaTokens?) {
         self.log = log
         self.joinWatch = joinWatch
         self.withheld = withheld
+        self.tokens = tokens
+    }
+
+    /// A text of librdkafka's or a broker's, without the values that nobody may see.
+    func struck(_ text: String) -> String {
+        let text = self.withheld.struck(from: text)
+        return self.tokens?.struck(from: text) ?? text
     }
 }

@@ -18,7 +18,17 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     /// What librdkafka or a broker says, without the values that nobody may see.
-    func struck(_ text: String) -> String { self.context.takeUnretainedValue().withheld.struck(from: text) }
+    func struck(_ text: String) -> String { self.context.takeUnretainedValue().struck(text) }
+
+    /// Whether somebody brings the tokens of its login.
+    var logsInByToken: Bool { self.context.takeUnretainedValue().tokens != nil }
+
+    /// What a call failed for: that there is no token to log in with says more than that nobody answered.
+    func error(_ code: rd_kafka_resp_err_t, subject: KafkaError.Subject = .client) -> KafkaError {
+        let error = KafkaError(code, subject: subject)
+        guard [.timedOut, .transport, .allBrokersDown].contains(error.code) else { return error }
+        return self.context.takeUnretainedValue().tokens?.failure ?? error
+    }
 
     /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
     /// close). Whoever lets go of the last reference must not hang with it, so it runs on a thread of its own.

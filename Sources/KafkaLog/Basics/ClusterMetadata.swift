@@ -20,7 +20,7 @@ struct ClusterMetadata {
         var found: UnsafePointer<rd_kafka_metadata>?
         let failure = rd_kafka_metadata(client.pointer, 0, nil, &found, max(1, (deadline - .now).wholeMillis))
         withExtendedLifetime(handles) {}
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw KafkaError(failure) }
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = found else { throw client.error(failure) }
         defer { rd_kafka_metadata_destroy(metadata) }
         for index in 0..<Int(metadata.pointee.topic_cnt) {
             let raw = metadata.pointee.topics[index]

@@ -6,7 +6,13 @@ extension KafkaError {
         let code = rd_kafka_event_error(event)
         let text = rd_kafka_event_error_string(event).map { client.struck(String(cString: $0)) }
         guard code == RD_KAFKA_RESP_ERR__FATAL || rd_kafka_event_error_is_fatal(event) != 0 else {
-            self.init(code, text: text)
+            // A connection that ends while it logs in is called a refusal; the brokers have said nothing.
+            let isCutShort = text?.contains(Self.cutShort) == true
+            self.init(
+                isCutShort ? RD_KAFKA_RESP_ERR__TRANSPORT : code,
+                text: text.map {
+                    Self.inOwnWords($0, isRefusal: code == RD_KAFKA_RESP_ERR__AUTHENTICATION && !isCutShort, client)
+                })
             return
         }
         let reasonCapacity = 512
@@ -18,4 +24,28 @@ extension KafkaError {
                 ? text : client.struck(reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }),
             isRetriable: false, isFatal: true)
     }
+
+    /// Begins what is said where a client cannot log in because nobody has brought a token.
+    static let noTokenStart = "there is no token to log in with: "
+
+    /// The same, in librdkafka's words (`rd_kafka_oauthbearer_set_token_failure`).
+    private static let libraryNoTokenStart = "Failed to acquire SASL OAUTHBEARER token: "
+
+    /// librdkafka's words for a login that the connection's end has cut short (`rd_kafka_broker_handle_SaslHandshake`).
+    static let cutShort = "mechanism handshake failed: Local: "
+
+    /// Begins what a broker says of a token. It says no more than that it is refused, and not by which login.
+    static let refusedTokenStart = "the brokers refuse the token: "
+
+    private static func inOwnWords(_ text: String, isRefusal: Bool, _ client: ClientHandle) -> String {
+        guard !text.hasPrefix(Self.libraryNoTokenStart) else {
+            return Self.noTokenStart + text.dropFirst(Self.libraryNoTokenStart.count)
+        }
+        // Where they do not offer the mechanism, nobody has looked at a token.
+        let isOfToken = isRefusal && client.logsInByToken && !text.contains("mechanism handshake failed")
+        return isOfToken ? Self.refusedTokenStart + text : text
+    }
+
+    /// Nobody has been asked: whoever should bring tokens does not.
+    public var isWithoutToken: Bool { self.code == .authentication && self.text.hasPrefix(Self.noTokenStart) }
 }

@@ -24,8 +24,13 @@ public struct KafkaSettings: Sendable, Hashable {
 
     /// In the order they were given; a later one overrides an earlier one.
     public var properties: [Property]
+    /// Where a login by OAUTHBEARER gets its tokens; `nil`: nobody brings any.
+    public var tokens: KafkaTokens?
 
-    public init(_ properties: [Property] = []) { self.properties = properties }
+    public init(_ properties: [Property] = [], tokens: KafkaTokens? = nil) {
+        self.properties = properties
+        self.tokens = tokens
+    }
 
     /// Only the brokers, `host:port,…`.
     public init(bootstrap: String) { self.properties = [Property("bootstrap.servers", bootstrap)] }
@@ -35,11 +40,18 @@ public struct KafkaSettings: Sendable, Hashable {
 
     /// A copy with one more property, which overrides those of the same name.
     public func appending(_ name: String, _ value: String) -> KafkaSettings {
-        KafkaSettings(self.properties + [Property(name, value)])
+        KafkaSettings(self.properties + [Property(name, value)], tokens: self.tokens)
     }
 
     /// A copy with all properties of `other`, which override those of the same names.
-    public func appending(_ other: KafkaSettings) -> KafkaSettings { KafkaSettings(self.properties + other.properties) }
+    public func appending(_ other: KafkaSettings) -> KafkaSettings {
+        KafkaSettings(self.properties + other.properties, tokens: other.tokens ?? self.tokens)
+    }
+
+    /// A copy with those properties alone for which `isKept` holds.
+    public func keeping(_ isKept: (Property) -> Bool) -> KafkaSettings {
+        KafkaSettings(self.properties.filter(isKept), tokens: self.tokens)
+    }
 
     /// The last value given for `name`.
     public subscript(name: String) -> String? { self.properties.last { $0.name == name }?.value }

@@ -63,7 +63,7 @@ extension LogEnds {
         let list = PartitionList(
             partitions.map { TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: time) })
         let failure = rd_kafka_offsets_for_times(client.pointer, list.pointer, max(1, (deadline - .now).wholeMillis))
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure) }
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw client.error(failure) }
         return partitions.indices.map { index in
             let element = list[index]
             // The question comes back where nobody was asked.

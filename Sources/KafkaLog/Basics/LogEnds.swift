@@ -19,7 +19,7 @@ enum LogEnds {
         let list = PartitionList(
             partitions.map { TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: time) })
         let failure = rd_kafka_offsets_for_times(client.pointer, list.pointer, max(1, (deadline - .now).wholeMillis))
-        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure) }
+        guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw client.error(failure) }
         var offsets: [Int64] = []
         for (index, partition) in partitions.enumerated() {
             let element = list[index]

@@ -123,7 +123,7 @@ public final class KafkaConsumer: Sendable {
         guard committed.count > 0 else { return [] }
         let failure = rd_kafka_committed(self.client.pointer, committed.pointer, limit.wholeMillis)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            throw KafkaError(failure, subject: .group(self.configuration.groupID))
+            throw self.client.error(failure, subject: .group(self.configuration.groupID))
         }
         let (low, end) = try LogEnds.query(client: self.client, partitions, until: deadline)
         var result: [PartitionPositions] = []

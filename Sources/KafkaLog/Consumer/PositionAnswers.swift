@@ -23,7 +23,7 @@ extension KafkaConsumer {
         let committed = PartitionList(partitions)
         let failure = rd_kafka_committed(self.client.pointer, committed.pointer, limit.wholeMillis)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            throw KafkaError(failure, subject: .group(self.configuration.groupID))
+            throw self.client.error(failure, subject: .group(self.configuration.groupID))
         }
         let ends = try LogEnds.queryEach(client: self.client, partitions, until: deadline)
         for (index, partition) in partitions.enumerated() {

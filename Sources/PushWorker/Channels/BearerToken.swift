@@ -17,8 +17,7 @@ struct BearerToken: Sendable {
 
     /// White space at both ends is not part of the token.
     init(_ content: [UInt8]) throws(Fault) {
-        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
-        let token = content.drop(while: isBlank).reversed().drop(while: isBlank).reversed()
+        let token = content.withoutBlanksAround
         guard (Self.byteCountMin...Self.byteCountMax).contains(token.count) else {
             throw Fault(
                 description:
@@ -28,7 +27,7 @@ struct BearerToken: Sendable {
         guard token.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw Fault(description: "holds something else than a token: expected visible ASCII characters on one line")
         }
-        self.bytes = Array(token)
+        self.bytes = token
     }
 
     /// Reads the file. Blocks on the disk. The fault names the path.

@@ -11,7 +11,7 @@ extension WorkerConfiguration {
 
         /// What librdkafka refuses it for; `nil`: nothing.
         func refusal(_ kafka: Kafka, without name: String? = nil) -> KafkaError? {
-            let settings = KafkaSettings(self.settings.properties.filter { $0.name != name })
+            let settings = self.settings.keeping { $0.name != name }
             do throws(KafkaError) {
                 try self.trial.run(settings, group: (id: kafka.groupID, instanceID: kafka.groupInstanceID))
                 return nil
@@ -63,7 +63,7 @@ extension WorkerConfiguration {
     /// What librdkafka does not say.
     private static func hint(_ refusal: KafkaError, _ client: Client) -> String? {
         if refusal.text.contains("Unsupported SASL mechanism") {
-            return "expected PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or GSSAPI"
+            return "expected PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER"
         }
         let isMechanismGiven = client.settings.properties.contains {
             $0.name == "sasl.mechanisms" || $0.name == "sasl.mechanism"

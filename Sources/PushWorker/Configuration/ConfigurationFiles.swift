@@ -23,7 +23,8 @@ extension WorkerConfiguration {
     /// Each file that is missing, cannot be read or does not hold what it should, once for each setting that names it. Reads the files; connects
     /// to nothing. What is in Kafka's files is librdkafka's to judge: see `clientFaults`.
     func fileFaults() -> [ConfigurationFault] {
-        self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults() + self.adminFileFaults()
+        self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults() + self.oauthFileFaults()
+            + self.adminFileFaults()
     }
 
     private func adminFileFaults() -> [ConfigurationFault] {

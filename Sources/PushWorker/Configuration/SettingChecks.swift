@@ -41,6 +41,18 @@ enum SettingChecks {
         (1...249).contains(text.utf8.count) && SecretShape.noun(text) == nil
     }
 
+    /// What a program can be given as one word, or be called by.
+    static func isArgument(_ text: String) -> Bool {
+        (1...4_096).contains(text.utf8.count) && !text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+            && !SecretShape.isContentOfKey(text)
+    }
+
+    /// Visible ASCII characters, and nothing that looks like a key.
+    static func isPlain(_ text: String, byteCountMax: Int, allowsBlanks: Bool = false) -> Bool {
+        (1...byteCountMax).contains(text.utf8.count) && !SecretShape.isContentOfKey(text)
+            && text.utf8.allSatisfy { (0x21...0x7e).contains($0) || (allowsBlanks && $0 == 0x20) }
+    }
+
     /// `host:port` or `host`, separated by commas; librdkafka also takes a protocol in front. No user: it would be shown wherever brokers are.
     static func areAddresses(_ text: String) -> Bool {
         let parts = text.split(separator: ",", omittingEmptySubsequences: false)

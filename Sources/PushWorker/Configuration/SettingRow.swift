@@ -273,21 +273,27 @@ extension SettingRow {
         }
     }
 
-    /// One text, or several; each once.
+    /// One text, or several.
+    /// - Parameters:
+    ///   - isOnce: none may come twice.
+    ///   - acceptsAll: asked about all of them together.
     static func list(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,
-        _ keyPath: any WritableKeyPath<Root, [String]> & Sendable, _ documentation: String,
+        kind: SettingTextKind = .name, isOnce: Bool = true, _ keyPath: any WritableKeyPath<Root, [String]> & Sendable,
+        _ documentation: String, acceptsAll: @escaping @Sendable ([String]) -> Bool = { _ in true },
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
-        Self(
+        let standard = Root.standard[keyPath: keyPath]
+        return Self(
             name, effect: effect, scope: scope, type: "list",
-            defaultText: Root.standard[keyPath: keyPath].joined(separator: ","),
-            expected: expected, kind: .name,
+            defaultText: standard.isEmpty ? nil : standard.joined(separator: ","),
+            expected: expected, kind: kind,
             documentation,
-            keyPath: keyPath, show: { $0 }
+            keyPath: keyPath, show: { $0.isEmpty ? nil : $0 }
         ) { text in
             let texts = Self.elements(text)
-            return texts.isEmpty || !texts.allSatisfy(accepts) || Set(texts).count != texts.count ? nil : texts
+            let isRepeated = isOnce && Set(texts).count != texts.count
+            return texts.isEmpty || !texts.allSatisfy(accepts) || isRepeated || !acceptsAll(texts) ? nil : texts
         }
     }
 

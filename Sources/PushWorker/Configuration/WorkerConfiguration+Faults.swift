@@ -21,7 +21,7 @@ extension WorkerConfiguration {
         let consumer = self.kafka.consumerSettings
         let hasBrokers = consumer["bootstrap.servers"] != nil || consumer["metadata.broker.list"] != nil
         return (hasBrokers ? [] : [Self.missing("kafka.bootstrap", "brokers as host:port, separated by commas")])
-            + self.propertyFaults + self.timeoutFaults
+            + self.propertyFaults + self.timeoutFaults + self.oauthFaults
     }
 
     /// A record that a worker could still write after its partitions went to another would lie behind that one's.

@@ -9,7 +9,7 @@ extension WorkerConfiguration: SettingsRoot {
 
     /// Settings given once for the worker.
     static let settings: [SettingRow<WorkerConfiguration>] =
-        Self.kafkaSettings + Self.flowSettings + Self.connectionSettings + Self.operationSettings
+        Self.kafkaSettings + Self.loginSettings + Self.flowSettings + Self.connectionSettings + Self.operationSettings
         + Self.tracingSettings + Self.logSettings
 
     /// Groups whose keys are librdkafka's, handed on as they are.
@@ -81,6 +81,50 @@ extension WorkerConfiguration: SettingsRoot {
         .duration(
             "commit-interval", effect: .live, in: 50...10_000, \.loop.commitIntervalMillis,
             "How often resolved offsets are committed."),
+    ]
+
+    private static let loginSettings: [SettingRow<WorkerConfiguration>] = [
+        .optionalText(
+            "kafka.oauth.token-file", effect: .restart, expected: "the path of a file that holds a token", kind: .path,
+            \.kafka.oauth.tokenFile,
+            "For [a login by OAUTHBEARER](KafkaLogin.md): a file with the token, which somebody keeps up to date. Looked at every two seconds, so it may be replaced at any time."
+        ) { SettingChecks.isPath($0) },
+        .list(
+            "kafka.oauth.token-command", effect: .restart, expected: "a program's path, then its arguments, as a list",
+            kind: .path, isOnce: false, \.kafka.oauth.tokenCommand,
+            "For [a login by OAUTHBEARER](KafkaLogin.md): a program that writes a token to its standard output. Run without a shell, for ten seconds at most, before the token before ends."
+        ) { SettingChecks.isArgument($0) },
+        .optionalText(
+            "kafka.oauth.token-endpoint", effect: .restart, expected: TokenEndpoint.expected, kind: .url,
+            \.kafka.oauth.tokenEndpoint,
+            "For [a login by OAUTHBEARER](KafkaLogin.md): a server that gives tokens to clients with a secret (grant `client_credentials`)."
+        ) { TokenEndpoint.url($0) != nil },
+        .optionalText(
+            "kafka.oauth.client-id", effect: .restart, expected: "1 to 256 visible ASCII characters",
+            \.kafka.oauth.clientID, "Who asks `kafka.oauth.token-endpoint`."
+        ) { SettingChecks.isPlain($0, byteCountMax: 256) },
+        .optionalText(
+            "kafka.oauth.client-secret-file", effect: .restart,
+            expected: "the path of a file that holds a client's secret",
+            kind: .path, \.kafka.oauth.clientSecretFile,
+            "A file whose content is the client's secret. Read for each request, so it may be changed at any time."
+        ) { SettingChecks.isPath($0) },
+        .optionalText(
+            "kafka.oauth.scope", effect: .restart, expected: "1 to 1,024 visible ASCII characters and blanks",
+            \.kafka.oauth.scope, "What the endpoint's token is to be good for, as whoever runs it says."
+        ) { SettingChecks.isPlain($0, byteCountMax: 1_024, allowsBlanks: true) },
+        .optionalText(
+            "kafka.oauth.ca-file", effect: .restart, expected: "the path of a file of PEM certificates", kind: .path,
+            \.kafka.oauth.caFile,
+            "Certificate authorities believed of the endpoint instead of the system's. Read for each request."
+        ) { SettingChecks.isPath($0) },
+        .list(
+            "kafka.oauth.extensions", effect: .restart,
+            expected: "a list of name=value, each name once, of letters, and none of them auth", kind: .name,
+            isOnce: false, \.kafka.oauth.extensions,
+            "Said to brokers beside the token, such as `logicalCluster` and `identityPoolId` for Confluent Cloud.",
+            acceptsAll: { WorkerConfiguration.Kafka.OAuth.read($0) != nil }
+        ) { !$0.isEmpty },
     ]
 
     private static let flowSettings: [SettingRow<WorkerConfiguration>] = [

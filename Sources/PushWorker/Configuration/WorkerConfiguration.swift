@@ -50,6 +50,8 @@ public struct WorkerConfiguration: Sendable {
         public var consumer = KafkaSettings()
         /// For producers only; these override `common`.
         public var producer = KafkaSettings()
+        /// Where tokens come from, for a login by OAUTHBEARER.
+        public var oauth = OAuth()
 
         /// The defaults; the brokers are still missing.
         public init() {}
@@ -68,7 +70,9 @@ public struct WorkerConfiguration: Sendable {
         /// After so long without a sign of life the broker takes partitions away.
         var sessionTimeoutMillis: Int64 { SessionTimeout.millis(self.consumerSettings) }
         private var base: KafkaSettings {
-            self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
+            var base = self.bootstrap.isEmpty ? KafkaSettings() : KafkaSettings(bootstrap: self.bootstrap)
+            base.tokens = TokenKeeper.of(self.oauth)?.tokens
+            return base
         }
     }
 

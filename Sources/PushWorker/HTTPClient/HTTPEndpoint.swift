@@ -57,7 +57,10 @@ struct HTTPEndpoint: Hashable, Sendable {
     }
 
     /// Whether it is this machine: what goes there by plain HTTP is seen by nobody else.
-    var isLoopback: Bool { self.host == "localhost" || self.host == "::1" || self.host.hasPrefix("127.") }
+    var isLoopback: Bool {
+        let isAddress = self.host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
+        return self.host == "localhost" || self.host == "::1" || (isAddress && self.host.hasPrefix("127."))
+    }
 
     /// The `host` field of a request.
     var authority: String {

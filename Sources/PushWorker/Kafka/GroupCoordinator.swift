@@ -430,11 +430,15 @@ final class GroupCoordinator: Sendable {
             self.fail("the Kafka consumer has ended: \(error)")
         } else {
             self.kafkaLines.warn("Kafka", error)
+            // `LoginWatch` tells of that, and of its end.
+            guard !error.isWithoutToken else { return }
             let text = "Kafka: \(error)"
             // A broker may end connections at any time, all of them when a token has run out, and they are back within a moment.
             let isOfConnection = [.transport, .allBrokersDown, .timedOut].contains(error.code)
+            let nowMillis = MachineClock.now().steadyMillis
             self.hub.updateGroup { report in
-                if isOfConnection { report.kafkaDoubt = text } else { report.errors["kafka"] = text }
+                guard isOfConnection else { return report.errors["kafka"] = text }
+                report.kafkaDoubt = (text, report.kafkaDoubt?.sinceMillis ?? nowMillis)
             }
         }
     }

@@ -16,6 +16,8 @@ struct LagWatch {
     let logger: Logger
 
     static let interval: Duration = .seconds(5)
+    /// For so long nobody has to answer: clients come back to a broker that has ended their connections within a second or two.
+    static let doubtMillisMax: Int64 = 3_000
     /// Whether Kafka is in doubt is looked at so often.
     private static let doubtInterval: Duration = .milliseconds(250)
 
@@ -64,9 +66,12 @@ struct LagWatch {
             report.commits = counts.commits
             report.commitsFailed = counts.failures
             report.stalls = stalls
-            report.lookedAtMillis = MachineClock.now().steadyMillis
+            let nowMillis = MachineClock.now().steadyMillis
+            report.lookedAtMillis = nowMillis
             guard let logEnds else {
-                if let doubt = report.kafkaDoubt { report.errors["kafka"] = doubt }
+                if let doubt = report.kafkaDoubt, nowMillis - doubt.sinceMillis >= Self.doubtMillisMax {
+                    report.errors["kafka"] = doubt.text
+                }
                 return
             }
             report.errors["kafka"] = nil

@@ -13,7 +13,9 @@ public enum MetricsTable {
             ] + Self.families(RouteCounters.rows) + [WorkerMetrics.goAways]
             + Self.families(KafkaCounters.rows) + Self.families(TracingCounters.rows)
             + [
-                WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready, WorkerMetrics.errors,
+                WorkerMetrics.lag, WorkerMetrics.tokenAge, WorkerMetrics.ready,
+                WorkerMetrics.brokerConnections, WorkerMetrics.kafkaTokens, WorkerMetrics.kafkaTokenFailures,
+                WorkerMetrics.kafkaTokenLeft, WorkerMetrics.errors,
                 WorkerMetrics.nothingLeaves, WorkerMetrics.degraded, WorkerMetrics.reloadSuccess,
                 WorkerMetrics.reloadTime, WorkerMetrics.awaitingRestart, WorkerMetrics.configuration,
                 WorkerMetrics.clock, WorkerMetrics.build,

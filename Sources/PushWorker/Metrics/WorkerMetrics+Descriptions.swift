@@ -45,6 +45,20 @@ extension WorkerMetrics {
     static let tokenAge = MetricDescription(
         name: "mailboat_provider_token_age_seconds", kind: .gauge, unit: "seconds",
         help: "Since the provider token was issued; Apple refuses it after an hour.", labels: ["key"])
+    static let brokerConnections = MetricDescription(
+        name: "mailboat_kafka_connections_total", kind: .counter, unit: "connections",
+        help:
+            "Connections to Kafka's brokers that have come up, logged in where that is needed: of all clients of the process. A broker ends one whose token has run out."
+    )
+    static let kafkaTokens = MetricDescription(
+        name: "mailboat_kafka_tokens_total", kind: .counter, unit: "tokens",
+        help: "Tokens that were obtained for the login to Kafka, where it is one by OAUTHBEARER.")
+    static let kafkaTokenFailures = MetricDescription(
+        name: "mailboat_kafka_token_failures_total", kind: .counter, unit: "times",
+        help: "Times that the source of such tokens gave none, by cause.", labels: ["cause"])
+    static let kafkaTokenLeft = MetricDescription(
+        name: "mailboat_kafka_token_left_seconds", kind: .gauge, unit: "seconds",
+        help: "How long the token is good for; negative: since when it is not.")
     static let ready = MetricDescription(
         name: "mailboat_ready", kind: .gauge, unit: "", help: "1 when /readyz says so.")
     static let errors = MetricDescription(

@@ -19,6 +19,10 @@ enum WorkerMetrics {
         var spans = ExportCounters()
         /// The machine's clock, since 1970.
         var wallMillis: Int64 = 0
+        /// Of a login to Kafka by OAUTHBEARER; `nil`: there is none.
+        var login: LoginReport?
+        /// To Kafka's brokers, of all clients of the process.
+        var brokerConnections: UInt64 = 0
     }
 
     struct Lag: Equatable {
@@ -142,6 +146,23 @@ enum WorkerMetrics {
         text.begin(Self.tokenAge)
         for token in surroundings.tokenAges { text.sample([("key", token.keyID)], Int(token.seconds)) }
         text.write(Self.ready, surroundings.isReady ? 1 : 0)
+        text.begin(Self.brokerConnections)
+        text.sample([], Int(clamping: surroundings.brokerConnections))
+        self.writeLogin(surroundings.login, to: &text)
+    }
+
+    /// Without such a login there is nothing to say but the names.
+    private static func writeLogin(_ login: LoginReport?, to text: inout PrometheusText) {
+        text.begin(Self.kafkaTokens)
+        if let login { text.sample([], Int(clamping: login.obtained)) }
+        text.begin(Self.kafkaTokenFailures)
+        if let login {
+            for cause in TokenFault.Cause.allCases {
+                text.sample([("cause", cause.rawValue)], Int(clamping: login.failures[cause] ?? 0))
+            }
+        }
+        text.begin(Self.kafkaTokenLeft)
+        if let left = login?.leftMillis { text.sample([], Int(left / 1_000)) }
     }
 }
 

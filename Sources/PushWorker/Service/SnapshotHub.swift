@@ -187,6 +187,7 @@ final class SnapshotHub: Sendable {
             )
         }
         if let strangers = state.group.strangers { snapshot.degraded.append(strangers) }
+        if let warning = state.group.loginWarning { snapshot.degraded.append(warning) }
         snapshot.errors = Self.eachOnce(snapshot.errors)
         snapshot.degraded = Self.eachOnce(snapshot.degraded + state.group.keyComplaints)
         if let complaint = state.group.outflowComplaint {
@@ -239,8 +240,10 @@ struct GroupReport: Sendable {
     var commitsFailed: UInt64 = 0
     /// By what they concern, so that a recovery can clear them.
     var errors: [String: String] = [:]
-    /// A connection to Kafka has ended: whether it answers is asked at once (`LagWatch`), and only then is it an error.
-    var kafkaDoubt: String?
+    /// A connection to Kafka has ended: whether it answers is asked at once, and it is an error if it does not for a while (`LagWatch`).
+    var kafkaDoubt: (text: String, sinceMillis: Int64)?
+    /// About a token for Kafka that cannot be renewed, in words.
+    var loginWarning: String?
     /// About provider keys that another stands in for.
     var keyComplaints: [String] = []
     /// Events come and nothing leaves (`OutflowWatch`), in words.

@@ -93,6 +93,11 @@ final class WorkerParts: Sendable {
                 silencesMillis: { pulses.map(\.millisSinceLast) },
                 uptimeSeconds: { (MachineClock.now().steadyMillis - began) / 1_000 }, drain: drain),
             logger: logger)
+        // From the start: without a token nothing else is known of Kafka.
+        let keeper = TokenKeeper.of(configuration.kafka.consumerSettings)
+        let login = keeper.map { keeper in
+            Task.detached { await LoginWatch(keeper: keeper, hub: hub, logger: logger).run() }
+        }
         do {
             channels = try await Self.openChannels(configuration, plan: plan, tokens: tokens, logger: logger)
             admin = try await Self.startAdmin(
@@ -102,9 +107,10 @@ final class WorkerParts: Sendable {
                 configuration, plan: plan, hub: hub, admin: admin, channels: channels, state: state, tokens: tokens,
                 group: group,
                 loops: loops,
-                pulses: beats.map(\.task), tracer: tracer,
+                pulses: beats.map(\.task), login: login, tracer: tracer,
                 logger: logger, fail: fail)
         } catch {
+            login?.cancel()
             await admin?.stop()
             await channels?.close()
             tokens.stop()
@@ -135,6 +141,7 @@ final class WorkerParts: Sendable {
         metrics: PrometheusMetricsFactory?, spans: SpanQueue?, logger: Logger
     ) async throws -> AdminServer? {
         guard configuration.admin.isEnabled else { return nil }
+        let keeper = TokenKeeper.of(configuration.kafka.consumerSettings)
         let limits = (loop: configuration.stallLimitMillis, partition: configuration.partitionStallLimitMillis)
         let pages = AdminServer.Pages(
             unhealthy: {
@@ -151,7 +158,7 @@ final class WorkerParts: Sendable {
                     tokenAges: Self.tokenAges(tokens, nowSeconds: now.wallSeconds),
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady,
                     process: ProcessReading.now(), spans: spans?.counters ?? ExportCounters(),
-                    wallMillis: now.wallMillis)
+                    wallMillis: now.wallMillis, login: keeper?.report, brokerConnections: ConnectionCount.value)
                 return WorkerMetrics.page(snapshot, surroundings, libraries: metrics, format)
             },
             channels: configuration.admin.channelsTokenFile.map {
@@ -211,7 +218,8 @@ final class WorkerParts: Sendable {
     private static func join(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, hub: SnapshotHub, admin: AdminServer?,
         channels: ChannelDesk?, state: StatePages, tokens: ProviderTokenStore,
-        group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], tracer: (any Tracer)?,
+        group: MultiThreadedEventLoopGroup, loops: [any EventLoop], pulses: [RepeatedTask], login: Task<Void, Never>?,
+        tracer: (any Tracer)?,
         logger: Logger,
         fail: @escaping @Sendable (String) -> Void
     ) async throws -> WorkerParts {
@@ -269,6 +277,26 @@ final class WorkerParts: Sendable {
             let lagWatch = LagWatch(
                 seat: seat, hub: hub, committer: committer, inputTopics: plan.inputTopics,
                 kafkaLines: kafkaLines, stallLimitMillis: configuration.partitionStallLimitMillis, logger: logger)
+            let tasks: [Task<Void, Never>] = [
+                Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
+                Task.detached { await inlets.run() },
+                Task.detached { await groupWatch.run() },
+                Task.detached { await shared.limits.run() },
+                Task.detached {
+                    var told: KafkaError?
+                    while !Task.isCancelled {
+                        committer.ask()
+                        let refusal = committer.refusal
+                        if refusal != told {
+                            told = refusal
+                            hub.updateGroup { report in
+                                report.errors["commit"] = refusal.map { "offsets cannot be committed: \($0)" }
+                            }
+                        }
+                        try? await Task.sleep(for: .milliseconds(committer.askEveryMillis))
+                    }
+                },
+            ]
             return WorkerParts(
                 admin: admin, channels: channels, state: state, configuration: configuration, hub: hub, logger: logger,
                 group: group,
@@ -278,26 +306,7 @@ final class WorkerParts: Sendable {
                     configuration, plan: plan, partitionCount: partitionCount, clusterID: clusterID ?? "",
                     tokens: tokens, shards: shards, channels: channels, hub: hub, logger: logger),
                 pulses: pulses,
-                tasks: [
-                    Task.detached { await coordinator.run() }, Task.detached { await lagWatch.run() },
-                    Task.detached { await inlets.run() },
-                    Task.detached { await groupWatch.run() },
-                    Task.detached { await shared.limits.run() },
-                    Task.detached {
-                        var told: KafkaError?
-                        while !Task.isCancelled {
-                            committer.ask()
-                            let refusal = committer.refusal
-                            if refusal != told {
-                                told = refusal
-                                hub.updateGroup { report in
-                                    report.errors["commit"] = refusal.map { "offsets cannot be committed: \($0)" }
-                                }
-                            }
-                            try? await Task.sleep(for: .milliseconds(committer.askEveryMillis))
-                        }
-                    },
-                ])
+                tasks: tasks + (login.map { [$0] } ?? []))
         } catch {
             throw WorkerError("\(error)")
         }
@@ -315,7 +324,8 @@ final class WorkerParts: Sendable {
                     logger.warning(
                         "Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
                     let what = error.isRefusal ? "Kafka refuses this client" : "Kafka cannot be reached"
-                    hub.updateGroup { $0.errors["topics"] = "\(what): \(error)" }
+                    // `LoginWatch` tells of a token that is missing.
+                    hub.updateGroup { $0.errors["topics"] = error.isWithoutToken ? nil : "\(what): \(error)" }
                 },
                 whenMissing: { names in
                     // Names that Kafka does not know.

@@ -156,6 +156,17 @@ struct DoctorJudgeTests {
         #expect(other.remedy?.contains("ssl.ca.location") == false)
     }
 
+    /// Nobody was asked: the source of tokens is what has to be mended.
+    @Test func aLoginWithoutATokenNamesItsSource() {
+        Self.expect(
+            DoctorJudge.login(
+                TokenFault(
+                    cause: .refused, setting: "kafka.oauth.token-endpoint",
+                    text: "https://login.example.com/ answers 401 (invalid_client): check kafka.oauth.client-id")),
+            .fail,
+            ["login", "kafka.oauth.token-endpoint: https://login.example.com/ answers 401", "KafkaLogin.md"])
+    }
+
     @Test func strangersInTheGroupAreNamed() {
         func judge(_ members: GroupMember...) -> DoctorFinding {
             DoctorJudge.group(

@@ -92,7 +92,7 @@ final class TestHouse: Sendable {
     private func configuration(adminPort: Int, settings: String) -> String {
         """
         kafka.properties:
-        \(WorkerYAML.lines(self.kafka.settings, indent: 2))
+        \(WorkerYAML.lines(self.kafka.settings, indent: 2))\(WorkerYAML.login(self.kafka.settings))
         kafka.group: \(self.kafka.group)
         kafka.consumer:
           # The embedded Kafka takes a second less than this for every rebalance.

@@ -56,7 +56,11 @@ struct CounterRowTests {
     private static func page() -> String {
         WorkerMetrics.text(
             WorkerMetricsTests.snapshot(),
-            .init(tokenAges: [("KEY1234567", 60)], lags: [.init(topic: "events", partition: 3, records: 7)]))
+            .init(
+                tokenAges: [("KEY1234567", 60)], lags: [.init(topic: "events", partition: 3, records: 7)],
+                login: LoginReport(
+                    source: "kafka.oauth.token-file", shownSource: "a", standing: .good, leftMillis: 60_000,
+                    obtained: 1, failures: [:])))
             + PrometheusMetricsFactory().text()
     }
 

@@ -81,6 +81,7 @@ struct ConfigurationChangeTests {
             "7s", "30s", "7ms", "90s", "3d", "3", "777", "0.5", "false", "true", "trust", "end", "failures", "defer",
             "most-recent", "auto", "drop", "resend", "debug", "OTHER12345", "other:9092", "development",
             "http://other:4318", "none", "-----BEGIN PRIVATE KEY----- other -----END PRIVATE KEY-----",
+            "https://other/", "other=a",
         ]
         for text in texts {
             var other = root

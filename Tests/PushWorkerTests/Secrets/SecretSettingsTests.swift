@@ -123,7 +123,9 @@ struct SecretSettingsTests {
             FileLook.content(bytes), FileLook.unreadable(secret.text), FileWatch(bytes), try BearerToken(bytes),
             try OTLPHeaders(Array("authorization: Bearer \(secret.text)".utf8)), tracing, SettingText.one(secret.text),
             try ConfigurationFile(Array("a: \(secret.text)".utf8), name: "worker.yaml"),
-            KafkaSettings([.init("sasl.password", secret.text)]),
+            KafkaSettings([.init("sasl.password", secret.text)]), Self.oauth(secret.text),
+            ReadToken(value: secret.text, expiresAtMillis: 1, principal: secret.text),
+            TokenSource.file(path: secret.text), TokenSource.command([secret.text]),
         ]
         for value in values {
             var dumped = ""
@@ -132,5 +134,13 @@ struct SecretSettingsTests {
                 #expect(secret.found(in: text) == nil, "\(type(of: value)): \(text)")
             }
         }
+    }
+
+    private static func oauth(_ text: String) -> WorkerConfiguration.Kafka.OAuth {
+        var oauth = WorkerConfiguration.Kafka.OAuth()
+        (oauth.tokenFile, oauth.tokenCommand, oauth.tokenEndpoint) = (text, [text], text)
+        (oauth.clientID, oauth.clientSecretFile, oauth.scope, oauth.caFile) = (text, text, text, text)
+        oauth.extensions = [text]
+        return oauth
     }
 }

@@ -18,6 +18,7 @@ struct Doctor: AsyncParsableCommand {
               connection     each host and port that a worker would connect to: TCP, TLS with the certificate verified, HTTP/2
               clock          this machine's clock beside the date of APNs' answer, where it has one (with --push-probe)
               credentials    each app's key and topic (with --push-probe)
+              login          the token for Kafka, where the login is one by OAUTHBEARER
               kafka, topics  the brokers, the topics, their partitions and settings, and what may not be asked
               group          who is in the consumer group, and whether any of them is no worker
               offsets        whether the group stands inside the logs

@@ -214,6 +214,24 @@ enum DoctorJudge {
 
     // MARK: Kafka
 
+    /// There is a token to log in with.
+    static func login(_ report: LoginReport) -> DoctorFinding {
+        let seconds = (report.leftMillis ?? 0) / 1_000
+        let whose = report.principal.map { " for \(ShownText.name($0))" } ?? ""
+        return DoctorFinding(
+            level: .ok, check: .login, subject: report.source,
+            found: "\(report.shownSource) gave a token\(whose) that is good for \(seconds) s")
+    }
+
+    /// There is none. What is wrong says what to do.
+    static func login(_ fault: TokenFault) -> DoctorFinding {
+        DoctorFinding(
+            level: .fail, check: .login, subject: fault.setting, found: fault.text,
+            remedy:
+                "Kafka was not asked: it lets nobody in without a token. KafkaLogin.md has an example for each provider"
+        )
+    }
+
     /// Nobody could be asked. - Parameter found: why.
     static func kafkaUnreachable(_ found: String) -> DoctorFinding {
         // As `KafkaError.remedy` says of an authority that is not known.

@@ -11,10 +11,28 @@ struct DoctorKafka {
 
     /// Ends with the first question that nobody answers.
     func findings() -> [DoctorFinding] {
+        let login = self.login()
+        // Without a token nobody answers.
+        if let login, login.level == .fail { return [login] }
+        let found = login.map { [$0] } ?? []
         do {
-            return try self.ask()
+            return found + (try self.ask())
         } catch {
-            return [DoctorJudge.kafkaUnreachable("\(error)")]
+            return found + [DoctorJudge.kafkaUnreachable("\(error)")]
+        }
+    }
+
+    /// Of the token of a login by OAUTHBEARER; `nil`: the login is another.
+    private func login() -> DoctorFinding? {
+        // What is wrong with the settings has been told.
+        let options = try? ClusterOptions.parse(["--config", self.command.config])
+        guard let settings = try? options?.configuration().kafka.consumerSettings, let keeper = TokenKeeper.of(settings)
+        else { return nil }
+        do throws(TokenFault) {
+            try keeper.obtain()
+            return DoctorJudge.login(keeper.report)
+        } catch {
+            return DoctorJudge.login(error)
         }
     }
 

@@ -1,0 +1,55 @@
+import Logging
+
+/// Tells readiness and the log how the login to Kafka stands, where it is one by OAUTHBEARER.
+struct LoginWatch {
+    let keeper: TokenKeeper
+    let hub: SnapshotHub
+    let logger: Logger
+
+    private static let interval: Duration = .milliseconds(500)
+
+    /// Until cancelled.
+    func run() async {
+        var told = TokenRenewal.Standing.unknown
+        while !Task.isCancelled {
+            let standing = self.keeper.standing
+            if standing != told {
+                self.tell(standing, after: told)
+                told = standing
+            }
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    private func tell(_ standing: TokenRenewal.Standing, after former: TokenRenewal.Standing) {
+        let complaint = Self.complaint(standing)
+        self.hub.updateGroup { report in
+            report.errors["login"] = complaint.flatMap { $0.isError ? $0.text : nil }
+            report.loginWarning = complaint.flatMap { $0.isError ? nil : $0.text }
+        }
+        switch standing {
+        case .unknown: break
+        case .good:
+            let source: Logger.Metadata = ["source": "\(self.keeper.source.setting)"]
+            if case .unknown = former {
+                self.logger.info("Kafka is logged in to by tokens", metadata: source)
+            } else {
+                self.logger.notice("there are tokens for Kafka again", metadata: source)
+            }
+        case .worn(let fault):
+            self.logger.warning("Kafka's token cannot be renewed; trying again", metadata: ["cause": "\(fault)"])
+        case .missing(let fault):
+            self.logger.error("there is no token to log in to Kafka with", metadata: ["cause": "\(fault)"])
+        }
+    }
+
+    /// What readiness says; `nil`: all is well.
+    static func complaint(_ standing: TokenRenewal.Standing) -> (text: String, isError: Bool)? {
+        switch standing {
+        case .unknown, .good: nil
+        // Clients log in with the one that there is.
+        case .worn(let fault): ("Kafka's token cannot be renewed, and will end: \(fault)", false)
+        case .missing(let fault): ("there is no token to log in to Kafka with: \(fault)", true)
+        }
+    }
+}

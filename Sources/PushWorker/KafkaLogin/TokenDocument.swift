@@ -1,0 +1,183 @@
+import Foundation
+import KafkaLog
+import LocalFiles
+import Redaction
+
+/// A token as a source gave it.
+struct ReadToken: Equatable, Sendable {
+    /// A secret.
+    var value: String
+    /// Milliseconds since 1970.
+    var expiresAtMillis: Int64
+    /// Whom the token says it is of; `nil`: it does not say so, or not so that it can be read.
+    var principal: String?
+}
+
+extension ReadToken: Untold {}
+
+/// Reads what a source gave: a bare JWT, or JSON with a token and how long it lives. Pure. Signatures are the brokers' to verify.
+enum TokenDocument {
+    /// A source that gives more is not listened to.
+    static let byteCountMax = 65_536
+    /// A token with less left is of no use: it would end before a client has logged in with it.
+    static let leftMillisMin: Int64 = 1_000
+    /// Later than any token ends, and far from overflow.
+    private static let millisMax: Int64 = 253_402_300_799_000
+    /// Seconds since 1970 look like less than this, milliseconds like more.
+    private static let millisMin: Int64 = 100_000_000_000
+    /// Ten years: no token lives longer.
+    private static let lifeSecondsMax = 315_360_000.0
+
+    /// What is accepted, completing "expected …".
+    static let expected =
+        "a JWT, JSON with access_token and expires_in (seconds), or JSON with token and expiry (milliseconds since 1970)"
+
+    static func read(
+        _ bytes: [UInt8], from source: TokenSource, wallMillis: Int64
+    ) throws(TokenFault) -> ReadToken {
+        func fault(_ text: String, _ cause: TokenFault.Cause = .content) -> TokenFault {
+            TokenFault(cause: cause, setting: source.setting, text: "\(source.shown) \(text)")
+        }
+        let content = bytes.withoutBlanksAround
+        guard !content.isEmpty else { throw fault("gave nothing: expected \(Self.expected)") }
+        let document: Document
+        if content[0] == UInt8(ascii: "{") {
+            guard let decoded = try? JSONDecoder().decode(Document.self, from: Data(content)) else {
+                throw fault("gave something else than a token: expected \(Self.expected)")
+            }
+            document = decoded
+        } else {
+            document = Document(token: String(decoding: content, as: UTF8.self))
+        }
+        guard let value = document.token else {
+            throw fault("gave JSON without access_token or token: expected \(Self.expected)")
+        }
+        // As an answer names it that has another kind of token (RFC 6749 §7.1).
+        if let type = document.type, type.lowercased() != "bearer" {
+            throw fault("gave a token whose token_type is not Bearer")
+        }
+        let claims = JWTClaims(value)
+        let expiresAtMillis: Int64
+        switch Self.life(document, claims, isFile: source.isWatched, wallMillis: wallMillis) {
+        case .ends(let millis): expiresAtMillis = millis
+        case .unsaid where source.isWatched:
+            throw fault(
+                "holds a token that does not say when it ends: expected a JWT with exp, or JSON with token and expiry (milliseconds since 1970)"
+            )
+        case .unsaid: throw fault("gave a token that does not say when it ends: expected \(Self.expected)")
+        case .unreadable: throw fault("gave an expiry that is not in milliseconds since 1970")
+        }
+        // Its characters alone are looked at here.
+        guard KafkaToken(value, expiresAtMillis: expiresAtMillis, principal: "") != nil else {
+            throw fault(
+                "gave something else than a token: expected at most \(KafkaToken.byteCountMax) visible ASCII characters"
+            )
+        }
+        guard expiresAtMillis - wallMillis >= Self.leftMillisMin else {
+            throw fault(
+                source.isWatched
+                    ? "holds a token that has ended: whoever writes it does so no more, or this machine's clock is wrong"
+                    : "gave a token that has ended already: this machine's clock is wrong, or its own", .expired)
+        }
+        return ReadToken(value: value, expiresAtMillis: expiresAtMillis, principal: claims?.subject)
+    }
+
+    private enum Life {
+        case ends(atMillis: Int64)
+        /// Nobody says when.
+        case unsaid
+        /// What is said cannot be meant.
+        case unreadable
+    }
+
+    private static func life(_ document: Document, _ claims: JWTClaims?, isFile: Bool, wallMillis: Int64) -> Life {
+        if let seconds = claims?.expiresAtSeconds {
+            return .ends(atMillis: Int64(min(max(0, seconds * 1_000), Double(Self.millisMax))))
+        }
+        // Of a file nobody knows since when.
+        if let seconds = document.livesSeconds, !isFile {
+            return .ends(atMillis: wallMillis + Int64(min(max(0, seconds), Self.lifeSecondsMax) * 1_000))
+        }
+        guard let millis = document.expiryMillis else { return .unsaid }
+        guard (Self.millisMin...Self.millisMax).contains(Int64(min(max(0, millis), 9e15))) else { return .unreadable }
+        return .ends(atMillis: Int64(millis))
+    }
+
+    /// The JSON of a token endpoint (RFC 6749 §5.1), or of a program that signs.
+    private struct Document: Decodable {
+        var token: String?
+        var type: String?
+        var livesSeconds: Double?
+        var expiryMillis: Double?
+
+        private enum CodingKeys: String, CodingKey {
+            case accessToken = "access_token"
+            case token
+            case type = "token_type"
+            case livesSeconds = "expires_in"
+            case expiryMillis = "expiry"
+        }
+
+        init(token: String) { self.token = token }
+
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            self.token =
+                try fields.decodeIfPresent(String.self, forKey: .accessToken)
+                ?? fields.decodeIfPresent(String.self, forKey: .token)
+            self.type = try? fields.decodeIfPresent(String.self, forKey: .type)
+            self.livesSeconds = Self.number(fields, .livesSeconds)
+            self.expiryMillis = Self.number(fields, .expiryMillis)
+        }
+
+        /// Some write numbers as text.
+        private static func number(_ fields: KeyedDecodingContainer<CodingKeys>, _ key: CodingKeys) -> Double? {
+            let number =
+                (try? fields.decodeIfPresent(Double.self, forKey: key))
+                ?? (try? fields.decodeIfPresent(String.self, forKey: key)).flatMap { Double($0) }
+            return number.flatMap { $0.isFinite ? $0 : nil }
+        }
+    }
+}
+
+/// What a JWT (RFC 7519) says of itself, unverified: it is shown to brokers as it came, and they judge it.
+struct JWTClaims: Equatable {
+    /// `exp`.
+    var expiresAtSeconds: Double?
+    /// `sub`, if it can be shown.
+    var subject: String?
+
+    /// - Returns: `nil`: it is none.
+    init?(_ token: String) {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Self.decoded(parts[1]),
+            let claims = try? JSONDecoder().decode(Claims.self, from: bytes)
+        else { return nil }
+        self.expiresAtSeconds = claims.exp.flatMap { $0.isFinite ? $0 : nil }
+        // librdkafka takes a text in C, and shows it in lines of its log.
+        self.subject = claims.sub.flatMap { subject in
+            (1...256).contains(subject.utf8.count) && subject.utf8.allSatisfy { (0x20...0x7e).contains($0) }
+                ? subject : nil
+        }
+    }
+
+    private struct Claims: Decodable {
+        var exp: Double?
+        var sub: String?
+
+        private enum CodingKeys: CodingKey { case exp, sub }
+
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            self.exp = try? fields.decodeIfPresent(Double.self, forKey: .exp)
+            self.sub = try? fields.decodeIfPresent(String.self, forKey: .sub)
+        }
+    }
+
+    /// Base64url without padding (RFC 7515 §2).
+    private static func decoded(_ text: Substring) -> Data? {
+        var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)
+        return Data(base64Encoded: String(base64))
+    }
+}

@@ -1,0 +1,89 @@
+import PushModel
+import Testing
+
+@testable import PushWorker
+
+/// When a source is asked, and how a token stands: by a clock that the test moves.
+struct TokenRenewalTests {
+    private static let fault = TokenFault(cause: .command, setting: "kafka.oauth.token-command", text: "is gone")
+    private static let late = TokenFault(cause: .expired, setting: "kafka.oauth.token-file", text: "is late")
+
+    private static func standing(_ renewal: TokenRenewal, _ nowMillis: Int64) -> TokenRenewal.Standing {
+        renewal.standing(nowMillis: nowMillis, late: Self.late)
+    }
+
+    @Test func atFirstItIsAskedAtOnce() {
+        let renewal = TokenRenewal()
+        #expect(renewal.millisUntilDue(nowMillis: 5) == 0)
+        #expect(Self.standing(renewal, 5) == .unknown)
+        #expect(renewal.leftMillis(nowMillis: 5) == nil)
+    }
+
+    /// Between seven tenths and four fifths of its life, and not all at the same moment.
+    @Test(arguments: [60_000, 900_000, 3_600_000, 86_400_000] as [Int64])
+    func aTokenIsRenewedBeforeFourFifthsOfItsLife(life: Int64) {
+        var seen: Set<Int64> = []
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            var renewal = TokenRenewal()
+            renewal.got(leftMillis: life, isNew: true, isWatched: false, nowMillis: 1_000, using: &random)
+            let due = renewal.millisUntilDue(nowMillis: 1_000)
+            #expect((life * 7 / 10...life * 8 / 10).contains(due), "seed \(seed)")
+            seen.insert(due)
+            #expect(Self.standing(renewal, 1_000 + due) == .good)
+        }
+        #expect(seen.count > 100)
+    }
+
+    @Test func noSourceIsAskedInALoop() {
+        var random = SplitMix64(seed: 1)
+        var renewal = TokenRenewal()
+        renewal.got(leftMillis: 1_001, isNew: true, isWatched: false, nowMillis: 0, using: &random)
+        #expect(renewal.millisUntilDue(nowMillis: 0) == 1_000)
+    }
+
+    /// Within three seconds, however long it has failed: clients are back within ten.
+    @Test func aSourceThatFailsIsAskedAgainSoon() {
+        for seed in 0..<50 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            var renewal = TokenRenewal()
+            var now: Int64 = 0
+            for _ in 0..<100 {
+                renewal.failed(Self.fault, nowMillis: now, using: &random)
+                let wait = renewal.millisUntilDue(nowMillis: now)
+                #expect((500...3_000).contains(wait))
+                now += wait
+                #expect(Self.standing(renewal, now) == .missing(Self.fault))
+            }
+            renewal.got(leftMillis: 60_000, isNew: true, isWatched: false, nowMillis: now, using: &random)
+            #expect(Self.standing(renewal, now) == .good)
+        }
+    }
+
+    @Test func aTokenOutlivesItsSource() {
+        var random = SplitMix64(seed: 7)
+        var renewal = TokenRenewal()
+        renewal.got(leftMillis: 60_000, isNew: true, isWatched: false, nowMillis: 0, using: &random)
+        renewal.failed(Self.fault, nowMillis: 45_000, using: &random)
+        #expect(Self.standing(renewal, 59_999) == .worn(Self.fault))
+        #expect(renewal.leftMillis(nowMillis: 59_000) == 1_000)
+        #expect(Self.standing(renewal, 60_000) == .missing(Self.fault))
+        renewal.got(leftMillis: 60_000, isNew: true, isWatched: false, nowMillis: 70_000, using: &random)
+        #expect(Self.standing(renewal, 70_000) == .good)
+    }
+
+    /// A file is looked at every two seconds. That it holds the same token is worth a word only at its end.
+    @Test func aWatchedTokenIsLateAtTheEndOfItsLife() {
+        var random = SplitMix64(seed: 3)
+        var renewal = TokenRenewal()
+        for now in stride(from: 0, to: 600_000, by: 2_000) as StrideTo<Int64> {
+            renewal.got(
+                leftMillis: 600_000 - now, isNew: now == 0, isWatched: true, nowMillis: now, using: &random)
+            #expect(renewal.millisUntilDue(nowMillis: now) == 2_000)
+            #expect(Self.standing(renewal, now) == (now < 570_000 ? .good : .worn(Self.late)), "\(now)")
+        }
+        #expect(Self.standing(renewal, 600_000) == .missing(Self.late))
+        renewal.got(leftMillis: 600_000, isNew: true, isWatched: true, nowMillis: 601_000, using: &random)
+        #expect(Self.standing(renewal, 601_000) == .good)
+    }
+}
