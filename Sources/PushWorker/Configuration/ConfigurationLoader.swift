@@ -41,6 +41,18 @@ public struct ConfigurationLoader {
         return try loader.load()
     }
 
+    /// What `log.format` says, whatever is wrong with the rest: the faults are told in that format, too.
+    public static func logFormat(_ bytes: [UInt8]?, environment: [String: String]) -> LogFormat {
+        let file = bytes.flatMap { try? ConfigurationFile($0, name: "") }
+        var loader = ConfigurationLoader(file: file, environment: environment)
+        loader.sortEntries()
+        var configuration = WorkerConfiguration()
+        for row in WorkerConfiguration.settings where row.description.name == "log.format" {
+            loader.read(row, app: nil, into: &configuration)
+        }
+        return configuration.logFormat
+    }
+
     private init(file: ConfigurationFile?, environment: [String: String]) {
         self.file = file
         self.environment = environment

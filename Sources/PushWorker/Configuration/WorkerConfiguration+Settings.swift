@@ -277,5 +277,9 @@ extension WorkerConfiguration: SettingsRoot {
             "Whether the configuration file is looked at every 2 s, and read again when it has changed. SIGHUP has it read in any case."
         ),
         .choice("log.level", effect: .live, \.logLevel, "Lines below this level are not written."),
+        .choice(
+            "log.format", effect: .restart, \.logFormat,
+            "`json`: each [line of the log](Operations.md#the-log) is an object with `time`, `level`, `message`, `logger` and further fields."
+        ),
     ]
 }

@@ -158,6 +158,8 @@ public struct WorkerConfiguration: Sendable {
     public var watchesFile = false
     /// Lines below it are not written.
     public var logLevel = Logger.Level.info
+    /// How whoever runs the worker writes its lines.
+    public var logFormat = LogFormat.text
 
     /// The defaults.
     public init() {}

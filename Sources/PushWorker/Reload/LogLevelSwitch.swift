@@ -14,13 +14,9 @@ public final class LogLevelSwitch: Sendable {
         set { self.index.store(Self.index(newValue), ordering: .relaxed) }
     }
 
-    /// A logger that follows the switch and writes to standard error.
-    public func logger(label: String) -> Logger {
-        self.logger(label: label) { StreamLogHandler.standardError(label: $0) }
-    }
-
-    /// The same with a handler of one's own.
-    func logger(label: String, _ handler: (String) -> any LogHandler) -> Logger {
+    /// A logger that follows the switch.
+    /// - Parameter handler: makes what writes its lines.
+    public func logger(label: String, _ handler: (String) -> any LogHandler) -> Logger {
         Logger(label: label) { SwitchedLogHandler(base: handler($0), follows: self) }
     }
 

@@ -66,15 +66,16 @@ struct RunCommand: AsyncParsableCommand {
         let hangUps = await HangUps()
         let (loaded, bytes) = try self.load()
         if self.check {
-            for note in loaded.notes { Self.complain("warning: \(note)") }
+            for note in loaded.notes { LogLines.say("warning: \(note)", level: .warning) }
             let faults = loaded.configuration.startFaults()
             guard faults.isEmpty else { throw Self.refusal(faults) }
-            if let closed = loaded.configuration.closedPages { Self.complain("warning: \(closed)") }
+            if let closed = loaded.configuration.closedPages { LogLines.say("warning: \(closed)", level: .warning) }
             StandardOutput.print("the settings are good")
             return
         }
+        LogLines.write(as: loaded.configuration.logFormat)
         let logLevel = LogLevelSwitch(loaded.configuration.logLevel)
-        let logger = logLevel.logger(label: "mailboat")
+        let logger = logLevel.logger(label: "mailboat") { LogLines.handler(label: $0) }
         for note in loaded.notes { logger.warning("\(note)") }
         let metrics = PrometheusMetricsFactory()
         MetricsSystem.bootstrap(metrics)
@@ -94,7 +95,7 @@ struct RunCommand: AsyncParsableCommand {
         do {
             try await group.run()
         } catch let error as WorkerError {
-            Self.complain("mailboat run: \(error)")
+            LogLines.say("mailboat run: \(error)", level: .critical)
             throw ExitCode.failure
         }
     }
@@ -109,41 +110,50 @@ struct RunCommand: AsyncParsableCommand {
                 return .unreadable("\(error)")
             }
         } load: { () throws(ConfigurationError) -> WorkerConfiguration in
-            let (loaded, _) = try Self.read(path)
+            let loaded = try Self.settings(try Self.bytes(path), path)
             for note in loaded.notes { logger.warning("\(note)") }
             return loaded.configuration
         }
     }
 
     private func load() throws -> (loaded: ConfigurationLoader.Loaded, bytes: [UInt8]?) {
-        do throws(ConfigurationError) { return try Self.read(self.config) } catch { throw Self.refusal(error.faults) }
+        var bytes: [UInt8]?
+        do throws(ConfigurationError) {
+            bytes = try Self.bytes(self.config)
+            return (try Self.settings(bytes, self.config), bytes)
+        } catch {
+            // A person asks for a check; all else is read by whoever reads the log.
+            if !self.check {
+                LogLines.write(
+                    as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))
+            }
+            throw Self.refusal(error.faults)
+        }
     }
 
-    /// What the file, if any, and the environment say, and the bytes of the file.
-    private static func read(
-        _ path: String?
-    ) throws(ConfigurationError) -> (loaded: ConfigurationLoader.Loaded, bytes: [UInt8]?) {
-        var bytes: [UInt8]?
-        if let path {
-            do throws(FileFailure) {
-                bytes = try InputFile.read(path)
-            } catch {
-                throw ConfigurationError(faults: [ConfigurationFault(setting: "--config", text: "\(error)")])
-            }
+    /// The file's; `nil`: there is none.
+    private static func bytes(_ path: String?) throws(ConfigurationError) -> [UInt8]? {
+        guard let path else { return nil }
+        do throws(FileFailure) { return try InputFile.read(path) } catch {
+            throw ConfigurationError(faults: [ConfigurationFault(setting: "--config", text: "\(error)")])
         }
-        let loaded = try ConfigurationLoader.load(
+    }
+
+    /// What the file, if any, and the environment say.
+    private static func settings(
+        _ bytes: [UInt8]?, _ path: String?
+    ) throws(ConfigurationError) -> ConfigurationLoader.Loaded {
+        try ConfigurationLoader.load(
             bytes, fileName: path.map { URL(fileURLWithPath: $0).lastPathComponent } ?? "",
             environment: ProcessInfo.processInfo.environment)
-        return (loaded, bytes)
     }
 
     /// Names each fault. - Returns: what to end with.
     private static func refusal(_ faults: [ConfigurationFault]) -> ExitCode {
-        for fault in faults { Self.complain(fault.description) }
-        Self.complain(
-            "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started")
+        for fault in faults { LogLines.say(fault.description, level: .error) }
+        LogLines.say(
+            "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started",
+            level: .critical)
         return .failure
     }
-
-    private static func complain(_ line: String) { StandardError.print(line) }
 }

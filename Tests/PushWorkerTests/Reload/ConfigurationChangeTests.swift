@@ -82,6 +82,7 @@ struct ConfigurationChangeTests {
             "most-recent", "auto", "drop", "resend", "debug", "OTHER12345", "other:9092", "development",
             "http://other:4318", "none", "-----BEGIN PRIVATE KEY----- other -----END PRIVATE KEY-----",
             "https://other/", "other=a",
+            "http://other:4318", "none", "json", "-----BEGIN PRIVATE KEY----- other -----END PRIVATE KEY-----",
         ]
         for text in texts {
             var other = root
