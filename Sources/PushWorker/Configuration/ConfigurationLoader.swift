@@ -66,6 +66,7 @@ public struct ConfigurationLoader {
         var configuration = self.configuration
         for row in WorkerConfiguration.settings { self.read(row, app: nil, into: &configuration) }
         self.configuration = configuration
+        self.readTelemetry()
         for bundleID in self.bundleIDs {
             var app = AppSettings(bundleID: bundleID)
             for row in AppSettings.settings { self.read(row, app: bundleID, into: &app) }
@@ -213,6 +214,18 @@ public struct ConfigurationLoader {
                 "is a secret in a file: expected \(setting.expected), in the environment variable "
                     + Self.variableName(of: setting.name))
         }
+    }
+
+    // MARK: Telemetry
+
+    /// What OpenTelemetry's variables say, and who the worker is: Prometheus calls it by its address.
+    private mutating func readTelemetry() {
+        let environment = OTelEnvironment(self.environment)
+        self.configuration.tracing.environment = environment
+        self.notes += environment.notes
+        let (admin, host) = (self.configuration.admin, MachineName.current)
+        guard admin.isEnabled, admin.port > 0, !host.isEmpty else { return }
+        self.configuration.tracing.instanceID = "\(host):\(admin.port)"
     }
 
     // MARK: librdkafka's properties

@@ -121,9 +121,19 @@ public struct WorkerConfiguration: Sendable {
         public var sampleRatio: Double = 0
         /// Events whose tracing begins within a second, at most, of each shard.
         public var samplesPerSecondMax = 100
+        /// `service.instance.id`, where the environment does not say it; `nil`: one that is drawn when the process starts.
+        public var instanceID: String?
+        /// What the environment says in OpenTelemetry's own variables.
+        var environment = OTelEnvironment()
 
         /// The defaults.
         public init() {}
+
+        /// Where traces go; `nil`: nowhere.
+        var endpoint: OTLPEndpoint? {
+            guard let text = self.otlpEndpoint else { return self.environment.endpoint }
+            return OTLPEndpoint(text)
+        }
     }
 
     /// How Kafka is reached.

@@ -18,7 +18,7 @@ public enum MetricsTable {
                 WorkerMetrics.kafkaTokenLeft, WorkerMetrics.errors,
                 WorkerMetrics.nothingLeaves, WorkerMetrics.degraded, WorkerMetrics.reloadSuccess,
                 WorkerMetrics.reloadTime, WorkerMetrics.awaitingRestart, WorkerMetrics.configuration,
-                WorkerMetrics.clock, WorkerMetrics.build,
+                WorkerMetrics.clock, WorkerMetrics.build, WorkerMetrics.target,
             ] + ProcessReading.metrics.map(\.metric) + [PrometheusMetricsFactory.ignoredSeries]
     }
 

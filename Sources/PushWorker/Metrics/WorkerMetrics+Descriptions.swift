@@ -92,4 +92,8 @@ extension WorkerMetrics {
     static let build = MetricDescription(
         name: "mailboat_build_info", kind: .gauge, unit: "", help: "Always 1; the label says which release runs.",
         labels: ["version"])
+    static let target = MetricDescription(
+        name: "target_info", kind: .gauge, unit: "",
+        help: "Always 1; the labels are how the worker's traces call it, as OpenTelemetry has it.",
+        labels: ["service_name", "service_version", "service_instance_id"])
 }

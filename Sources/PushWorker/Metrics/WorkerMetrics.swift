@@ -17,6 +17,8 @@ enum WorkerMetrics {
         var process = ProcessReading()
         /// What became of spans, where the tracer is the worker's own.
         var spans = ExportCounters()
+        /// Who the worker is to those who keep its traces.
+        var resource = TelemetryResource(WorkerConfiguration.Tracing())
         /// The machine's clock, since 1970.
         var wallMillis: Int64 = 0
         /// Of a login to Kafka by OAUTHBEARER; `nil`: there is none.
@@ -81,6 +83,13 @@ enum WorkerMetrics {
         text.write(Self.clock, Double(surroundings.wallMillis) / 1_000)
         text.begin(Self.build)
         text.sample([("version", MailboatVersion.current)], 1)
+        text.begin(Self.target)
+        text.sample(
+            [
+                ("service_name", surroundings.resource.serviceName),
+                ("service_version", surroundings.resource.serviceVersion),
+                ("service_instance_id", surroundings.resource.instanceID),
+            ], 1)
         for (metric, value) in ProcessReading.metrics { text.write(metric, value(surroundings.process)) }
     }
 

@@ -159,6 +159,7 @@ final class WorkerParts: Sendable {
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady,
                     process: ProcessReading.now(), spans: spans?.counters ?? ExportCounters(),
                     wallMillis: now.wallMillis, login: keeper?.report, brokerConnections: ConnectionCount.value)
+                    resource: TelemetryResource(configuration.tracing), wallMillis: now.wallMillis)
                 return WorkerMetrics.page(snapshot, surroundings, libraries: metrics, format)
             },
             channels: configuration.admin.channelsTokenFile.map {

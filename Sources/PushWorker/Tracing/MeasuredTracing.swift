@@ -55,7 +55,7 @@ package final class MeasuredTracing {
         guard writes else { return 0 }
         for work in works { work() }
         let spans = self.tracer.spans.take(max: .max)
-        _ = OTLPDocument.write(spans, instanceID: "measured")
+        _ = OTLPDocument.write(spans, of: TelemetryResource(WorkerConfiguration.Tracing()))
         return spans.count
     }
 }

@@ -9,16 +9,12 @@ enum OTLPDocument {
     /// A longer text is cut.
     static let textByteCountMax = 2_048
 
-    /// What is said of the worker beside its name and version.
-    static func write(_ spans: [FinishedSpan], instanceID: String) -> [UInt8] {
+    /// - Parameter resource: who has made them.
+    static func write(_ spans: [FinishedSpan], of resource: TelemetryResource) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(1_024 * spans.count + 512)
         json.append(utf8: "{\"resourceSpans\":[{\"resource\":{\"attributes\":[")
-        Self.append("service.name", .string("mailboat"), to: &json)
-        json.append(UInt8(ascii: ","))
-        Self.append("service.version", .string(MailboatVersion.current), to: &json)
-        json.append(UInt8(ascii: ","))
-        Self.append("service.instance.id", .string(instanceID), to: &json)
+        Self.appendList(resource.attributes, to: &json) { Self.append($0.name, .string($0.value), to: &$1) }
         json.append(utf8: "]},\"scopeSpans\":[{\"scope\":{\"name\":\"mailboat\",\"version\":")
         JSONBytes.appendString(MailboatVersion.current, to: &json)
         json.append(utf8: "},\"spans\":[")

@@ -4,7 +4,6 @@ import NIOPosix
 import PushTransport
 import ServiceLifecycle
 import Synchronization
-import TLSSession
 
 /// Sends what waits in a `SpanQueue` to a collector, batch by batch. Off the shards' loops.
 ///
@@ -27,8 +26,6 @@ struct OTLPExporter: Sendable {
     let headersFile: String?
     let spans: SpanQueue
     let logger: Logger
-    /// Tells this process from others of the same name.
-    private let instanceID: String
     private let complaint = RepeatedComplaint()
     /// `nil`: plain HTTP.
     private let tls: ClientTLS?
@@ -41,14 +38,17 @@ struct OTLPExporter: Sendable {
         self.headersFile = headersFile
         self.tls = endpoint.isSecure ? ClientTLS(roots) : nil
         self.connection = HTTPClientConnection(to: endpoint)
+    private let client: OTLPClient
+
+    init(_ client: OTLPClient, spans: SpanQueue, logger: Logger) {
+        self.client = client
         self.spans = spans
         self.logger = logger
-        self.instanceID = UUID().uuidString.lowercased()
     }
 
     /// Until graceful shutdown or cancellation.
     func run() async {
-        self.logger.info("traces are exported", metadata: ["endpoint": "\(self.endpoint.shown)"])
+        self.logger.info("traces are exported", metadata: ["endpoint": "\(self.client.endpoint.shown)"])
         try? await cancelWhenGracefulShutdown {
             for await _ in self.spans.filled {
                 try await Task.sleep(for: .milliseconds(Self.gatherMillis))
@@ -56,7 +56,7 @@ struct OTLPExporter: Sendable {
             }
         }
         await self.bidFarewell()
-        self.connection.close()
+        self.client.close()
     }
 
     /// What is left goes out in one attempt each.
@@ -128,6 +128,8 @@ struct OTLPExporter: Sendable {
         } catch {
             // Authorities may have changed since they were read.
             self.tls?.forget()
+        let answer: OTLPRequest.Answer
+        do { answer = try await self.client.send(batch) } catch {
             self.failed(ConnectError.text(error))
             return .notNow(retryAfterSeconds: nil)
         }
@@ -143,18 +145,16 @@ struct OTLPExporter: Sendable {
         case 429, 502, 503, 504:
             self.failed("status \(answer.status)")
             return .notNow(retryAfterSeconds: answer.retryAfterSeconds)
+        case 404, 405:
+            self.failed("status \(answer.status): these spans are dropped; \(self.client.endpoint.pathHint)")
+            self.drop(batch.count)
+            return .done
         default:
             // Nothing else may be sent again (OTLP specification, "Failures").
             self.failed("status \(answer.status): these spans are dropped")
             self.drop(batch.count)
             return .done
         }
-    }
-
-    /// Read for each request, so the file may be changed at any time.
-    private func headers() async throws -> OTLPHeaders? {
-        guard let path = self.headersFile else { return nil }
-        return try await NIOThreadPool.singleton.runIfActive { try OTLPHeaders.read(path: path) }
     }
 
     /// What an answer says of spans that were not taken: `{"partialSuccess": {"rejectedSpans": "3"}}`.
@@ -187,7 +187,7 @@ struct OTLPExporter: Sendable {
         guard self.complaint.failed() else { return }
         self.logger.warning(
             "traces cannot be exported; trying again, and saying so once",
-            metadata: ["endpoint": "\(self.endpoint.shown)", "cause": "\(cause)"])
+            metadata: ["endpoint": "\(self.client.endpoint.shown)", "cause": "\(cause)"])
     }
 }
 
@@ -210,23 +210,4 @@ private final class RepeatedComplaint: Sendable {
             return isFailing
         }
     }
-}
-
-/// What connections to the collector need for TLS. Made once: to read the system's authorities takes longer than a request.
-private final class ClientTLS: Sendable {
-    private let roots: TLSTrustRoots
-    private let made = Mutex<TLSContext?>(nil)
-
-    init(_ roots: TLSTrustRoots) { self.roots = roots }
-
-    /// Throws when the authorities cannot be read.
-    func context() throws -> TLSContext {
-        if let made = self.made.withLock({ $0 }) { return made }
-        let context = try TLSContext.client(roots: self.roots, applicationProtocols: [])
-        self.made.withLock { $0 = context }
-        return context
-    }
-
-    /// They are read anew for the next connection.
-    func forget() { self.made.withLock { $0 = nil } }
 }

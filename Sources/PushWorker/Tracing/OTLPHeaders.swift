@@ -1,3 +1,4 @@
+import Foundation
 import LocalFiles
 import Redaction
 
@@ -29,19 +30,46 @@ struct OTLPHeaders: Equatable, Sendable {
             guard let colon = text.firstIndex(of: ":") else {
                 throw Fault(description: "has a line \(index + 1) without a colon: expected name: value")
             }
-            let name = String(text[..<colon]).lowercased()
-            let value = text[text.index(after: colon)...].trimmingBlanks
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken) else {
-                throw Fault(description: "names no header field on line \(index + 1): expected name: value")
-            }
-            guard !Self.reserved.contains(name) else {
-                throw Fault(description: "names \(name), which is the exporter's to say: expected other fields")
-            }
-            guard value.utf8.allSatisfy({ (0x20...0x7e).contains($0) || $0 == 0x09 }) else {
-                throw Fault(description: "has something else than visible ASCII characters on line \(index + 1)")
-            }
-            self.fields.append((name, value))
+            try self.append(
+                String(text[..<colon]), text[text.index(after: colon)...].trimmingBlanks, place: "line \(index + 1)",
+                expected: "name: value")
         }
+        try self.checkCount()
+    }
+
+    /// As a variable of the environment has them: `name=value`, separated by commas, each value percent-encoded.
+    init(list text: String) throws(Fault) {
+        let entries = text.split(separator: ",").filter { !$0.allSatisfy(\.isWhitespace) }
+        for (index, entry) in entries.enumerated() {
+            let place = "entry \(index + 1)"
+            guard let equals = entry.firstIndex(of: "="),
+                let value = entry[entry.index(after: equals)...].trimmingBlanks.removingPercentEncoding
+            else {
+                throw Fault(
+                    description: "has an \(place) that is none: expected name=value, its value percent-encoded")
+            }
+            try self.append(entry[..<equals].trimmingBlanks, value, place: place, expected: "name=value")
+        }
+        try self.checkCount()
+    }
+
+    private mutating func append(
+        _ name: String, _ value: String, place: String, expected: String
+    ) throws(Fault) {
+        let name = name.lowercased()
+        guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken) else {
+            throw Fault(description: "names no header field on \(place): expected \(expected)")
+        }
+        guard !Self.reserved.contains(name) else {
+            throw Fault(description: "names \(name), which is the exporter's to say: expected other fields")
+        }
+        guard value.utf8.allSatisfy({ (0x20...0x7e).contains($0) || $0 == 0x09 }) else {
+            throw Fault(description: "has something else than visible ASCII characters on \(place)")
+        }
+        self.fields.append((name, value))
+    }
+
+    private func checkCount() throws(Fault) {
         guard self.fields.count <= Self.countMax else {
             throw Fault(description: "names \(self.fields.count) header fields: expected \(Self.countMax) at most")
         }
@@ -75,7 +103,7 @@ struct OTLPHeaders: Equatable, Sendable {
 
 extension StringProtocol {
     /// Without spaces and tabs at both ends.
-    fileprivate var trimmingBlanks: String {
+    var trimmingBlanks: String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(self.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
     }

@@ -1,7 +1,6 @@
 public import Logging
 import PushModel
 public import ServiceLifecycle
-import TLSSession
 public import Tracing
 
 /// A backend of swift-distributed-tracing that sends spans to a collector, as OTLP in JSON over HTTP
@@ -22,6 +21,8 @@ public final class OTLPTracer: Tracer, Service {
         self.exporter = OTLPExporter(
             endpoint: endpoint, headersFile: settings.headersFile,
             roots: settings.caFile.map { .file(path: $0) } ?? .system, spans: self.spans, logger: logger)
+        guard let client = OTLPClient(settings) else { return nil }
+        self.exporter = OTLPExporter(client, spans: self.spans, logger: logger)
     }
 
     /// Exports until graceful shutdown or cancellation, then what is left, for a few seconds at most.

@@ -101,6 +101,20 @@ struct DoctorJudgeTests {
             ["ca.pem", "apns.production.ca-file"])
     }
 
+    @Test func collectors() {
+        func judge(_ status: Int?, _ failure: String = "") -> DoctorFinding {
+            var report = OTLPProbe.Report()
+            (report.status, report.failure, report.pathHint) = (status, failure, "is /v1/traces meant?")
+            return DoctorJudge.tracing("http://collector:4318/otlp", report)
+        }
+        Self.expect(judge(200), .ok, ["http://collector:4318/otlp", "takes traces"])
+        Self.expect(judge(nil, "Connection refused"), .warn, ["cannot be reached: Connection refused"])
+        Self.expect(judge(401), .warn, ["wants to know who sends", "tracing.headers-file"])
+        Self.expect(judge(404), .warn, ["404", "is /v1/traces meant?"])
+        Self.expect(judge(415), .warn, ["no JSON"])
+        for status in [400, 429, 500, 503] { Self.expect(judge(status), .warn, ["answers \(status)"]) }
+    }
+
     /// Which certificate of the chain is at fault.
     @Test(arguments: [
         (10, "certificate has expired", certificate("Middle", by: "Root", until: nowSeconds - 1), "/CN=Middle"),

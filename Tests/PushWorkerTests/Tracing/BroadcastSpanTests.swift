@@ -44,7 +44,8 @@ struct BroadcastSpanTests {
         }
         #expect(traces.counters == TracingCounters(passesSkipped: 1), "one more than begin in a second")
         traces.handOver()
-        let spans = try CollectedSpan.read(OTLPDocument.write(tracer.spans.take(max: .max), instanceID: ""))
+        let spans = try CollectedSpan.read(
+            OTLPDocument.write(tracer.spans.take(max: .max), of: TelemetryResource(WorkerConfiguration.Tracing())))
         #expect(spans.map(\.name) == ["push", "push"] && spans.allSatisfy { $0.kind == .client })
         #expect(spans.allSatisfy { $0.traceID == Self.parent.traceIDText })
         #expect(spans.allSatisfy { $0.parentSpanID == Self.parent.spanIDText })

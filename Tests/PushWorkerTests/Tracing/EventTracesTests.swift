@@ -54,7 +54,9 @@ struct EventTracesTests {
 
         func spans() throws -> [CollectedSpan] {
             self.traces.handOver()
-            return try CollectedSpan.read(OTLPDocument.write(self.tracer.spans.take(max: .max), instanceID: ""))
+            return try CollectedSpan.read(
+                OTLPDocument.write(
+                    self.tracer.spans.take(max: .max), of: TelemetryResource(WorkerConfiguration.Tracing())))
         }
     }
 

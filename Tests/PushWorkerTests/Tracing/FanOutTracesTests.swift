@@ -53,7 +53,9 @@ struct FanOutTracesTests {
         }
         func spans() throws -> [CollectedSpan] {
             self.traces.handOver()
-            return try CollectedSpan.read(OTLPDocument.write(self.tracer.spans.take(max: .max), instanceID: ""))
+            return try CollectedSpan.read(
+                OTLPDocument.write(
+                    self.tracer.spans.take(max: .max), of: TelemetryResource(WorkerConfiguration.Tracing())))
         }
     }
 

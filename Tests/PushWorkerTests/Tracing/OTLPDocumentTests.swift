@@ -16,6 +16,13 @@ struct OTLPDocumentTests {
         return try #require(OTLPTracer(settings, logger: .init(label: "test")))
     }
 
+    private static var resource: TelemetryResource {
+        var settings = WorkerConfiguration.Tracing()
+        settings.instanceID = "i-1"
+        settings.environment = OTelEnvironment(["OTEL_RESOURCE_ATTRIBUTES": "k8s.pod.name=mailboat-0"])
+        return TelemetryResource(settings)
+    }
+
     @Test func aSpanKeepsWhatWasSaidOfIt() throws {
         let tracer = try Self.tracer()
         var context = ServiceContext.topLevel
@@ -42,7 +49,7 @@ struct OTLPDocumentTests {
         inner.end(at: Self.moment(9_000))
         span.end(at: Self.moment(1_000))
 
-        let spans = try CollectedSpan.read(OTLPDocument.write(tracer.spans.take(max: 9), instanceID: "i-1"))
+        let spans = try CollectedSpan.read(OTLPDocument.write(tracer.spans.take(max: 9), of: Self.resource))
         #expect(spans.map(\.name) == ["inner \"\\\n", "outer"])
         let (first, second) = (try #require(spans.first), try #require(spans.last))
         #expect(first.traceID == "0af7651916cd43dd8448eb211c80319c" && second.traceID == first.traceID)
@@ -62,6 +69,7 @@ struct OTLPDocumentTests {
         #expect(first.status == 2 && first.statusMessage == "BadDeviceToken" && second.status == 0)
         #expect(first.resource["service.name"] == "mailboat")
         #expect(first.resource["service.instance.id"] == "i-1")
+        #expect(first.resource["k8s.pod.name"] == "mailboat-0" && first.resource.count == 4)
     }
 
     @Test func aTraceThatNobodyKeepsIsNotExported() throws {
@@ -91,7 +99,8 @@ struct OTLPDocumentTests {
         }
         span.end(at: Self.moment(2))
         let text = String(
-            decoding: OTLPDocument.write(tracer.spans.take(max: 1), instanceID: ""), as: UTF8.self)
+            decoding: OTLPDocument.write(
+                tracer.spans.take(max: 1), of: TelemetryResource(WorkerConfiguration.Tracing())), as: UTF8.self)
         let read = try #require(try CollectedSpan.read(Array(text.utf8)).first)
         #expect(read.attributes.count == OTLPDocument.attributeCountMax)
         #expect(read.attributes["a0"] == String(repeating: "\u{1F355}", count: 512))

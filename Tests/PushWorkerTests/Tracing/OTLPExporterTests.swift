@@ -131,6 +131,34 @@ struct OTLPExporterTests {
         await collector.stop()
     }
 
+    /// A base where the whole address is meant.
+    @Test func aPathThatIsNotThereIsExplained() async throws {
+        let collector = try await TraceCollector.start(answers: [.init(status: 404)])
+        let lines = LogLines()
+        let settings = Self.settings(collector.endpoint + "/otlp")
+        let tracer = try #require(OTLPTracer(settings, logger: Logger(label: "test") { _ in lines.handler }))
+        try await Self.running(tracer) {
+            Self.span("first", of: tracer)
+            await collector.waitForRequests(1)
+            while tracer.spans.counters.spansDropped == 0, !Task.isCancelled { await Task.yield() }
+        }
+        #expect(collector.requests.map(\.path) == ["/otlp"])
+        #expect(lines.all.contains { $0.contains("404") && $0.contains("\(collector.endpoint)/otlp/v1/traces meant?") })
+        await collector.stop()
+    }
+
+    @Test func aProbeSendsNoSpan() async throws {
+        let collector = try await TraceCollector.start(answers: [.init(status: 200), .init(status: 404)])
+        let probe = try #require(OTLPProbe(Self.settings(collector.endpoint)))
+        #expect(await probe.run().status == 200)
+        #expect(await probe.run().status == 404)
+        #expect(try collector.spans().isEmpty && collector.requests.count == 2)
+        await collector.stop()
+        let report = await probe.run()
+        #expect(report.status == nil && report.failure.contains("Connection refused"), "\(report)")
+        #expect(OTLPProbe(WorkerConfiguration.Tracing()) == nil)
+    }
+
     /// What a worker has to tell while it stops goes out.
     @Test func theEndSendsWhatIsLeft() async throws {
         let collector = try await TraceCollector.start()

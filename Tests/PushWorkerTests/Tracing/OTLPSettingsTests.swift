@@ -33,6 +33,15 @@ struct OTLPSettingsTests {
     ])
     func anythingElseIsRefused(_ text: String) { #expect(HTTPEndpoint(collector: text) == nil) }
 
+    @Test(arguments: [
+        ("http://a:4318/otlp", "is http://a:4318/otlp/v1/traces meant?"), ("http://a:4318/x//", "/x/v1/traces meant?"),
+        ("http://a:4318", "whoever answers"), ("http://a/x/v1/traces?k=v", "whoever answers"),
+        ("http://a/x?k=v", "is http://a:4318/x/v1/traces meant?"),
+    ])
+    func aPathThatNobodyTakesTracesAtIsExplained(_ text: String, _ hint: String) throws {
+        #expect(try #require(OTLPEndpoint(text)).pathHint.contains(hint))
+    }
+
     @Test func headerFieldsAreReadLineByLine() throws {
         let headers = try OTLPHeaders(
             Array("# of the vendor\n\nAuthorization:  Bearer a:b=c \r\nx-tenant: \tpizza\n".utf8))

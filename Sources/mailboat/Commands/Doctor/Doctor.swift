@@ -19,6 +19,7 @@ struct Doctor: AsyncParsableCommand {
               clock          this machine's clock beside the date of APNs' answer, where it has one (with --push-probe)
               credentials    each app's key and topic (with --push-probe)
               login          the token for Kafka, where the login is one by OAUTHBEARER
+              tracing        the collector of traces, where there is one: a request without a span
               kafka, topics  the brokers, the topics, their partitions and settings, and what may not be asked
               group          who is in the consumer group, and whether any of them is no worker
               offsets        whether the group stands inside the logs
@@ -98,6 +99,10 @@ struct Doctor: AsyncParsableCommand {
                     for finding in await examination.credentials(route, use) { try tell(finding) }
                 }
             }
+        }
+        if let probe = OTLPProbe(configuration.tracing) {
+            progress("asking the collector of traces")
+            try tell(DoctorJudge.tracing(probe.shownEndpoint, await probe.run()))
         }
         progress("asking Kafka")
         let command = self

@@ -212,6 +212,36 @@ enum DoctorJudge {
         }
     }
 
+    // MARK: Tracing
+
+    /// A collector that takes nothing costs traces, and no push.
+    static func tracing(_ endpoint: String, _ report: OTLPProbe.Report) -> DoctorFinding {
+        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
+            DoctorFinding(level: level, check: .tracing, subject: endpoint, found: found, remedy: remedy)
+        }
+        guard let status = report.status else {
+            return finding(
+                .warn, "the collector cannot be reached: \(report.failure)",
+                "check tracing.otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT, and what lets the worker out to it")
+        }
+        switch status {
+        case 200...299: return finding(.ok, "takes traces", nil)
+        case 401, 403:
+            return finding(
+                .warn, "the collector answers \(status): it wants to know who sends",
+                "put the header field that it wants into the file of tracing.headers-file, or into OTEL_EXPORTER_OTLP_HEADERS"
+            )
+        case 404, 405:
+            return finding(.warn, "nobody takes traces there: the answer is \(status)", report.pathHint)
+        case 415:
+            return finding(
+                .warn, "the collector answers 415: it takes no JSON", "name one that takes OTLP as http/json")
+        case 429, 502, 503, 504: return finding(.warn, "the collector answers \(status): not now", "try again")
+        default:
+            return finding(.warn, "the collector answers \(status)", "look at what answers there, and at its log")
+        }
+    }
+
     // MARK: Kafka
 
     /// There is a token to log in with.

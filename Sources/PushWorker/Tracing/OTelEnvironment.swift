@@ -1,0 +1,90 @@
+import Foundation
+import Redaction
+
+/// What the environment says of traces, in the variables that OpenTelemetry has for programs of every kind
+/// (OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration"). It counts where the settings say nothing. Pure.
+///
+/// As these variables may be meant for others, too, one that cannot be used stops nothing: it is noted.
+struct OTelEnvironment: Equatable, Sendable {
+    /// A collector.
+    private(set) var endpoint: OTLPEndpoint?
+    /// Header fields for it.
+    private(set) var headers: OTLPHeaders?
+    /// A file of certificate authorities that are believed instead of the system's.
+    private(set) var certificateFile: String?
+    private(set) var serviceName: String?
+    /// Further attributes of the resource, as given.
+    private(set) var attributes: [TelemetryResource.Attribute] = []
+    /// What is not used, and why, each in a sentence without its value.
+    private(set) var notes: [String] = []
+
+    /// Says nothing.
+    init() {}
+
+    /// - Parameter variables: of the process; an empty one is none.
+    init(_ variables: [String: String]) {
+        func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
+        /// The one for traces alone wins.
+        func ofTraces(_ name: String) -> (name: String, text: String)? {
+            for name in ["OTEL_EXPORTER_OTLP_TRACES_\(name)", "OTEL_EXPORTER_OTLP_\(name)"] {
+                if let text = value(name) { return (name, text) }
+            }
+            return nil
+        }
+        self.serviceName = value("OTEL_SERVICE_NAME")
+        if let text = value("OTEL_RESOURCE_ATTRIBUTES") { self.readAttributes(text) }
+        self.certificateFile = ofTraces("CERTIFICATE")?.text
+        if let headers = ofTraces("HEADERS") {
+            do throws(OTLPHeaders.Fault) { self.headers = try OTLPHeaders(list: headers.text) } catch {
+                self.notes.append("\(headers.name) \(error); it is not used")
+            }
+        }
+        guard value("OTEL_SDK_DISABLED")?.lowercased() != "true" else { return }
+        if let exporters = value("OTEL_TRACES_EXPORTER"), !exporters.split(separator: ",").contains("otlp") { return }
+        if let given = ofTraces("ENDPOINT") { self.readEndpoint(given, protocol: ofTraces("PROTOCOL")) }
+    }
+
+    private mutating func readEndpoint(
+        _ given: (name: String, text: String), protocol spoken: (name: String, text: String)?
+    ) {
+        if let spoken, spoken.text.lowercased() == "grpc" {
+            self.notes.append(
+                "\(spoken.name) is grpc, which is not spoken here: expected http/json, which most collectors take on port 4318; \(given.name) is not used"
+            )
+            return
+        }
+        let isOfTraces = given.name.contains("_TRACES_")
+        self.endpoint = isOfTraces ? OTLPEndpoint(asGiven: given.text) : OTLPEndpoint(base: given.text)
+        guard self.endpoint == nil else { return }
+        self.notes.append(
+            "\(given.name) is \(ShownText.withheld(given.text)): expected a URL of http or https without a user, such as http://localhost:4318; it is not used"
+        )
+    }
+
+    /// `name=value`, separated by commas, each percent-encoded. One that is wrong makes all of them unused, as the specification has it.
+    private mutating func readAttributes(_ text: String) {
+        var attributes: [TelemetryResource.Attribute] = []
+        for part in text.split(separator: ",") where !part.allSatisfy(\.isWhitespace) {
+            let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
+                $0.trimmingBlanks.removingPercentEncoding
+            }
+            guard sides.count == 2, let name = sides[0], !name.isEmpty, let value = sides[1] else {
+                self.notes.append(
+                    "OTEL_RESOURCE_ATTRIBUTES has no name=value in place \(attributes.count + 1): expected such, percent-encoded and separated by commas; it is not used"
+                )
+                return
+            }
+            attributes.append(TelemetryResource.Attribute(name: name, value: value))
+        }
+        guard attributes.count <= TelemetryResource.attributeCountMax else {
+            self.notes.append(
+                "OTEL_RESOURCE_ATTRIBUTES names \(attributes.count) attributes: expected \(TelemetryResource.attributeCountMax) at most; it is not used"
+            )
+            return
+        }
+        self.attributes = attributes
+    }
+}
+
+// Header fields are secrets, and so may be what stands in the wrong variable.
+extension OTelEnvironment: Untold {}

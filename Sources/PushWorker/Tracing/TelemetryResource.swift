@@ -1,0 +1,52 @@
+import Foundation
+
+/// Who a worker is to those who keep traces and metrics: OpenTelemetry's resource.
+struct TelemetryResource: Equatable, Sendable {
+    /// More attributes are not taken.
+    static let attributeCountMax = 64
+
+    /// One attribute; its value is a text.
+    struct Attribute: Equatable, Sendable {
+        var name: String
+        var value: String
+    }
+
+    /// The first three are `service.name`, `service.version` and `service.instance.id`.
+    private(set) var attributes: [Attribute]
+
+    /// For a worker whose settings say nothing of itself.
+    private static let processID = UUID().uuidString.lowercased()
+
+    /// What the settings say counts before what the environment says in general.
+    init(_ settings: WorkerConfiguration.Tracing) {
+        let environment = settings.environment
+        func given(_ name: String) -> String? { environment.attributes.last { $0.name == name }?.value }
+        self.attributes = [
+            Attribute(name: "service.name", value: environment.serviceName ?? given("service.name") ?? "mailboat"),
+            Attribute(name: "service.version", value: given("service.version") ?? MailboatVersion.current),
+            Attribute(
+                name: "service.instance.id",
+                value: given("service.instance.id") ?? settings.instanceID ?? Self.processID),
+        ]
+        for attribute in environment.attributes where !self.attributes.contains(where: { $0.name == attribute.name }) {
+            self.attributes.append(attribute)
+        }
+    }
+
+    /// `service.name`.
+    var serviceName: String { self.attributes[0].value }
+    /// `service.version`.
+    var serviceVersion: String { self.attributes[1].value }
+    /// `service.instance.id`.
+    var instanceID: String { self.attributes[2].value }
+}
+
+/// This machine's name, which a container has from its pod.
+enum MachineName {
+    /// Empty: it has none.
+    static var current: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "" }
+        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
