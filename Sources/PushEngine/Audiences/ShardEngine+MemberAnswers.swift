@@ -61,19 +61,19 @@ extension ShardEngine {
         let lane = self.lane(of: push)
         switch answer.result {
         case .accepted:
-            self.memory.counters.pushesAccepted += 1
+            self.memory.counters.apps[Int(push.app)].accepted += 1
             self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
             return .ended(.accepted)
         case .notProcessed, .channel:
-            self.memory.counters.pushesNotProcessed += 1
+            self.memory.counters.apps[Int(push.app)].notProcessed += 1
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
             return self.again(
                 push, members: members, hasLeft: hasLeft, delayMillis: 0, keepsPriority: true, keepsDistance: false,
                 now: now)
         case .unknown:
-            self.memory.counters.pushesUnknown += 1
+            self.memory.counters.apps[Int(push.app)].unknown += 1
             self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
             return self.again(
                 push, members: members, hasLeft: hasLeft, delayMillis: self.retryDelayMillis(push, nil),
@@ -82,7 +82,7 @@ extension ShardEngine {
                 now: now)
         case .response(let response):
             guard response.verdict != .accepted else { return .ended(.accepted) }
-            self.memory.counters.pushesRefused += 1
+            self.memory.counters.apps[Int(push.app)].countRefusal(response.reason)
             return self.refused(response, push: push, members: members, hasLeft: hasLeft, lane: lane, now: now)
         }
     }

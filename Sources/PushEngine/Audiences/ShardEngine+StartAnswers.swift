@@ -34,11 +34,11 @@ extension ShardEngine {
         switch answer.result {
         case .accepted: return self.startAccepted(answer, push: push, now: now)
         case .notProcessed, .channel:
-            self.memory.counters.pushesNotProcessed += 1
+            self.memory.counters.apps[Int(push.app)].notProcessed += 1
             self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
             return self.startAgain(push, members: members, delayMillis: 0, now: now)
         case .unknown(let detail):
-            self.memory.counters.pushesUnknown += 1
+            self.memory.counters.apps[Int(push.app)].unknown += 1
             self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
             if self.resendsStarts(push.crowd) {
                 if self.audiences.crowds[push.crowd].starts.orderStamp == push.start {
@@ -51,14 +51,14 @@ extension ShardEngine {
             return \.unknown
         case .response(let response):
             guard response.verdict != .accepted else { return self.startAccepted(answer, push: push, now: now) }
-            self.memory.counters.pushesRefused += 1
+            self.memory.counters.apps[Int(push.app)].countRefusal(response.reason)
             return self.startRefused(response, push: push, members: members, now: now)
         }
     }
     private mutating func startAccepted(
         _ answer: PushAnswer, push: MemberPush, now: EngineTime
     ) -> WritableKeyPath<MemberCounters, UInt64> {
-        self.memory.counters.pushesAccepted += 1
+        self.memory.counters.apps[Int(push.app)].accepted += 1
         self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: push.lane)
         self.dispatch.topicAnswered(.taken, lane: push.lane, in: &self.memory, now: now)
         self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)

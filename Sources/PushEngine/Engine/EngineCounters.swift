@@ -21,18 +21,12 @@ public struct EngineCounters: Sendable, Equatable {
 
     /// Requests that left for APNs.
     public var pushesSent: UInt64 = 0
-    /// Of these, accepted.
-    public var pushesAccepted: UInt64 = 0
+    /// What became of each app's requests, in the order of `EngineConfiguration.apps`.
+    public var apps: [AppCounters] = []
     /// Sent with priority 10, and so counted against a budget.
     public var pushesHighPriority: UInt64 = 0
     /// High-priority updates sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
-    /// Of these, answered with a status other than 200.
-    public var pushesRefused: UInt64 = 0
-    /// Of these, not processed by APNs; they are sent again.
-    public var pushesNotProcessed: UInt64 = 0
-    /// Of these, without an answer: nobody knows what became of them.
-    public var pushesUnknown: UInt64 = 0
     /// Events taken into a push that already had one: those replaced before they were sent.
     public var eventsMerged: UInt64 = 0
     /// Tokens that APNs called dead, and that were believed to be.
@@ -135,6 +129,20 @@ public struct EngineCounters: Sendable, Equatable {
 
     /// Nothing counted yet.
     public init() {}
+
+    /// Of the pushes sent, accepted.
+    public var pushesAccepted: UInt64 { self.apps.reduce(0) { $0 + $1.accepted } }
+    /// Of the pushes sent, answered with a status other than 200.
+    public var pushesRefused: UInt64 { self.apps.reduce(0) { $0 + $1.refused } }
+    /// Of the pushes sent, not processed by APNs; they are sent again.
+    public var pushesNotProcessed: UInt64 { self.apps.reduce(0) { $0 + $1.notProcessed } }
+    /// Of the pushes sent, without an answer: nobody knows what became of them.
+    public var pushesUnknown: UInt64 { self.apps.reduce(0) { $0 + $1.unknown } }
+
+    /// Makes room for apps that are new.
+    public mutating func holdApps(_ count: Int) {
+        while self.apps.count < count { self.apps.append(AppCounters()) }
+    }
 
     /// Events that have an outcome.
     public var outcomeSum: UInt64 { self.outcomes.reduce(0, +) }

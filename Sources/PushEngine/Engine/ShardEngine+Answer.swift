@@ -27,6 +27,7 @@ extension ShardEngine {
             if response.verdict == .accepted {
                 self.accepted(slot, answer: answer, now: now)
             } else {
+                self.memory.counters.apps[self.memory.appIndex(of: slot)].countRefusal(response.reason)
                 let details = OutcomeDetails(answer: answer, status: response.status, reason: response.reason)
                 self.refused(
                     slot, verdict: response.verdict, details: details, retryAfterSeconds: response.retryAfterSeconds,
@@ -48,7 +49,7 @@ extension ShardEngine {
         let lane = self.memory.slots[slot].lane
         self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
         self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-        self.memory.counters.pushesAccepted += 1
+        self.memory.counters.apps[self.memory.appIndex(of: slot)].accepted += 1
         self.sample(update, apnsMicros: answer.apnsMicros)
         self.dispatch.spendBudget(update, in: self.memory, now: now)
         self.dispatch.forgetFailures(slot, in: &self.memory)
@@ -71,7 +72,6 @@ extension ShardEngine {
         _ slot: SlotID, verdict: Verdict, details: OutcomeDetails, retryAfterSeconds: Int64?, now: EngineTime
     ) {
         let update = self.memory.slots[slot].inFlight
-        self.memory.counters.pushesRefused += 1
         self.dispatch.refundBudget(update, in: &self.memory)
         self.withdrawStart(update, now: now)
         let lane = self.memory.slots[slot].lane
@@ -243,7 +243,7 @@ extension ShardEngine {
     /// APNs has not looked at the push: as if it had never left.
     private mutating func notProcessed(_ slot: SlotID, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
-        self.memory.counters.pushesNotProcessed += 1
+        self.memory.counters.apps[self.memory.appIndex(of: slot)].notProcessed += 1
         self.dispatch.topicAnswered(.nothing, lane: self.memory.slots[slot].lane, in: &self.memory, now: now)
         self.dispatch.refundBudget(update, in: &self.memory)
         self.dispatch.takeDistanceBack(update, in: &self.memory)
@@ -263,7 +263,7 @@ extension ShardEngine {
 
     private mutating func unknown(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
-        self.memory.counters.pushesUnknown += 1
+        self.memory.counters.apps[self.memory.appIndex(of: slot)].unknown += 1
         self.dispatch.topicAnswered(.nothing, lane: self.memory.slots[slot].lane, in: &self.memory, now: now)
         self.dispatch.spendBudget(update, in: self.memory, now: now)
         let app = self.memory.app(of: slot)

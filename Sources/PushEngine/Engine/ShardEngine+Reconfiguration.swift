@@ -31,6 +31,7 @@ extension ShardEngine {
         self.dispatch.follow(new)
         self.shares.follow(new)
         if new.apps.count > appCountBefore {
+            self.memory.counters.holdApps(new.apps.count)
             self.intake.follow(new)
             self.journal.follow(new)
             for partition in self.memory.partitions.identifiers

@@ -23,7 +23,11 @@ struct ShardMemory: ~Copyable {
     init(configuration: EngineConfiguration, indexSeed: UInt64) {
         self.configuration = configuration
         self.slots = SlotTable(seed: indexSeed)
+        self.counters.holdApps(configuration.apps.count)
     }
+
+    /// The place of the slot's app in the configuration, and in the counters.
+    func appIndex(of slot: SlotID) -> Int { Int(self.slots[slot].app) }
 
     func app(of slot: SlotID) -> AppConfiguration { self.configuration.apps[Int(self.slots[slot].app)] }
 

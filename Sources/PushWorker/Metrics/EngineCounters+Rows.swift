@@ -45,8 +45,6 @@ extension EngineCounters: CountedBySource {
 
     private static let pushRows: [CounterRow<EngineCounters>] = [
         .total("mailboat_pushes_sent_total", unit: "requests", "Requests that left for APNs.", \.pushesSent),
-        .pushResult("accepted", \.pushesAccepted), .pushResult("refused", \.pushesRefused),
-        .pushResult("not-processed", \.pushesNotProcessed), .pushResult("unknown", \.pushesUnknown),
         .total(
             "mailboat_pushes_high_priority_total", unit: "requests", "Requests that left with priority 10.",
             \.pushesHighPriority),
@@ -211,7 +209,11 @@ extension EngineCounters: CountedBySource {
     ]
 
     /// Sums over shards.
-    mutating func add(_ other: EngineCounters) { for row in Self.rows { row.add(other, to: &self) } }
+    mutating func add(_ other: EngineCounters) {
+        for row in Self.rows { row.add(other, to: &self) }
+        self.holdApps(other.apps.count)
+        for (index, app) in other.apps.enumerated() { self.apps[index].add(app) }
+    }
 }
 
 extension CounterRow<EngineCounters> {
@@ -225,12 +227,6 @@ extension CounterRow<EngineCounters> {
         .total(
             "mailboat_starts_results_total", unit: "members", "What became of starts that start members were due.",
             path,
-            label: .init(name: "result", value: result))
-    }
-
-    fileprivate static func pushResult(_ result: String, _ path: Unsigned) -> Self {
-        .total(
-            "mailboat_pushes_answered_total", unit: "requests", "What became of requests.", path,
             label: .init(name: "result", value: result))
     }
 }

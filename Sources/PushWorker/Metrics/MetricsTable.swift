@@ -5,8 +5,9 @@ import PushTransport
 public enum MetricsTable {
     /// All that a worker counts itself, in the order of the page.
     static var all: [MetricDescription] {
-        Self.families(EngineCounters.rows)
+        Self.families(EngineCounters.rows) + Self.families(AppCounters.rows)
             + [
+                WorkerMetrics.refusals,
                 WorkerMetrics.unaccounted, WorkerMetrics.recordToAccepted, WorkerMetrics.takenToAccepted,
                 WorkerMetrics.membersCurrent, WorkerMetrics.memberFreshness, WorkerMetrics.fanoutDrain,
                 WorkerMetrics.channelsListed, WorkerMetrics.partitions, WorkerMetrics.shards,

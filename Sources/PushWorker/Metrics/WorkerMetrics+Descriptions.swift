@@ -1,5 +1,10 @@
 /// What the page shows beside the rows of counters.
 extension WorkerMetrics {
+    static let refusals = MetricDescription(
+        name: "mailboat_pushes_refused_total", kind: .counter, unit: "requests",
+        help:
+            "Requests that APNs refused, by its reason: one that it documents, `other`, or `none` where the answer had none.",
+        labels: ["app", "reason"])
     static let unaccounted = MetricDescription(
         name: "mailboat_events_unaccounted", kind: .gauge, unit: "events",
         help: "Consumed and restored less everything else; always 0.")

@@ -62,6 +62,7 @@ enum WorkerMetrics {
         _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, to text: inout PrometheusText
     ) {
         text.write(EngineCounters.rows, of: snapshot.engine)
+        self.writeApps(snapshot, to: &text)
         text.write(Self.unaccounted, snapshot.engine.unaccounted)
         text.write(Self.recordToAccepted, snapshot.recordToAccepted)
         text.write(Self.takenToAccepted, snapshot.takenToAccepted)
@@ -91,6 +92,17 @@ enum WorkerMetrics {
                 ("service_instance_id", surroundings.resource.instanceID),
             ], 1)
         for (metric, value) in ProcessReading.metrics { text.write(metric, value(surroundings.process)) }
+    }
+
+    private static func writeApps(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {
+        let apps = Array(zip(snapshot.bundleIDs, snapshot.engine.apps))
+        text.write(AppCounters.rows, of: apps.map { ([$0.0], $0.1) })
+        text.begin(Self.refusals)
+        for (name, counters) in apps {
+            for (reason, count) in counters.refusals.sorted(by: { $0.key < $1.key }) {
+                text.sample([("app", name), ("reason", reason)], Int(clamping: count))
+            }
+        }
     }
 
     private static func writeChannels(_ snapshot: WorkerSnapshot, to text: inout PrometheusText) {

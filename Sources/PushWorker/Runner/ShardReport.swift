@@ -5,6 +5,8 @@ import ShardLoop
 /// One shard's part of a snapshot, taken between two turns.
 struct ShardReport: Sendable {
     var engine = EngineCounters()
+    /// The apps of `engine.apps`, in their order.
+    var bundleIDs: [String] = []
     var routes: [WorkerSnapshot.Route] = []
     var partitions: [WorkerSnapshot.Partition] = []
     var channelListings: [ChannelListing] = []
@@ -42,6 +44,10 @@ extension ShardReport {
     /// Takes the figures of this moment; those about latency are gathered turn by turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
+        // Apps are only added.
+        if self.bundleIDs.count < self.engine.apps.count {
+            self.bundleIDs = loop.engine.configuration.apps.map(\.bundleID)
+        }
         self.channelListings = loop.engine.channelListings
         let (members, starts) = (self.engine.members, self.engine.startMembers)
         let served = members.accepted &+ members.gone &+ members.failed

@@ -142,6 +142,7 @@ final class SnapshotHub: Sendable {
         snapshot.configuration = state.configuration
         for shard in state.shards {
             snapshot.engine.add(shard.engine)
+            if shard.bundleIDs.count > snapshot.bundleIDs.count { snapshot.bundleIDs = shard.bundleIDs }
             snapshot.routes += shard.routes
             snapshot.partitions += shard.partitions
             snapshot.channelListings += shard.channelListings

@@ -53,6 +53,8 @@ public struct WorkerSnapshot: Sendable {
 
     /// Sums over all shards.
     public var engine = EngineCounters()
+    /// The apps of `engine.apps`, in their order.
+    public var bundleIDs: [String] = []
     /// The routes of all shards, each shard's apart.
     public var routes: [Route] = []
     /// The partitions of all shards.

@@ -38,6 +38,7 @@ struct CounterRowTests {
 
     @Test func everyNumberHasOneRow() {
         Self.checkRows(EngineCounters.rows, of: EngineCounters()) { $0.add($1) }
+        Self.checkRows(AppCounters.rows, of: AppCounters()) { $0.add($1) }
         Self.checkRows(KafkaCounters.rows, of: KafkaCounters()) { $0.add($1) }
         Self.checkRows(RouteCounters.rows, of: RouteCounters()) { $0.add($1) }
         Self.checkRows(TracingCounters.rows, of: TracingCounters()) {

@@ -200,6 +200,10 @@ struct LatencyDistributionTests {
 struct WorkerMetricsTests {
     static func snapshot() -> WorkerSnapshot {
         var snapshot = WorkerSnapshot()
+        snapshot.bundleIDs = ["com.example.pizza", "com.example.football"]
+        snapshot.engine.holdApps(2)
+        snapshot.engine.apps[1].accepted = 7
+        snapshot.engine.apps[1].countRefusal("BadDeviceToken")
         snapshot.engine.consumed = 10
         snapshot.engine.restored = 2
         snapshot.engine.stateGaps = 3

@@ -1,0 +1,25 @@
+import PushEngine
+
+extension AppCounters: CountedBySource {
+    static let sourceLabels: [String] = ["app"]
+
+    /// All but `refusals`, whose reasons are served as they come.
+    static let rows: [CounterRow<AppCounters>] = [
+        .result("accepted", \.accepted), .result("refused", \.refused), .result("not-processed", \.notProcessed),
+        .result("unknown", \.unknown),
+    ]
+
+    /// Sums over shards.
+    mutating func add(_ other: AppCounters) {
+        for row in Self.rows { row.add(other, to: &self) }
+        self.addRefusals(other)
+    }
+}
+
+extension CounterRow<AppCounters> {
+    fileprivate static func result(_ result: String, _ path: Unsigned) -> Self {
+        .total(
+            "mailboat_pushes_answered_total", unit: "requests", "What became of requests.", path,
+            label: .init(name: "result", value: result))
+    }
+}
