@@ -81,7 +81,8 @@ let package = Package(
         .target(
             name: "PushTransport",
             dependencies: [
-                "APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", "Redaction", logging,
+                "APNSPool", "APNSProtocol", "PushModel", "HTTP2Session", "TLSSession", "LocalFiles", "Redaction",
+                logging,
             ] + nio),
         // Why an address cannot be listened on, for a person; and who is let in where no password is asked for.
         .target(name: "Listening", dependencies: ["Redaction", hummingbird] + nio),

@@ -23,7 +23,7 @@ public enum FuzzTargets {
     public static var all: [any FuzzTarget.Type] {
         [
             EventTarget.self, StateTarget.self, AnswerTarget.self, HTTP2Target.self, KafkaTarget.self,
-            ConfigurationTarget.self,
+            ProxyTarget.self, ConfigurationTarget.self,
         ]
     }
 

@@ -72,6 +72,8 @@ public struct APNSProbe: Sendable {
         public var step = Step.connecting
         /// Why it got no further, in words; empty: nothing went wrong.
         public var failure = ""
+        /// Why a proxy made no tunnel, where that is why.
+        public var proxyFailure: ProxyFailure?
         /// Of TLS, where that failed.
         public var tlsError: TLSError?
         /// The address that answered, such as `17.188.143.34`.
@@ -98,14 +100,17 @@ public struct APNSProbe: Sendable {
     public var host: String
     /// TCP port.
     public var port: Int
+    /// Makes tunnels to the host; `nil`: the connection is direct.
+    public var proxy: ProxyAccess?
     /// Which certificate authorities are believed, as a worker's route has them.
     public var trustRoots: TLSTrustRoots
     /// For all of it, the lookup of the name included.
     public var limit: Duration
 
-    public init(host: String, port: Int, trustRoots: TLSTrustRoots, limit: Duration) {
+    public init(host: String, port: Int, proxy: ProxyAccess? = nil, trustRoots: TLSTrustRoots, limit: Duration) {
         self.host = host
         self.port = port
+        self.proxy = proxy
         self.trustRoots = trustRoots
         self.limit = limit
     }
@@ -127,7 +132,7 @@ public struct APNSProbe: Sendable {
                 attempt = ProbeConnection(
                     tls: try TLSSession(
                         client: try TLSContext.client(roots: self.trustRoots), serverName: route.serverName),
-                    authority: route.authority, request: request, promise: promise)
+                    authority: route.authority, isProxied: self.proxy != nil, request: request, promise: promise)
             } catch {
                 (report.failure, report.tlsError) = ("\(error)", error)
                 return promise.succeed(report)
@@ -136,19 +141,22 @@ public struct APNSProbe: Sendable {
             loop.assumeIsolated().scheduleTask(in: .milliseconds(self.limit.milliseconds)) {
                 attempt.limitReached("\(self.limit.milliseconds) ms")
             }
-            ClientBootstrap(group: loop)
+            let bootstrap = ClientBootstrap(group: loop)
                 .resolver(SpreadingResolver(eventLoop: loop, seed: .random(in: .min ... .max), inUse: [:]))
                 .connectTimeout(.milliseconds(self.limit.milliseconds))
-                .connect(host: self.host, port: self.port).assumeIsolated().whenComplete { result in
-                    switch result {
-                    case .success(let channel):
-                        guard !bound.value.isEnded else { return channel.close(promise: nil) }
-                        do { try channel.pipeline.syncOperations.addHandler(bound.value) } catch {
-                            bound.value.end("\(error)")
-                        }
-                    case .failure(let error): bound.value.end(ConnectError.text(error))
+            ProxiedConnect.connect(
+                bootstrap, to: (self.host, self.port), by: self.proxy, on: loop, limitMillis: self.limit.milliseconds
+            )
+            .whenComplete { result in
+                switch result {
+                case .success(let channel):
+                    guard !bound.value.isEnded else { return channel.close(promise: nil) }
+                    do { try channel.pipeline.syncOperations.addHandler(bound.value) } catch {
+                        bound.value.end("\(error)")
                     }
+                case .failure(let error): bound.value.connectFailed(error)
                 }
+            }
         }
         // The connection keeps its promise, and fails none.
         return (try? await promise.futureResult.get()) ?? Report()

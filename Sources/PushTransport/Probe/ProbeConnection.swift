@@ -11,6 +11,8 @@ final class ProbeConnection: ChannelInboundHandler {
     private let tls: TLSSession
     private let session: HTTP2ClientSession
     private let authority: String
+    /// A proxy makes the way.
+    private let isProxied: Bool
     private let request: APNSProbe.Request?
     private let promise: EventLoopPromise<APNSProbe.Report>
     private var report = APNSProbe.Report()
@@ -19,11 +21,13 @@ final class ProbeConnection: ChannelInboundHandler {
     private var sentAtMicros: Int64 = 0
 
     init(
-        tls: TLSSession, authority: String, request: APNSProbe.Request?, promise: EventLoopPromise<APNSProbe.Report>
+        tls: TLSSession, authority: String, isProxied: Bool, request: APNSProbe.Request?,
+        promise: EventLoopPromise<APNSProbe.Report>
     ) {
         self.tls = tls
         self.session = HTTP2ClientSession()
         self.authority = authority
+        self.isProxied = isProxied
         self.request = request
         self.promise = promise
     }
@@ -68,6 +72,13 @@ final class ProbeConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { self.end(ConnectError.text(error)) }
+
+    /// There is no channel.
+    func connectFailed(_ error: any Error) {
+        guard !self.isEnded else { return }
+        self.report.proxyFailure = error as? ProxyFailure
+        self.end(self.report.proxyFailure?.text ?? ConnectError.text(error))
+    }
 
     private static func error(_ state: TLSSession.State) -> TLSError? {
         if case .failed(let error) = state { error } else { nil }
@@ -149,7 +160,9 @@ final class ProbeConnection: ChannelInboundHandler {
     /// It has taken too long: says what was waited for.
     func limitReached(_ limit: String) {
         switch self.report.step {
-        case .connecting: self.end("no TCP connection within \(limit), the lookup of the name included")
+        case .connecting:
+            self.end(
+                "no \(self.isProxied ? "tunnel" : "TCP connection") within \(limit), the lookup of the name included")
         case .connected: self.end("no end of the TLS handshake within \(limit)")
         case .secured: self.end("no HTTP/2 SETTINGS within \(limit)")
         case .ready, .answered: self.end("no answer within \(limit)")

@@ -10,6 +10,8 @@ public struct RouteConfiguration: Sendable {
     public var host: String
     /// TCP port: 443, or 2197, which Apple offers too.
     public var port: Int
+    /// Makes tunnels to the host; `nil`: connections are direct.
+    public var proxy: ProxyAccess?
     /// The name the certificate must carry and that is sent as SNI.
     public var serverName: String
     /// The `:authority` of requests.

@@ -66,7 +66,8 @@ extension RouteRunner {
             connection.session.reset(streamID: streamID)
             self.shard.markDirty(connection)
         case .close(let number, let reason):
-            self.connections[number]?.close(Self.describe(reason))
+            guard let connection = self.connections[number] else { return }
+            connection.close(self.describe(reason, of: connection))
         case .renewToken(let generation):
             self.logger.warning("APNs calls the provider token expired", metadata: ["generation": "\(generation)"])
             self.shard.providerTokens.reportExpired(key: self.configuration.providerKey, generation: generation)
@@ -94,9 +95,14 @@ extension RouteRunner {
         self.carryOutActions()
     }
 
-    private static func describe(_ reason: ConnectionCloseReason) -> String {
+    private func describe(_ reason: ConnectionCloseReason, of connection: APNSConnection) -> String {
         switch reason {
-        case .connectTimeout: "no handshake in time"
+        case .connectTimeout:
+            if let proxy = self.configuration.proxy, connection.remoteAddress == nil {
+                "no tunnel through the proxy \(proxy.shown) in time"
+            } else {
+                "no handshake in time"
+            }
         case .pingTimeout: "PING unanswered"
         case .drainTimeout: "requests did not finish in time after GOAWAY"
         case .drained: "drained"
@@ -130,28 +136,31 @@ extension RouteRunner {
             return
         }
         self.connections[number] = connection
-        self.bootstrap().connect(host: self.configuration.host, port: self.configuration.port).assumeIsolated()
-            .whenComplete { result in
-                switch result {
-                case .success(let channel):
-                    // It may have been given up meanwhile.
-                    guard !connection.isEnded else {
-                        channel.close(promise: nil)
-                        return
-                    }
-                    do {
-                        try channel.pipeline.syncOperations.addHandler(connection)
-                    } catch {
-                        self.shard.readClock()
-                        connection.end("\(error)")
-                        self.shard.wantTurn()
-                    }
-                case .failure(let error):
+        ProxiedConnect.connect(
+            self.bootstrap(), to: (self.configuration.host, self.configuration.port), by: self.configuration.proxy,
+            on: self.shard.eventLoop, limitMillis: self.configuration.pool.connectTimeoutMillis
+        )
+        .whenComplete { result in
+            switch result {
+            case .success(let channel):
+                // It may have been given up meanwhile.
+                guard !connection.isEnded else {
+                    channel.close(promise: nil)
+                    return
+                }
+                do {
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                } catch {
                     self.shard.readClock()
-                    connection.end(ConnectError.text(error))
+                    connection.end("\(error)")
                     self.shard.wantTurn()
                 }
+            case .failure(let error):
+                self.shard.readClock()
+                connection.end(ConnectError.text(error))
+                self.shard.wantTurn()
             }
+        }
     }
 
     private func addressesInUse() -> [String: Int] {

@@ -134,6 +134,7 @@ final class RouteRunner {
         standing.carriesPushes = self.configuration.carriesPushes
         standing.host = self.configuration.host
         standing.port = self.configuration.port
+        standing.proxy = self.configuration.proxy?.shown
         standing.trouble = self.pool.trouble
         standing.wasReached = self.pool.wasReached
         standing.connectFailure = self.connectFailure

@@ -12,6 +12,8 @@ public struct RouteStanding: Sendable, Equatable {
     public var host = ""
     /// The port that connections are made to.
     public var port = 0
+    /// The proxy between, as it may be shown; `nil`: connections are direct.
+    public var proxy: String?
     /// Why nothing can be pushed; `nil`: nothing is known to be wrong.
     public var trouble: RouteTrouble?
     /// A connection has offered streams at least once.

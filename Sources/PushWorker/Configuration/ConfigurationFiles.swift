@@ -37,6 +37,11 @@ extension WorkerConfiguration {
                 faults.append(ConfigurationFault(setting: setting, text: error.description))
             }
         }
+        if let path = self.proxy.credentialsFile {
+            do throws(ProxyCredentials.Fault) { _ = try ProxyCredentials.read(path: path) } catch {
+                faults.append(ConfigurationFault(setting: "apns.proxy-credentials-file", text: error.description))
+            }
+        }
         if let path = self.tracing.headersFile {
             do throws(OTLPHeaders.Fault) { _ = try OTLPHeaders.read(path: path) } catch {
                 faults.append(ConfigurationFault(setting: "tracing.headers-file", text: error.description))

@@ -67,6 +67,7 @@ public struct ConfigurationLoader {
         for row in WorkerConfiguration.settings { self.read(row, app: nil, into: &configuration) }
         self.configuration = configuration
         self.readTelemetry()
+        self.readProxies()
         for bundleID in self.bundleIDs {
             var app = AppSettings(bundleID: bundleID)
             for row in AppSettings.settings { self.read(row, app: bundleID, into: &app) }
@@ -226,6 +227,16 @@ public struct ConfigurationLoader {
         let (admin, host) = (self.configuration.admin, MachineName.current)
         guard admin.isEnabled, admin.port > 0, !host.isEmpty else { return }
         self.configuration.tracing.instanceID = "\(host):\(admin.port)"
+    }
+
+    // MARK: Proxies
+
+    private mutating func readProxies() {
+        let environment = ProxyEnvironment(self.environment)
+        self.configuration.proxy.environment = environment
+        guard self.configuration.proxy.way == ProxySettings.byEnvironment, environment.name == nil else { return }
+        self.notes.append(
+            "apns.proxy is environment, and neither https_proxy nor HTTPS_PROXY is set: connections to APNs are direct")
     }
 
     // MARK: librdkafka's properties

@@ -36,6 +36,8 @@ public struct PlannedRoute: Sendable, Equatable {
     public var host: String
     /// The port that connections are made to.
     public var port: Int
+    /// Makes tunnels to the host; `nil`: connections are direct.
+    public var proxy: ProxyAccess?
     /// Which certificate authorities are believed.
     public var trustRoots: TLSTrustRoots
     /// Whose key signs its provider tokens.
@@ -72,9 +74,11 @@ extension WorkerConfiguration {
                     }
                 }
             }
-            return PlannedRoute(
+            var planned = PlannedRoute(
                 name: route.name, host: route.host, port: route.port, trustRoots: route.trustRoots,
                 key: plan.keys[route.providerKey], uses: uses)
+            planned.proxy = route.proxy
+            return planned
         }
     }
 }

@@ -67,6 +67,8 @@ enum SettingTextKind: Sendable {
     case path
     /// A URL, shown in its own way.
     case url
+    /// A proxy, or a word that says where one is named.
+    case proxy
     /// A secret: taken from the environment alone, and never shown.
     case secret
 
@@ -74,7 +76,7 @@ enum SettingTextKind: Sendable {
     func refused(_ text: SettingText) -> String {
         switch self {
         case .closed: text.shown { ShownText.closed($0) }
-        case .name, .addresses, .url, .secret: text.shown { ShownText.withheld($0) }
+        case .name, .addresses, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
         case .path:
             text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not a path to one" }
         }
@@ -88,6 +90,8 @@ enum SettingTextKind: Sendable {
         case .addresses: ShownText.addresses(text)
         case .path: ShownText.path(text) ?? "(\(ShownText.withheld(text)))"
         case .url: HTTPEndpoint(text)?.shown ?? "a URL"
+        case .url: OTLPEndpoint(text)?.shown ?? "a URL"
+        case .proxy: ProxyAddress(text)?.shown ?? (ProxySettings.accepts(text) ? text : "a proxy")
         case .secret: "(a secret)"
         }
     }

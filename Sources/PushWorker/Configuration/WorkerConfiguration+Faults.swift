@@ -8,7 +8,8 @@ extension WorkerConfiguration {
     /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single
     /// values were checked when they were read.
     public var faults: [ConfigurationFault] {
-        self.kafkaFaults + self.topicFaults + self.flowFaults + self.adminFaults + self.apps.flatMap(\.faults)
+        self.kafkaFaults + self.topicFaults + self.flowFaults + self.adminFaults + self.proxyFaults
+            + self.apps.flatMap(\.faults)
             + (self.apps.isEmpty
                 ? [Self.missing("apps", "the bundle id of at least one app, with its settings below")] : [])
     }
@@ -107,6 +108,25 @@ extension WorkerConfiguration {
         return files.filter { $0.1 == nil }.map {
             ConfigurationFault(setting: $0.0, text: "is missing: expected one, as \(given.0) is given")
         }
+    }
+
+    private var proxyFaults: [ConfigurationFault] {
+        let proxy = self.proxy
+        if proxy.credentialsFile != nil, proxy.way == ProxySettings.direct {
+            return [
+                ConfigurationFault(
+                    setting: "apns.proxy",
+                    text: "is none, and apns.proxy-credentials-file is given: expected the proxy that it is for")
+            ]
+        }
+        guard proxy.way == ProxySettings.byEnvironment, let fault = proxy.environment.fault else { return [] }
+        return [
+            ConfigurationFault(
+                setting: "apns.proxy", location: proxy.environment.name,
+                text:
+                    "is \(fault): expected the URL of an HTTP proxy such as http://proxy:3128, without a user: that goes into the file of apns.proxy-credentials-file"
+            )
+        ]
     }
 
     private var flowFaults: [ConfigurationFault] {

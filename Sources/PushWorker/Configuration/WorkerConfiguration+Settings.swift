@@ -174,6 +174,15 @@ extension WorkerConfiguration: SettingsRoot {
             \.pool.streamsPerConnectionMax,
             "Requests in flight on a connection, however many APNs would allow."
                 + " Fewer are, while fewer keep the worker or APNs busy."),
+        .text(
+            "apns.proxy", effect: .restart, expected: ProxySettings.expected, kind: .proxy, \.proxy.way,
+            "An HTTP proxy that all connections to APNs take, by CONNECT. `environment`: that of `https_proxy`, but for hosts of `no_proxy`. See [through a proxy](#through-a-proxy)."
+        ) { ProxySettings.accepts($0) },
+        .optionalText(
+            "apns.proxy-credentials-file", effect: .restart, expected: "the path of a file with user:password",
+            kind: .path, \.proxy.credentialsFile,
+            "For a proxy that asks who comes. Read for each connection, so it may be changed at any time."
+        ) { SettingChecks.isPath($0) },
         .duration(
             "apns.connect-timeout", effect: .newConnections, in: 100...120_000, \.pool.connectTimeoutMillis,
             "From the name's lookup to the end of the TLS handshake and APNs' first SETTINGS."),

@@ -152,6 +152,8 @@ public struct WorkerConfiguration: Sendable {
     public var loop = ShardLoopSettings()
     /// Connections of each route of each shard.
     public var pool = ConnectionPoolConfiguration()
+    /// Which way connections to APNs take.
+    public var proxy = ProxySettings()
     /// How long a partition that leaves waits for answers.
     public var quietWaitMillis: Int64 = 250
     /// How long leaving may take when the worker stops.

@@ -62,24 +62,9 @@ struct HTTPEndpoint: Hashable, Sendable {
         self.path = path.isEmpty || path == "/" ? usualPath : String(path)
         self.path = asked(String(path))
 
-        var portText: Substring?
-        if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]") else { return nil }
-            self.host = String(authority[authority.index(after: authority.startIndex)..<end])
-            let behind = authority[authority.index(after: end)...]
-            guard behind.isEmpty || behind.hasPrefix(":"), self.host.contains(":") else { return nil }
-            portText = behind.isEmpty ? nil : behind.dropFirst()
-        } else {
-            let parts = authority.split(separator: ":", omittingEmptySubsequences: false)
-            guard parts.count <= 2 else { return nil }
-            self.host = String(parts[0])
-            portText = parts.count == 2 ? parts[1] : nil
-        }
-        guard SettingChecks.isHost(self.host) else { return nil }
-        self.port = self.isSecure ? Self.securePort : plainPort
-        guard let portText else { return }
-        guard let port = Int(portText), (1...65_535).contains(port), portText.allSatisfy(\.isNumber) else { return nil }
-        self.port = port
+        guard let parts = Authority(authority) else { return nil }
+        self.host = parts.host
+        self.port = parts.port ?? (self.isSecure ? Self.securePort : plainPort)
     }
 
     /// Whether it is this machine: what goes there by plain HTTP is seen by nobody else.

@@ -203,6 +203,7 @@ struct WorkerPlan {
             route.carriesPushes = false
         }
         route.pool = use == .management ? self.managePool : self.configuration.pool
+        route.proxy = self.configuration.proxy.access(to: route.host, port: route.port)
         if let path = endpoint.caFile { route.trustRoots = .file(path: path) }
         let same = self.routes.firstIndex {
             $0.carriesPushes == route.carriesPushes && $0.host == route.host && $0.port == route.port

@@ -41,13 +41,16 @@ struct RouteComplaint: Equatable {
     }
 
     private static func text(_ trouble: RouteTrouble, _ standing: RouteStanding) -> String {
-        let peer = "\(standing.host):\(standing.port)"
+        // What a proxy has done names it already.
+        let proxy = standing.proxy.flatMap { standing.connectFailure.contains($0) ? nil : $0 }
+        let peer = "\(standing.host):\(standing.port)" + (proxy.map { " through the proxy \($0)" } ?? "")
         let seconds = RouteHealth.slowMillis / 1_000
         let reason = standing.reason.isEmpty ? "" : " (\(standing.reason))"
         return switch trouble {
         case .unreachable: "\(peer) cannot be reached: \(standing.connectFailure)"
         case .notAPNs: "what answers at \(peer) is not accepted as APNs: \(standing.connectFailure)"
-        case .silentNetwork: "\(peer) does not answer: no TCP connection for \(seconds) s"
+        case .silentNetwork:
+            "\(peer) does not answer: no \(standing.proxy == nil ? "TCP connection" : "tunnel") for \(seconds) s"
         case .silentServer: "\(peer) takes connections and says nothing: no TLS handshake and SETTINGS for \(seconds) s"
         case .noStreams: "APNs allows no requests: SETTINGS_MAX_CONCURRENT_STREAMS is 0"
         case .noAnswers: "APNs takes requests and answers none"

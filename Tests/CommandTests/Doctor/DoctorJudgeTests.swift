@@ -101,6 +101,26 @@ struct DoctorJudgeTests {
             ["ca.pem", "apns.production.ca-file"])
     }
 
+    /// Which way a connection went is said, and a proxy of the environment that it did not take.
+    @Test func proxies() {
+        var report = Self.report(.ready, certificates: Self.chain)
+        (report.address, report.streamsMax) = ("10.0.0.1", 1)
+        var route = Self.route(.pushes)
+        func judge(unused: String? = nil) -> DoctorFinding {
+            DoctorJudge.connection(route, report, unusedProxy: unused, nowSeconds: Self.nowSeconds)
+        }
+        Self.expect(judge(), .ok, ["at 10.0.0.1", "directly"])
+        Self.expect(judge(unused: "https_proxy"), .ok, ["directly: https_proxy of the environment is not used"])
+        route.proxy = ProxyAccess(host: "proxy", port: 3_128)
+        Self.expect(judge(), .ok, ["through the proxy http://proxy:3128"])
+        #expect(!judge().line.contains("10.0.0.1"))
+        report = Self.report(.connecting, "no tunnel within 10000 ms")
+        Self.expect(judge(), .fail, ["cannot be reached through the proxy http://proxy:3128: no tunnel"])
+        route.proxy = nil
+        Self.expect(judge(), .fail, ["where a proxy is the way out, apns.proxy names it"])
+        Self.expect(judge(unused: "HTTPS_PROXY"), .fail, ["HTTPS_PROXY", "apns.proxy: environment takes that proxy"])
+    }
+
     @Test func collectors() {
         func judge(_ status: Int?, _ failure: String = "") -> DoctorFinding {
             var report = OTLPProbe.Report()

@@ -18,12 +18,13 @@ final class TransportBench: Sendable {
     private let keyPath: String
 
     static func with<Result: Sendable>(
-        port: Int, authorityPEM: [UInt8], resends: Resends = .unprocessed, serverName: String = "localhost",
-        pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil, logger: Logger? = nil,
+        port: Int, proxy: ProxyAccess? = nil, authorityPEM: [UInt8], resends: Resends = .unprocessed,
+        serverName: String = "localhost", pool: ConnectionPoolConfiguration = .forTests, key: ES256PrivateKey? = nil,
+        logger: Logger? = nil,
         _ body: (TransportBench) async throws -> Result
     ) async throws -> Result {
         let bench = try await TransportBench(
-            port: port, authorityPEM: authorityPEM, resends: resends, serverName: serverName, pool: pool,
+            port: port, proxy: proxy, authorityPEM: authorityPEM, resends: resends, serverName: serverName, pool: pool,
             key: key ?? .generate(), logger: logger)
         let result: Result
         do {
@@ -37,8 +38,8 @@ final class TransportBench: Sendable {
     }
 
     private init(
-        port: Int, authorityPEM: [UInt8], resends: Resends, serverName: String, pool: ConnectionPoolConfiguration,
-        key: ES256PrivateKey, logger given: Logger?
+        port: Int, proxy: ProxyAccess?, authorityPEM: [UInt8], resends: Resends, serverName: String,
+        pool: ConnectionPoolConfiguration, key: ES256PrivateKey, logger given: Logger?
     ) async throws {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let path = NSTemporaryDirectory() + "transport-test-\(UUID().uuidString).p8"
@@ -56,6 +57,7 @@ final class TransportBench: Sendable {
         route.serverName = serverName
         route.trustRoots = .pem(authorityPEM)
         route.pool = pool
+        route.proxy = proxy
         self.player = try await loop.submit { [route, logger] in
             let transport = try ShardTransport(
                 eventLoop: loop, routes: [route], bundleIDs: ["com.example.pizza"], providerTokens: store,

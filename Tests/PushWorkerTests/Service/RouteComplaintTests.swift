@@ -38,6 +38,26 @@ struct RouteComplaintTests {
         }
     }
 
+    @Test func aProxyBetweenIsNamed() {
+        for (trouble, text) in [
+            (RouteTrouble.unreachable, "api.push.apple.com:443 through the proxy http://proxy:3128 cannot be reached"),
+            (.silentNetwork, "no tunnel for 3 s"), (.notAPNs, "through the proxy http://proxy:3128 is not accepted"),
+        ] {
+            var route = Self.route(trouble)
+            route.standing.proxy = "http://proxy:3128"
+            #expect(RouteComplaint.about([route]).first?.text.contains(text) == true)
+        }
+    }
+
+    @Test func aProxyIsNamedOnce() {
+        var route = Self.route(.unreachable)
+        route.standing.proxy = "http://proxy:3128"
+        route.standing.connectFailure = "the proxy http://proxy:3128 says no"
+        let text = RouteComplaint.about([route]).first?.text
+        #expect(
+            text?.hasSuffix("api.push.apple.com:443 cannot be reached: the proxy http://proxy:3128 says no") == true)
+    }
+
     @Test func noTroubleIsForgottenInTheTable() { #expect(RouteTrouble.allCases.count == 10) }
 
     @Test func aRouteIsNamedOnceHoweverManyShardsHaveIt() {

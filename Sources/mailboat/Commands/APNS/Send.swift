@@ -110,7 +110,8 @@ struct Send: AsyncParsableCommand {
             token: self.token, topic: self.topic ?? standard, pushType: self.pushType, priority: self.priority,
             expirationSeconds: self.expiration, apnsID: self.apnsID ?? UUID().uuidString.lowercased(), payload: payload)
         let probe = APNSProbe(
-            host: route.host, port: route.port, trustRoots: route.trustRoots, limit: .seconds(self.timeout))
+            host: route.host, port: route.port, proxy: route.proxy, trustRoots: route.trustRoots,
+            limit: .seconds(self.timeout))
         // Of pushes in development Apple's console knows this one.
         let report = await probe.run(push.request(try SignedToken(route.key), keptField: "apns-unique-id"))
         return (report, push.apnsID ?? "", push.topic)

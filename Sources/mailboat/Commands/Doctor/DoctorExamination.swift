@@ -65,10 +65,16 @@ struct DoctorExamination {
     /// Apple takes pushes on either.
     private static let pushPorts = [443, 2_197]
 
+    /// The variable of the environment that names a proxy which no connection takes; `nil`: there is none.
+    private var unusedProxy: String? {
+        self.configuration.proxy.way == ProxySettings.direct ? self.configuration.proxy.environment.name : nil
+    }
+
     func connection(_ route: PlannedRoute) async -> DoctorFinding {
         let report = await self.probe(route).run()
         var otherPort: (port: Int, isReached: Bool)?
-        if report.step == .connecting, report.tlsError == nil, Self.pushPorts.contains(route.port),
+        if report.step == .connecting, report.tlsError == nil, report.proxyFailure == nil,
+            Self.pushPorts.contains(route.port),
             let port = Self.pushPorts.first(where: { $0 != route.port })
         {
             var other = self.probe(route)
@@ -76,7 +82,8 @@ struct DoctorExamination {
             otherPort = (port, await other.run().step >= .ready)
         }
         return DoctorJudge.connection(
-            route, report, otherPort: otherPort, nowSeconds: Int64(Date().timeIntervalSince1970))
+            route, report, otherPort: otherPort, unusedProxy: self.unusedProxy,
+            nowSeconds: Int64(Date().timeIntervalSince1970))
     }
 
     /// Sends the push that reaches nobody: what it says of the key, and of the clock.
@@ -99,6 +106,7 @@ struct DoctorExamination {
     }
 
     private func probe(_ route: PlannedRoute) -> APNSProbe {
-        APNSProbe(host: route.host, port: route.port, trustRoots: route.trustRoots, limit: self.limit)
+        APNSProbe(
+            host: route.host, port: route.port, proxy: route.proxy, trustRoots: route.trustRoots, limit: self.limit)
     }
 }

@@ -55,11 +55,15 @@ enum DoctorJudge {
 
     /// - Parameters:
     ///   - otherPort: Apple's other port for pushes, tried where the configured one could not be reached, and whether it could.
+    ///   - unusedProxy: a variable of the environment that names a proxy, where the settings want none.
     static func connection(
         _ route: PlannedRoute, _ report: APNSProbe.Report, otherPort: (port: Int, isReached: Bool)? = nil,
-        nowSeconds: Int64
+        unusedProxy: String? = nil, nowSeconds: Int64
     ) -> DoctorFinding {
         let subject = "\(route.host):\(route.port) (\(Self.uses(of: route)))"
+        let way =
+            route.proxy.map { "through the proxy \($0.shown)" }
+            ?? unusedProxy.map { "directly: \($0) of the environment is not used, as apns.proxy is none" } ?? "directly"
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
             DoctorFinding(level: level, check: .connection, subject: subject, found: found, remedy: remedy)
         }
@@ -75,10 +79,15 @@ enum DoctorJudge {
                     bad, "cannot be reached: \(report.failure); port \(otherPort.port) can",
                     "set \(Self.settingName(of: route)).port: \(otherPort.port), or let a firewall allow \(route.port)")
             }
+            if let failure = report.proxyFailure { return finding(bad, failure.text, failure.remedy) }
+            let advice = "check the name's lookup, and that firewalls let TCP to port \(route.port) out"
             return finding(
-                bad, "cannot be reached: \(report.failure)",
-                "check the name's lookup, and that firewalls let TCP to port \(route.port) out; Mailboat connects directly, through no proxy"
-            )
+                bad, "cannot be reached \(way): \(report.failure)",
+                route.proxy != nil
+                    ? "look at the proxy's log"
+                    : unusedProxy == nil
+                        ? "\(advice); where a proxy is the way out, apns.proxy names it"
+                        : "\(advice); apns.proxy: environment takes that proxy")
         case .connected:
             return finding(bad, Self.tlsFailure(report, nowSeconds: nowSeconds), Self.tlsRemedy(route, report))
         case .secured:
@@ -91,9 +100,9 @@ enum DoctorJudge {
                     $0 == .max ? "any number of requests" : $0 == 1 ? "1 request" : "\($0) requests"
                 } ?? "no requests"
             let certificate = report.certificates.first.map { ", certificate \($0.subject)" } ?? ""
-            let address = report.address.map { " at \($0)" } ?? ""
+            let address = route.proxy == nil ? report.address.map { " at \($0)" } ?? "" : ""
             return finding(
-                .ok, "\(report.tlsVersion ?? "TLS"), HTTP/2\(address), \(streams) at a time\(certificate)", nil)
+                .ok, "\(report.tlsVersion ?? "TLS"), HTTP/2\(address), \(streams) at a time\(certificate), \(way)", nil)
         }
     }
 

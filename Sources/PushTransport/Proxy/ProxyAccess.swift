@@ -1,0 +1,83 @@
+import Foundation
+import LocalFiles
+public import Redaction
+
+/// An HTTP proxy that makes tunnels, and who asks for them.
+public struct ProxyAccess: Equatable, Sendable {
+    /// A name or an address, without brackets.
+    public var host: String
+    /// TCP port.
+    public var port: Int
+    /// A file with `user:password`; `nil`: the proxy asks nobody who he is.
+    public var credentialsFile: String?
+
+    public init(host: String, port: Int, credentialsFile: String? = nil) {
+        self.host = host
+        self.port = port
+        self.credentialsFile = credentialsFile
+    }
+
+    /// As logs and tools call it, such as `http://proxy:3128`.
+    public var shown: String {
+        let name = ShownText.name(self.host)
+        return "http://\(self.host.contains(":") ? "[\(name)]" : name):\(self.port)"
+    }
+
+    /// The value of `proxy-authorization`, a secret; `nil`: none. Blocks on the disk.
+    func authorization() throws(ProxyCredentials.Fault) -> [UInt8]? {
+        guard let path = self.credentialsFile else { return nil }
+        return try ProxyCredentials.read(path: path).authorization
+    }
+}
+
+// A path in it may be the secret that was to lie there.
+extension ProxyAccess: Untold {}
+
+/// A user and a password, as a proxy that knows the scheme Basic wants them (RFC 7617).
+public struct ProxyCredentials: Equatable, Sendable {
+    /// A longer file is not taken.
+    static let byteCountMax = 1_024
+
+    /// The value of `proxy-authorization`.
+    let authorization: [UInt8]
+
+    /// Why a file's content is no user and password, in words; the content is not repeated.
+    public struct Fault: Error, CustomStringConvertible {
+        public let description: String
+    }
+
+    /// `user:password`, the password with any further colons. A line end behind it is not part of it.
+    public init(_ content: [UInt8]) throws(Fault) {
+        let line = content.prefix { $0 != 0x0a && $0 != 0x0d }
+        guard content[line.count...].allSatisfy({ $0 == 0x0a || $0 == 0x0d }) else {
+            throw Fault(description: "holds several lines: expected user:password on one")
+        }
+        guard (3...Self.byteCountMax).contains(line.count), let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            colon > line.startIndex
+        else {
+            throw Fault(
+                description:
+                    "holds \(line.count) bytes that are no user and password: expected user:password of at most \(Self.byteCountMax) bytes"
+            )
+        }
+        guard line.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+            throw Fault(description: "holds control characters: expected user:password")
+        }
+        self.authorization = Array("Basic \(Data(line).base64EncodedString())".utf8)
+    }
+
+    /// Reads the file. Blocks on the disk. The fault names the path.
+    public static func read(path: String) throws(Fault) -> ProxyCredentials {
+        let content: [UInt8]
+        do throws(FileFailure) {
+            content = try InputFile.read(path, byteCountMax: 2 * Self.byteCountMax)
+        } catch {
+            throw Fault(description: error.description)
+        }
+        do throws(Fault) { return try ProxyCredentials(content) } catch {
+            throw Fault(description: "\(ShownText.path(path) ?? "the file") \(error.description)")
+        }
+    }
+}
+
+extension ProxyCredentials: Untold {}

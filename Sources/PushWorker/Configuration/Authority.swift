@@ -1,0 +1,28 @@
+/// The host and port of a URL (RFC 3986 §3.2), without a user: a secret there would be shown wherever settings are.
+struct Authority: Equatable, Sendable {
+    /// A name or an address, without brackets.
+    var host: String
+    /// `nil`: none is given.
+    var port: Int?
+
+    /// `nil`: it is none, or has a user.
+    init?(_ text: Substring) {
+        var portText: Substring?
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            self.host = String(text[text.index(after: text.startIndex)..<end])
+            let behind = text[text.index(after: end)...]
+            guard behind.isEmpty || behind.hasPrefix(":"), self.host.contains(":") else { return nil }
+            portText = behind.isEmpty ? nil : behind.dropFirst()
+        } else {
+            let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+            guard parts.count <= 2 else { return nil }
+            self.host = String(parts[0])
+            portText = parts.count == 2 ? parts[1] : nil
+        }
+        guard SettingChecks.isHost(self.host) else { return nil }
+        guard let portText else { return }
+        guard let port = Int(portText), (1...65_535).contains(port), portText.allSatisfy(\.isNumber) else { return nil }
+        self.port = port
+    }
+}

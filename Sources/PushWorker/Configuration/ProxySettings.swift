@@ -1,0 +1,127 @@
+import PushTransport
+public import Redaction
+
+/// Which way connections to APNs take: pushes, broadcasts and questions about channels alike.
+public struct ProxySettings: Equatable, Sendable {
+    /// `none`, `environment`, or the proxy's URL.
+    public var way = Self.direct
+    /// A file with `user:password`; `nil`: the proxy asks nobody who he is.
+    public var credentialsFile: String?
+    /// What the environment says, in the variables that many programs go by.
+    public var environment = ProxyEnvironment()
+
+    /// Connections are direct.
+    public static let direct = "none"
+    /// The environment says where to.
+    public static let byEnvironment = "environment"
+    /// What `apns.proxy` accepts, completing "expected …".
+    static let expected =
+        "none, environment, or the URL of an HTTP proxy such as http://proxy:3128, without a user: that goes into the file of apns.proxy-credentials-file"
+
+    /// The defaults.
+    public init() {}
+
+    static func accepts(_ text: String) -> Bool {
+        text == Self.direct || text == Self.byEnvironment || ProxyAddress(text) != nil
+    }
+
+    /// The proxy for a host; `nil`: the connection is direct. This machine is never reached by way of another.
+    func access(to host: String, port: Int) -> ProxyAccess? {
+        guard !ProxyEnvironment.isThisMachine(host), let address = self.address(to: host, port: port) else {
+            return nil
+        }
+        return ProxyAccess(host: address.host, port: address.port, credentialsFile: self.credentialsFile)
+    }
+
+    private func address(to host: String, port: Int) -> ProxyAddress? {
+        switch self.way {
+        case Self.direct: nil
+        case Self.byEnvironment: self.environment.exempts(host, port: port) ? nil : self.environment.address
+        default: ProxyAddress(self.way)
+        }
+    }
+}
+
+extension ProxySettings: Untold {}
+
+/// Where an HTTP proxy listens.
+struct ProxyAddress: Equatable, Sendable {
+    var host: String
+    var port: Int
+
+    /// `http://host:port`; without a port that of HTTP is meant. `nil`: it is none, or has a user.
+    init?(_ text: String) {
+        guard text.utf8.count <= 512, text.lowercased().hasPrefix("http://") else { return nil }
+        let rest = text.dropFirst("http://".count)
+        guard let parts = Authority(rest.hasSuffix("/") ? rest.dropLast() : rest) else { return nil }
+        self.host = parts.host
+        self.port = parts.port ?? 80
+    }
+
+    /// As it may be shown.
+    var shown: String { ProxyAccess(host: self.host, port: self.port).shown }
+}
+
+/// The variables of the environment that name a proxy for HTTPS, and hosts that are reached without it, as curl and others read them. Pure.
+public struct ProxyEnvironment: Equatable, Sendable {
+    /// The variable that names a proxy; `nil`: none does.
+    public private(set) var name: String?
+    /// `nil`: none is named, or it cannot be used.
+    private(set) var address: ProxyAddress?
+    /// Completing "is …", of one that cannot be used; `nil`: it can.
+    private(set) var fault: String?
+    private var exempt: [Authority] = []
+    private var exemptsAll = false
+
+    /// Says nothing.
+    public init() {}
+
+    /// - Parameter variables: of the process; the lower case counts first, and an empty one is none.
+    init(_ variables: [String: String]) {
+        func value(_ name: String) -> (name: String, text: String)? {
+            for name in [name, name.uppercased()] {
+                if let text = variables[name], !text.isEmpty { return (name, text) }
+            }
+            return nil
+        }
+        if let proxy = value("https_proxy") {
+            self.name = proxy.name
+            self.address = ProxyAddress(proxy.text.contains("://") ? proxy.text : "http://" + proxy.text)
+            if self.address == nil { self.fault = ShownText.withheld(proxy.text) }
+        }
+        for entry in (value("no_proxy")?.text ?? "").split(whereSeparator: { $0 == "," || $0.isWhitespace }) {
+            guard entry != "*" else {
+                self.exemptsAll = true
+                continue
+            }
+            // `.example.com` and `*.example.com` mean the same as `example.com`, which stands for all below it.
+            let name = entry.hasPrefix("*.") ? entry.dropFirst(2) : entry.drop { $0 == "." }
+            let isBare = !name.hasPrefix("[") && name.count(where: { $0 == ":" }) > 1
+            if let authority = Authority(isBare ? "[\(name)]" : name) {
+                self.exempt.append(authority)
+            }
+        }
+    }
+
+    /// Whether a host is reached without the proxy.
+    func exempts(_ host: String, port: Int) -> Bool {
+        let host = host.lowercased()
+        return self.exemptsAll
+            || self.exempt.contains { entry in
+                let name = entry.host.lowercased()
+                return entry.port ?? port == port && (host == name || host.hasSuffix(".\(name)"))
+            }
+    }
+
+    /// Whether a host is this machine by its name.
+    static func isThisMachine(_ host: String) -> Bool {
+        let host = host.lowercased()
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isLoopback = parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        return isLoopback || host == "::1" || host == "localhost" || host.hasSuffix(".localhost")
+    }
+}
+
+// A user and a password may stand in them.
+extension ProxyEnvironment: Untold {}
+extension ProxyAddress: Untold {}
