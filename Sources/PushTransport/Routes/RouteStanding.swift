@@ -42,9 +42,6 @@ extension ConnectFault {
 package enum ConnectError {
     /// The kinds of failures of all addresses tried, each once.
     package static func text(_ error: any Error) -> String {
-public enum ConnectError {
-    /// The kinds of failures of all addresses tried, each once.
-    public static func text(_ error: any Error) -> String {
         guard let error = error as? NIOConnectionError else { return Self.textOfOne(error) }
         var texts: [String] = []
         let all = error.connectionErrors.map(\.error) + [error.dnsAError, error.dnsAAAAError].compactMap { $0 }

@@ -90,7 +90,6 @@ enum SettingTextKind: Sendable {
         case .addresses: ShownText.addresses(text)
         case .path: ShownText.path(text) ?? "(\(ShownText.withheld(text)))"
         case .url: HTTPEndpoint(text)?.shown ?? "a URL"
-        case .url: OTLPEndpoint(text)?.shown ?? "a URL"
         case .proxy: ProxyAddress(text)?.shown ?? (ProxySettings.accepts(text) ? text : "a proxy")
         case .secret: "(a secret)"
         }

@@ -258,10 +258,8 @@ extension WorkerConfiguration: SettingsRoot {
         .optionalText(
             "tracing.otlp-endpoint", effect: .restart, expected: HTTPEndpoint.collectorExpected, kind: .url,
             \.tracing.otlpEndpoint,
-            "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, nothing is traced."
-        ) { HTTPEndpoint(collector: $0) != nil },
             "A collector that [traces](Tracing.md) are sent to, as OTLP in JSON over HTTP. Without it, and without [OpenTelemetry's variables](Tracing.md#from-the-environment), nothing is traced."
-        ) { OTLPEndpoint($0) != nil },
+        ) { HTTPEndpoint(collector: $0) != nil },
         .optionalText(
             "tracing.headers-file", effect: .restart, expected: "the path of a file of header fields", kind: .path,
             \.tracing.headersFile,

@@ -130,9 +130,9 @@ public struct WorkerConfiguration: Sendable {
         public init() {}
 
         /// Where traces go; `nil`: nowhere.
-        var endpoint: OTLPEndpoint? {
+        var endpoint: HTTPEndpoint? {
             guard let text = self.otlpEndpoint else { return self.environment.endpoint }
-            return OTLPEndpoint(text)
+            return HTTPEndpoint(collector: text)
         }
     }
 

@@ -19,31 +19,14 @@ struct HTTPEndpoint: Hashable, Sendable {
     ///   - path: what is meant if the URL has none.
     /// - Returns: `nil`: it is no such URL.
     init?(_ text: String, plainPort: Int = 80, path usualPath: String = "/") {
-    /// Where a collector takes traces, below its base (OTLP specification, "OTLP/HTTP Request").
-    private static let tracesPath = "/v1/traces"
-
-    /// As the setting gives it. `nil`: it is not what is expected.
-    init?(_ text: String) {
-        self.init(text, plainPort: Self.plainPort) { $0.isEmpty || $0 == "/" ? Self.tracesPath : $0 }
-    }
-
-    /// As a variable gives it that is meant for traces alone: any URL, as it is.
-    init?(asGiven text: String) { self.init(text, plainPort: 80) { $0.isEmpty ? "/" : $0 } }
-
-    /// As a variable gives it that is meant for every signal: the base of all paths.
-    init?(base text: String) { self.init(text, plainPort: 80, path: Self.tracesPath(below:)) }
-
-    private static func tracesPath(below path: String) -> String {
-        let base = path.prefix { $0 != "?" }
-        var end = base.endIndex
-        while end > base.startIndex, base[base.index(before: end)] == "/" { end = base.index(before: end) }
-        return base[..<end] + Self.tracesPath + path[base.endIndex...]
+        self.init(text, plainPort: plainPort, asking: { $0.isEmpty || $0 == "/" ? usualPath : $0 })
     }
 
     /// - Parameters:
     ///   - plainPort: of HTTP, where none is given.
     ///   - path: what is asked, of a path with its query.
-    private init?(_ text: String, plainPort: Int, path asked: (String) -> String) {
+    /// - Returns: `nil`: it is no such URL.
+    init?(_ text: String, plainPort: Int, asking path: (String) -> String) {
         guard text.utf8.count <= Self.byteCountMax, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             return nil
         }
@@ -56,11 +39,12 @@ struct HTTPEndpoint: Hashable, Sendable {
             return nil
         }
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let path = rest.dropFirst(authority.count)
+        let given = rest.dropFirst(authority.count)
         // A secret in a URL would be shown wherever settings are. A fragment is nobody's business but a browser's.
-        guard !authority.contains("@"), !path.contains("#"), path.isEmpty || path.hasPrefix("/") else { return nil }
-        self.path = path.isEmpty || path == "/" ? usualPath : String(path)
-        self.path = asked(String(path))
+        guard !authority.contains("@"), !given.contains("#"), given.isEmpty || given.hasPrefix("/") else {
+            return nil
+        }
+        self.path = path(String(given))
 
         guard let parts = Authority(authority) else { return nil }
         self.host = parts.host
@@ -77,16 +61,6 @@ struct HTTPEndpoint: Hashable, Sendable {
     var authority: String {
         let host = self.host.contains(":") ? "[\(self.host)]" : self.host
         return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
-    }
-
-    /// What to look at when nobody takes traces at this path.
-    var pathHint: String {
-        guard !self.path.prefix(while: { $0 != "?" }).hasSuffix(Self.tracesPath) else {
-            return "whoever answers takes no OTLP over HTTP at this path"
-        }
-        var other = self
-        other.path = Self.tracesPath(below: self.path)
-        return "collectors take traces at \(Self.tracesPath): is \(other.shown) meant?"
     }
 
     /// As it may be shown: what is behind a question mark may be a secret, and so may words of a path that look drawn by chance.

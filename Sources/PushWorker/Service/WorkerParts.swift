@@ -158,8 +158,8 @@ final class WorkerParts: Sendable {
                     tokenAges: Self.tokenAges(tokens, nowSeconds: now.wallSeconds),
                     lags: hub.lags(inputTopics: inputTopics), isReady: snapshot.isReady,
                     process: ProcessReading.now(), spans: spans?.counters ?? ExportCounters(),
-                    wallMillis: now.wallMillis, login: keeper?.report, brokerConnections: ConnectionCount.value)
-                    resource: TelemetryResource(configuration.tracing), wallMillis: now.wallMillis)
+                    resource: TelemetryResource(configuration.tracing), wallMillis: now.wallMillis,
+                    login: keeper?.report, brokerConnections: ConnectionCount.value)
                 return WorkerMetrics.page(snapshot, surroundings, libraries: metrics, format)
             },
             channels: configuration.admin.channelsTokenFile.map {

@@ -22,22 +22,9 @@ struct OTLPExporter: Sendable {
     /// How long the end waits for what is left.
     static let farewellMillisMax: Int64 = 5_000
 
-    let endpoint: HTTPEndpoint
-    let headersFile: String?
     let spans: SpanQueue
     let logger: Logger
     private let complaint = RepeatedComplaint()
-    /// `nil`: plain HTTP.
-    private let tls: ClientTLS?
-    private let connection: HTTPClientConnection
-
-    init(
-        endpoint: HTTPEndpoint, headersFile: String?, roots: TLSTrustRoots, spans: SpanQueue, logger: Logger
-    ) {
-        self.endpoint = endpoint
-        self.headersFile = headersFile
-        self.tls = endpoint.isSecure ? ClientTLS(roots) : nil
-        self.connection = HTTPClientConnection(to: endpoint)
     private let client: OTLPClient
 
     init(_ client: OTLPClient, spans: SpanQueue, logger: Logger) {
@@ -119,16 +106,6 @@ struct OTLPExporter: Sendable {
 
     private func request(_ batch: [FinishedSpan]) async -> Verdict {
         let answer: HTTPClientRequest.Answer
-        do {
-            let request = HTTPClientRequest(
-                endpoint: self.endpoint, contentType: "application/json",
-                fields: try await self.headers()?.fields ?? [],
-                body: OTLPDocument.write(batch, instanceID: self.instanceID))
-            answer = try await self.connection.send(request, tls: self.tls?.context())
-        } catch {
-            // Authorities may have changed since they were read.
-            self.tls?.forget()
-        let answer: OTLPRequest.Answer
         do { answer = try await self.client.send(batch) } catch {
             self.failed(ConnectError.text(error))
             return .notNow(retryAfterSeconds: nil)

@@ -17,10 +17,6 @@ public final class OTLPTracer: Tracer, Service {
     ///   - logger: is told of exports that fail. Never of what is sent, or of header fields.
     /// - Returns: `nil` when the settings name no endpoint, or none that can be understood.
     public init?(_ settings: WorkerConfiguration.Tracing, logger: Logger) {
-        guard let text = settings.otlpEndpoint, let endpoint = HTTPEndpoint(collector: text) else { return nil }
-        self.exporter = OTLPExporter(
-            endpoint: endpoint, headersFile: settings.headersFile,
-            roots: settings.caFile.map { .file(path: $0) } ?? .system, spans: self.spans, logger: logger)
         guard let client = OTLPClient(settings) else { return nil }
         self.exporter = OTLPExporter(client, spans: self.spans, logger: logger)
     }

@@ -7,7 +7,7 @@ import Redaction
 /// As these variables may be meant for others, too, one that cannot be used stops nothing: it is noted.
 struct OTelEnvironment: Equatable, Sendable {
     /// A collector.
-    private(set) var endpoint: OTLPEndpoint?
+    private(set) var endpoint: HTTPEndpoint?
     /// Header fields for it.
     private(set) var headers: OTLPHeaders?
     /// A file of certificate authorities that are believed instead of the system's.
@@ -54,7 +54,8 @@ struct OTelEnvironment: Equatable, Sendable {
             return
         }
         let isOfTraces = given.name.contains("_TRACES_")
-        self.endpoint = isOfTraces ? OTLPEndpoint(asGiven: given.text) : OTLPEndpoint(base: given.text)
+        self.endpoint =
+            isOfTraces ? HTTPEndpoint(collectorAsGiven: given.text) : HTTPEndpoint(collectorBase: given.text)
         guard self.endpoint == nil else { return }
         self.notes.append(
             "\(given.name) is \(ShownText.withheld(given.text)): expected a URL of http or https without a user, such as http://localhost:4318; it is not used"

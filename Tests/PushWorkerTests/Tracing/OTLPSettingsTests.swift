@@ -39,7 +39,7 @@ struct OTLPSettingsTests {
         ("http://a/x?k=v", "is http://a:4318/x/v1/traces meant?"),
     ])
     func aPathThatNobodyTakesTracesAtIsExplained(_ text: String, _ hint: String) throws {
-        #expect(try #require(OTLPEndpoint(text)).pathHint.contains(hint))
+        #expect(try #require(HTTPEndpoint(collector: text)).pathHint.contains(hint))
     }
 
     @Test func headerFieldsAreReadLineByLine() throws {

@@ -9,8 +9,7 @@ struct DoctorFinding: Equatable, Encodable {
     }
     /// The raw values are for programs: once used, they stay.
     enum Check: String, Encodable, CaseIterable {
-        case configuration, key, connection, clock, credentials, login, kafka, topics, group, offsets
-        case configuration, key, connection, clock, credentials, tracing, kafka, topics, group, offsets
+        case configuration, key, connection, clock, credentials, login, tracing, kafka, topics, group, offsets
     }
 
     var level: Level
