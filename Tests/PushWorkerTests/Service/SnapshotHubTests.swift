@@ -1,3 +1,4 @@
+import APNSPool
 import PushEngine
 import PushModel
 import PushTransport
