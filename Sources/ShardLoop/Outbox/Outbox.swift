@@ -93,8 +93,9 @@ struct Outbox: ~Copyable {
         for (index, record) in due.enumerated() {
             let lane = RetryQueue.Lane(record.topic, record.partition)
             guard !record.topic.isOrdered || !failedLanes.contains(lane) else {
-                self.retries.cameBack(record, nowMillis: nowMillis)
+                // It waits first: a lane without any is careful no more, and nothing would say when this one is due.
                 self.retries.wait(record)
+                self.retries.cameBack(record, nowMillis: nowMillis)
                 continue
             }
             guard record.byteCount <= self.limits[record.topic] else {

@@ -200,8 +200,9 @@ struct RetryQueue {
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         var taken: [KeptRecord] = []
         if let due = self.plainDueMillis, due <= nowMillis {
-            taken += self.others
+            let others = self.others
             self.others = []
+            self.release(others, into: &taken)
             for lane in self.lanes.keys.sorted()
             where self.careful[lane] == nil && !underWay.isAny(lane.topic, partition: lane.partition) {
                 taken += self.lanes.removeValue(forKey: lane) ?? []
@@ -210,13 +211,27 @@ struct RetryQueue {
             self.plainDueMillis = isLeft ? nowMillis + Self.backoffMinMillis : nil
         }
         if self.stuckDueMillis <= nowMillis {
-            taken += self.stuck
+            let stuck = self.stuck
             self.stuck = []
             self.stuckDueMillis = .max
+            self.release(stuck, into: &taken)
         }
         if !self.careful.isEmpty { self.takeGroups(into: &taken, nowMillis: nowMillis, underWay: underWay) }
         self.count -= taken.count
         return taken
+    }
+
+    /// Records without an order leave, unless their lane has become a careful one: then they wait in it. Beside a group they would share its
+    /// request, and a record that counts as alone would be given up for what another is.
+    private mutating func release(_ entries: [KeptRecord], into taken: inout [KeptRecord]) {
+        for entry in entries {
+            if self.careful[Lane(entry.topic, entry.partition)] == nil {
+                taken.append(entry)
+            } else {
+                self.count -= 1
+                self.wait(entry)
+            }
+        }
     }
 
     /// The next group of each careful lane of which Kafka has nothing.

@@ -209,6 +209,24 @@ import Testing
         #expect(harness.log.taken.count { $0.topic == .outcomes } == 40)
     }
 
+    /// A record that failed otherwise is due again when the first of a refused batch is to leave alone. Neither is given up.
+    @Test func nothingLeavesBesideOneThatIsToBeAlone() {
+        let first = FirstRefusal(.outcomes, .other)
+        var harness = Self.begin { first.refuses($0) }
+        harness.log.refusesWholeBatch = true
+        harness.log.batchCountMax = [.outcomes: 1]
+        harness.write("order-2", Self.good)
+        harness.settle()
+        harness.log.events[0, default: []] += [("order-3", Self.good), ("order-4", Self.good)]
+        harness.turn()
+        harness.now.steadyMillis += RetryQueue.backoffMinMillis
+        Self.settle(&harness)
+        let counters = harness.loop.outboxCounters
+        #expect(counters.refusals[.outcomes, .other] == 1 && counters.refusals[.outcomes, .size] >= 2)
+        #expect(counters.outcomesUnpublished == 0)
+        #expect(harness.log.taken.count { $0.topic == .outcomes } == 4)
+    }
+
     // MARK: What a topic takes
 
     @Test func aRecordThatIsTooLargeIsNotSent() {
@@ -246,6 +264,23 @@ import Testing
         #expect(counters.forwarded == 1 && counters.forwardsRefused == 1 && counters.count(.deadLettered) == 1)
         #expect(harness.log.taken.contains { $0.topic == .outcomes && Self.text($0.value)!.contains("dead-lettered") })
         #expect(harness.log.commits.last?.nextOffset == 1)
+        Self.expectConserved(harness)
+    }
+
+    /// That a record is too large is seen when it is to leave together with those behind it. They go on.
+    @Test func whatIsBehindOneThatIsTooLargeGoesOn() {
+        var harness = Self.begin(checksPlacement: true) { _ in nil }
+        var limits = RecordLimits()
+        limits[.routed] = 500
+        harness.carryOut(.limit(limits))
+        let (key, large) = (Self.keyElsewhere(), String(repeating: "x", count: 1_000))
+        harness.write(key, Self.good)
+        harness.write(key, #"{"event":"update","content-state":{"f":"\#(large)"}}"#)
+        harness.write(key, #"{"event":"update","content-state":{}}"#)
+        Self.settle(&harness)
+        #expect(harness.log.taken.count { $0.topic == .routed } == 2)
+        #expect(Self.letters(harness).count == 1)
+        #expect(harness.log.commits.last?.nextOffset == 3)
         Self.expectConserved(harness)
     }
 

@@ -114,6 +114,32 @@ import Testing
         #expect(queue.isEmpty)
     }
 
+    /// Beside one that counts as alone it would be judged for what that one is, and that one for what it is.
+    @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
+    func whatFailedBeforeJoinsTheCarefulLane(_ topic: EngineRecord.Topic) {
+        var queue = RetryQueue()
+        queue.failed(Self.entry(1, topic), nowMillis: 0)
+        queue.goesAlone(Self.entry(2, topic), nowMillis: 100)
+        queue.goesAlone(Self.entry(3, topic), nowMillis: 100)
+        #expect(Self.take(&queue, at: 200) == [1])
+        #expect(queue.isAlone(topic, partition: 0) && queue.count == 2)
+        queue.answered(topic, partition: 0, underWay: UnderWayCount())
+        #expect(Self.take(&queue, at: 200) == [2, 3])
+        queue.answered(topic, partition: 0, underWay: UnderWayCount())
+        #expect(queue.isEmpty)
+    }
+
+    /// What is kept though it was refused for good would have others of its topic refused with it.
+    @Test func whatIsStuckJoinsTheCarefulLane() {
+        var queue = RetryQueue()
+        queue.stick(Self.entry(1, .deadLetters), nowMillis: 0)
+        queue.goesAlone(Self.entry(2, .deadLetters), nowMillis: 10_000)
+        #expect(Self.take(&queue, at: 10_000) == [1])
+        #expect(queue.isAlone(.deadLetters, partition: 0) && queue.count == 1)
+        queue.answered(.deadLetters, partition: 0, underWay: UnderWayCount())
+        #expect(Self.take(&queue, at: 10_000) == [2])
+    }
+
     @Test func aForgottenPartitionsStateIsNotWritten() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 1), nowMillis: 0)
