@@ -185,11 +185,18 @@ extension SimulationWorld {
             && arrival.writtenMillis + Self.delayMillisMax > ended.writtenMillis + retention
     }
 
-    /// No owner of the partition lived long enough to bring anything to everybody: an end is brought for as long as it is kept, and not longer.
+    /// No owner of the partition, and no Kafka client of one, lived long enough to bring anything to everybody: an end is brought for as long as it
+    /// is kept, and not longer.
     private func wasInNoHands(_ partition: Int32, from millis: Int64, forMillis: Int64) -> Bool {
-        let moves = (self.moveTimes[partition] ?? []).filter { $0 > millis && $0 < millis + forMillis }
-        let times = [millis] + moves + [millis + forMillis]
-        return zip(times, times.dropFirst()).allSatisfy { $1 - $0 < Self.handsMillisMin }
+        let moves = (self.moveTimes[partition] ?? []).map { (millis: $0, hasClient: true) }
+        let turns = (moves + (self.clientTimes[partition] ?? [])).sorted { $0.millis < $1.millis }
+        // Since when somebody has it who can write; `nil`: nobody does.
+        var since: Int64? = millis
+        for turn in turns where turn.millis < millis + forMillis {
+            if let since, turn.millis - since >= Self.handsMillisMin { return false }
+            since = turn.hasClient ? max(millis, turn.millis) : nil
+        }
+        return since.map { millis + forMillis - $0 < Self.handsMillisMin } ?? true
     }
     /// The session of an owner that died, and the time for which its successor reads the log before it pushes.
     private static let handsMillisMin = SimulatedGroup.sessionMillis + 15_000

@@ -29,6 +29,7 @@ extension SimulationWorld {
             Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.endPercent
         else { return }
         self.tell("the Kafka client of worker \(worker.number) ends")
+        self.noteClient(of: worker, isThere: false)
         self.noteStruck()
         worker.clientHasEnded = true
         // A restore may take the next epoch for another owner's, once compaction has taken the markers that say otherwise.
@@ -58,8 +59,14 @@ extension SimulationWorld {
             self.fail("worker \(worker.number) has another Kafka client before it has heard of what the one before had")
         }
         self.tell("worker \(worker.number) has another Kafka client")
+        self.noteClient(of: worker, isThere: true)
         self.noteStruck()
         worker.clientHasEnded = false
         _ = self.burns(worker)
+    }
+    private func noteClient(of worker: SimulatedWorker, isThere: Bool) {
+        for partition in worker.partitions.keys {
+            self.clientTimes[partition, default: []].append((self.steadyMillis, isThere))
+        }
     }
 }

@@ -120,6 +120,8 @@ package final class SimulationWorld {
     var comingBack: [ComingBack] = []
     /// By partition: when it changed hands, steady.
     var moveTimes: [Int32: [Int64]] = [:]
+    /// By partition: when its owner's Kafka client ended, or another took its place, steady.
+    var clientTimes: [Int32: [(millis: Int64, hasClient: Bool)]] = [:]
     /// Times at which a partition came to a worker.
     var assignmentCount = 0
     var flightCount = 0
