@@ -1,4 +1,5 @@
 import ChannelKeeping
+import Foundation
 import KafkaLog
 import PushModel
 import PushTransport
@@ -31,6 +32,7 @@ struct ReconcileReportTests {
     }
 
     private static let young = Self.now - 59_999
+    private static let youngText = Date(timeIntervalSince1970: Double(Self.young) / 1_000).ISO8601Format()
     static let rows: [Row] = [
         Row(name: "open, listed", kept: KeptRecordBytes.channel(.open, id: "A", audience: "m")),
         Row(
@@ -38,7 +40,8 @@ struct ReconcileReportTests {
             verdict: "open-again"),
         Row(
             name: "open, missing as the list lags",
-            kept: KeptRecordBytes.channel(.open, id: "A", audience: "m", sinceMillis: Self.young), isListed: false),
+            kept: KeptRecordBytes.channel(.open, id: "A", audience: "m", sinceMillis: Self.young), isListed: false,
+            verdict: "too-young"),
         Row(name: "warm, too many", kept: KeptRecordBytes.channel(.open, id: "A"), verdict: "delete"),
         Row(name: "warm, missing", kept: KeptRecordBytes.channel(.open, id: "A"), isListed: false, verdict: "forget"),
         Row(name: "lingers", kept: KeptRecordBytes.channel(.ended, id: "A", audience: "m")),
@@ -85,6 +88,7 @@ struct ReconcileReportTests {
                 KeptRecordBytes.channel(.deleting, id: "B"),
                 KeptRecordBytes.channel(.open, id: "C"), KeptRecordBytes.channel(.possiblyOurs, id: "D"),
                 KeptRecordBytes.channel(.open, id: "E"),
+                KeptRecordBytes.channel(.open, id: "F", audience: "match-8", sinceMillis: Self.young),
             ], listed: ["Z", "D", "C", "B"])
         #expect(
             report.findings.map(ReconcileReport.text) == [
@@ -92,12 +96,14 @@ struct ReconcileReportTests {
                 "delete         B  ours, its deletion was begun at 1970-01-01T00:00:01Z",
                 "delete         C  ours, of no audience, open since 1970-01-01T00:00:01Z",
                 "forget         E  ours, wanted by nobody, and missing from APNs' list",
-                "possibly ours  D  shown since 1970-01-01T00:00:01Z, when an answer was lost",
+                "too young      F  ours, made at \(Self.youngText), and not in APNs' list yet, which may lag: ask again in a minute",
+                "possibly ours  D  shown since 1970-01-01T00:00:01Z: an answer was lost, or a creation was carried out twice",
                 "unknown        Z  in APNs' list, and not in state",
             ])
         #expect(
-            report.summary == "com.example.pizza (production): 4 channels in APNs' list, 5 records in state;"
-                + " 2 to delete, 1 to be opened again, 1 to be forgotten, 1 possibly ours, 1 unknown")
+            report.summary == "com.example.pizza (production): 4 channels in APNs' list, 6 records in state;"
+                + " 2 to delete, 1 to be opened again, 1 to be forgotten, 1 possibly ours, 1 unknown,"
+                + " 1 left out as too young for the list")
         #expect(
             report.json(report.findings[0])
                 == #"{"app":"com.example.pizza","audience":"match-7","audienceLife":1,"channel":"A","#
