@@ -136,7 +136,7 @@ EFFECTS = [
      {f"{SCALED} minReplicaCount": 2, f"{SCALED} maxReplicaCount": 16, f"{SCALED} fallback replicas": 6,
       f"{SCALED} triggers 0 metadata serverAddress": "https://prometheus.example.com", f"{SCALED} triggers 2": {"type": "cron", "metadata": MATCH}}),
     ({"env": [PASSWORD, TIMEOUT], "topics": {"create": True}},
-     {f"{CONTAINER} env 0": PASSWORD, f"{CONTAINER} env 1": TIMEOUT, f"{CONTAINER} env 2 name": "MAILBOAT_KAFKA_GROUP_INSTANCE_ID", f"{CONTAINER} env 3": None,
+     {f"{CONTAINER} env 0": PASSWORD, f"{CONTAINER} env 1": TIMEOUT, f"{CONTAINER} env 2 name": "MAILBOAT_KAFKA_GROUP_INSTANCE_ID", f"{CONTAINER} env 3 name": "POD_NAME",
       "Job mailboat-topics spec template spec containers 0 env": [PASSWORD, TIMEOUT]}),
     ({"volumes": [AUTHORITY], "volumeMounts": [MOUNT], "topics": {"create": True, "arguments": ["--partitions", "128"]}},
      {f"{POD} volumes 2": AUTHORITY, f"{CONTAINER} volumeMounts 2": MOUNT, "Job mailboat-topics spec template spec volumes 1": AUTHORITY,
