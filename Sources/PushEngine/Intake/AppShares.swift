@@ -34,9 +34,12 @@ struct AppShares {
 }
 
 extension ShardEngine {
-    /// How many records of one log may be taken before this has to be asked again. An app that has its share of what may be pending stops the logs
+    /// How many records of one log may be taken before this has to be asked again. An app that has its share of what may be pending stops those logs
     /// alone that were last about it, and of others no more than a few are taken at once. What workers tell each other is no app's.
-    /// - Parameter room: what `recordRoom` has left.
+    /// - Parameters:
+    ///   - topic: the log's, as an index into `EngineConfiguration.inputTopics`.
+    ///   - partition: the log's.
+    ///   - room: what `recordRoom` has left.
     public func recordRoom(topic: UInt16, partition: Int32, within room: Int) -> Int {
         guard self.shares.areSet, topic != self.memory.configuration.routedTopicIndex,
             let index = self.memory.partitions.index(of: partition),
@@ -49,6 +52,7 @@ extension ShardEngine {
         }
         return max(0, min(room, self.dispatch.pendingRoom(of: app, in: self.memory)))
     }
+
     /// An app has all that it may have: logs that were last about it are left alone.
     public var isAnAppFull: Bool { self.shares.areSet && self.dispatch.pendingRoom(in: self.memory) <= 0 }
 }
