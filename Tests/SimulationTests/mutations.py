@@ -516,11 +516,6 @@ MUTATIONS = [
         engine("Channels/AudienceChannels"),
         "var isTried: Bool { self.serves || self.isCatchingUp }", "var isTried: Bool { self.serves }", kept=True),
     Mutation(
-        "kept-alert-both-ways", "an alert that went both ways is owed by token once more with the next version",
-        engine("Channels/AudienceChannels"),
-        "return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)",
-        "return alert.stampSeconds > self.droppedAlertStampSeconds", kept=True),
-    Mutation(
         "kept-told-unwritten", "a channel is told of before `state` has its id", keeping("Keeper/HeldChannel"),
         """        self.isWarm = held.channel.isWarm
         guard held.isDurable else { return }
