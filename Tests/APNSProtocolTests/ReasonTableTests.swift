@@ -32,7 +32,7 @@ import Testing
         (500, "InternalServerError", .serverBusy), (503, "ServiceUnavailable", .serverBusy),
         (503, "Service Unavailable", .serverBusy),
         (503, "Shutdown", .connectionUnusable),
-        // Of broadcasts and of requests about channels.
+        // Reasons of broadcasts and of requests about channels.
         (400, "BadChannelId", Self.token), (400, "BadRequestParams", .messageRefused),
         (400, "BadRequestPayload", .messageRefused), (400, "CannotCreateChannelConfig", .messageRefused),
         (400, "ChannelNotRegistered", Self.token), (400, "MissingChannelId", .messageRefused),

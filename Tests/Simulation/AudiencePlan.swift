@@ -24,7 +24,7 @@ package struct AudiencePlan {
     var hasTwoApps = false
     /// `alert.on-unknown: drop` in the second app, which no activity is of.
     var dropsUnknownAlerts = false
-    /// Of pushes with an alert to its members, how many answers are lost besides, in a hundred.
+    /// How many answers to its members' pushes with an alert are lost besides, in a hundred.
     var lostAlertPercent = 0
     /// Some members are of the development environment.
     var hasDevelopment = false

@@ -5,7 +5,7 @@ extension SimulationWorld {
     /// Whether events of this world are framed, and which. It is drawn apart: a world without framed events is as it was.
     struct Framing {
         var random: SplitMix64
-        /// Of all well-formed values, how many have something around them.
+        /// How many of all well-formed values have something around them, in a hundred.
         let percent: Int
 
         init(seed: UInt64) {

@@ -5,7 +5,7 @@ extension SimulationWorld {
     /// What concerns these faults alone. They are drawn apart: a world without any is as it was.
     struct StartStrikes {
         var random: SplitMix64
-        /// Of the moments that are looked for, how many get a fault, in a hundred.
+        /// How many of the moments that are looked for get a fault, in a hundred.
         let percent: Int
         var count = 0
 

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// A creation that Apple, or whoever stands between, has carried out twice: one of the two channels is in no answer.
+/// A creation that was carried out twice, by Apple or by a proxy before it: one of the two channels is in no answer.
 struct AnsweredCreation {
     /// Hashes of the ids that the list before it had and that were not ours.
     var before: Set<UInt64>

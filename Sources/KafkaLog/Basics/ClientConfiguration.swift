@@ -7,7 +7,7 @@ struct ClientConfiguration: ~Copyable {
     let role: KafkaSettings.Role
     /// Values that librdkafka may repeat in what it writes, and nobody may see.
     private var withheld = WithheldValues()
-    /// Of a login by OAUTHBEARER.
+    /// The tokens of a login by OAUTHBEARER; `nil`: it logs in otherwise, or not at all.
     private var tokens: KafkaTokens?
 
     init(role: KafkaSettings.Role) {
@@ -204,7 +204,7 @@ final class ClientContext: Sendable {
     private let joinWatch: JoinWatch?
     /// Struck from whatever librdkafka and brokers say.
     private let withheld: WithheldValues
-    /// Of its login by OAUTHBEARER; `nil`: it logs in otherwise, or not at all.
+    /// The tokens that it logs in with by OAUTHBEARER; `nil`: it logs in otherwise, or not at all.
     let tokens: KafkaTokens?
 
     init(log: KafkaLogHandler?, joinWatch: JoinWatch?, withheld: WithheldValues, tokens: KafkaTokens?) {

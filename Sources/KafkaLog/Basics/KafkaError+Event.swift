@@ -28,7 +28,7 @@ extension KafkaError {
     /// Begins what is said where a client cannot log in because nobody has brought a token.
     static let noTokenStart = "there is no token to log in with: "
 
-    /// The same, in librdkafka's words (`rd_kafka_oauthbearer_set_token_failure`).
+    /// What librdkafka puts before the reason for which there is no token (`rd_kafka_oauthbearer_set_token_failure`).
     private static let libraryNoTokenStart = "Failed to acquire SASL OAUTHBEARER token: "
 
     /// librdkafka's words for a login that the connection's end has cut short (`rd_kafka_broker_handle_SaslHandshake`).
@@ -46,6 +46,6 @@ extension KafkaError {
         return isOfToken ? Self.refusedTokenStart + text : text
     }
 
-    /// Nobody has been asked: whoever should bring tokens does not.
+    /// There was no token to log in with, so no broker was asked.
     public var isWithoutToken: Bool { self.code == .authentication && self.text.hasPrefix(Self.noTokenStart) }
 }

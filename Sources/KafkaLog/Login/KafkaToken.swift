@@ -20,7 +20,7 @@ public struct KafkaToken: Sendable, Hashable {
         }
     }
 
-    /// No broker reads more: Kafka's own limit of what a login says is 512 KiB, and a header field's of whoever gives tokens is far below.
+    /// The longest token. Kafka takes 512 KiB of a login at most, and no header field of a token endpoint is nearly so long.
     public static let byteCountMax = 32_768
 
     /// The token itself, a secret.

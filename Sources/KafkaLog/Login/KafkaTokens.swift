@@ -14,7 +14,7 @@ public final class KafkaTokens: Sendable {
         var token: KafkaToken?
         /// Why there is none that is good; `nil`: there is, or nobody knows yet.
         var reason: String?
-        /// Of what was given last, for what librdkafka and brokers may repeat.
+        /// The texts of the token given last, which librdkafka and brokers may repeat.
         var withheld = WithheldValues()
         var clients: [Client] = []
         var onClient: (@Sendable () -> Void)?

@@ -40,7 +40,7 @@ struct AudienceChannels {
         var triedStampSeconds: Int64 = 0
         var attempt: UInt8 = 0
         var throttleSteps: UInt8 = 0
-        /// Of a version that goes both ways: its broadcast has a unit of the budget for itself.
+        /// The stamp of a version that goes both ways, whose broadcast has a unit of the budget for itself; 0: there is none.
         var highStampSeconds: Int64 = 0
         /// An alert up to that may have been shown by a broadcast without an answer, and is not repeated.
         var droppedAlertStampSeconds: Int64 = 0

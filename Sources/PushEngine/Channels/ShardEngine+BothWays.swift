@@ -2,7 +2,7 @@ import PushModel
 
 /// A version that goes both ways (fan-out contract: Mixed audiences): APNs does not take what is broadcast, so members that listen are served by their
 /// tokens. Phones that listen and have no token are not known here, and get the newest version as soon as APNs takes a broadcast: with the stamp that
-/// it has by token, so that whoever gets it twice sees it once.
+/// it has by token, so that a phone that gets it twice shows it once.
 extension ShardEngine {
     /// A phone that listens may get it by its token and by broadcast: with priority 10 both ways it costs two units. Without a second one the
     /// broadcast has priority 5.

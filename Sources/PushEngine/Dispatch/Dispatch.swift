@@ -156,7 +156,8 @@ struct Dispatch: ~Copyable {
         }
         return room
     }
-    /// The same of one app.
+
+    /// How many more slots of one app may hold something to send; negative: it has more than its share.
     func pendingRoom(of app: UInt16, in memory: borrowing ShardMemory) -> Int {
         let share = memory.configuration.apps[Int(app)].pendingShare * Double(memory.configuration.settings.pendingMax)
         var pending = 0

@@ -130,13 +130,13 @@ public struct EngineCounters: Sendable, Equatable {
     /// Nothing counted yet.
     public init() {}
 
-    /// Of the pushes sent, accepted.
+    /// Pushes that APNs accepted.
     public var pushesAccepted: UInt64 { self.apps.reduce(0) { $0 + $1.accepted } }
-    /// Of the pushes sent, answered with a status other than 200.
+    /// Pushes that APNs answered with a status other than 200.
     public var pushesRefused: UInt64 { self.apps.reduce(0) { $0 + $1.refused } }
-    /// Of the pushes sent, not processed by APNs; they are sent again.
+    /// Pushes that APNs did not process; they are sent again.
     public var pushesNotProcessed: UInt64 { self.apps.reduce(0) { $0 + $1.notProcessed } }
-    /// Of the pushes sent, without an answer: nobody knows what became of them.
+    /// Pushes without an answer: nobody knows what became of them.
     public var pushesUnknown: UInt64 { self.apps.reduce(0) { $0 + $1.unknown } }
 
     /// Makes room for apps that are new.

@@ -1,4 +1,4 @@
-/// What a channel's id may look like, whoever names it.
+/// What a channel's id looks like, in events and in APNs' answers.
 public enum ChannelIDText {
     /// An id as Apple gives it: base64, of a length nobody promises, with at most two `=` at its end.
     public static func isBase64(_ text: [UInt8]) -> Bool {

@@ -170,7 +170,7 @@ public struct WorkerConfiguration: Sendable {
     public var watchesFile = false
     /// Lines below it are not written.
     public var logLevel = Logger.Level.info
-    /// How whoever runs the worker writes its lines.
+    /// The format of the worker's log lines.
     public var logFormat = LogFormat.text
 
     /// The defaults.

@@ -10,7 +10,7 @@ import TLSSession
 final class HTTPClientConnection: Sendable {
     /// From the lookup of the name to the end of the TCP handshake.
     static let connectMillisMax: Int64 = 3_000
-    /// Of the whole request.
+    /// How long a whole request may take.
     static let requestMillisMax: Int64 = 5_000
     /// A connection that nothing has used for so long is closed: while nothing is asked for there is none.
     static let idleMillisMax: Int64 = 60_000

@@ -1,13 +1,13 @@
 import Redaction
 
-/// A place on the web that a setting names by its URL: of a collector, of whoever gives tokens.
+/// An HTTP server that a setting names by its URL: a collector, or a token endpoint.
 struct HTTPEndpoint: Hashable, Sendable {
     /// HTTPS.
     var isSecure: Bool
     /// A name or an address, without brackets.
     var host: String
     var port: Int
-    /// Of the request, with its query.
+    /// The path that a request asks for, with its query.
     var path: String
 
     /// A longer URL is none.

@@ -94,7 +94,7 @@ enum TokenDocument {
         if let seconds = claims?.expiresAtSeconds {
             return .ends(atMillis: Int64(min(max(0, seconds * 1_000), Double(Self.millisMax))))
         }
-        // Of a file nobody knows since when.
+        // Nobody knows since when a file has held its token.
         if let seconds = document.livesSeconds, !isFile {
             return .ends(atMillis: wallMillis + Int64(min(max(0, seconds), Self.lifeSecondsMax) * 1_000))
         }

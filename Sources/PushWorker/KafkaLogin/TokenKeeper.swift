@@ -76,7 +76,7 @@ package final class TokenKeeper: Sendable {
         self.all.withLock { all in all.first { $0.value.tokens == tokens }?.key }
     }
 
-    // MARK: For whoever needs tokens
+    // MARK: For clients that need tokens
 
     /// Has the source asked, if nobody does yet.
     private func begin() {
@@ -127,7 +127,7 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// Of a file that nobody writes anew in time.
+    /// The fault of a file that nobody writes anew in time.
     private var late: TokenFault {
         TokenFault(
             cause: .expired, setting: self.source.setting,

@@ -21,7 +21,7 @@ enum WorkerMetrics {
         var resource = TelemetryResource(WorkerConfiguration.Tracing())
         /// The machine's clock, since 1970.
         var wallMillis: Int64 = 0
-        /// Of a login to Kafka by OAUTHBEARER; `nil`: there is none.
+        /// How a login to Kafka by OAUTHBEARER stands; `nil`: there is none.
         var login: LoginReport?
         /// To Kafka's brokers, of all clients of the process.
         var brokerConnections: UInt64 = 0

@@ -34,7 +34,7 @@ struct ShardReport: Sendable {
 struct AppStanding: Sendable, Equatable {
     /// The app's bundle identifier.
     var bundleID: String
-    /// Of its pushes: names as `WorkerSnapshot.Route` has them.
+    /// The routes of its pushes, by the names that `WorkerSnapshot.Route` has.
     var routes: [String]
     /// APNs refuses its topic in an environment.
     var isRefused: Bool

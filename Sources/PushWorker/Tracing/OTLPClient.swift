@@ -1,7 +1,7 @@
 import NIOPosix
 import TLSSession
 
-/// Whoever asks a collector to take spans, over one connection. Any thread; one request at a time.
+/// Asks a collector to take spans, over one connection. Any thread; one request at a time.
 struct OTLPClient: Sendable {
     let endpoint: HTTPEndpoint
     private let resource: TelemetryResource

@@ -30,7 +30,7 @@ import Testing
         #expect(h.take(route: 2) == nil && h.deliverAll().isEmpty, "once is enough")
     }
 
-    /// Of several versions the newest is broadcast, with the newest alert that the channel has not had.
+    /// The newest of several versions is broadcast, with the newest alert that the channel has not had.
     @Test func theNewestIsBroadcastWithTheAlertOfTheOneBefore() throws {
         let (h, _) = Self.fallenBack()
         h.advance(1_000)
@@ -63,7 +63,7 @@ import Testing
         #expect(h.takeBroadcasts(seconds: 125).first?.alert == "goal")
     }
 
-    /// Whoever is still owed an alert by its token when the channel has brought it is not shown it twice.
+    /// A phone that is still owed an alert by its token when the channel has brought it is not shown it twice.
     @Test func theNextVersionBringsTheAlertToNobodyAgain() throws {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)

@@ -102,7 +102,7 @@ struct TokenKeeperTests {
         #expect(fault.cause == .file)
     }
 
-    /// Of a file, the same token is no new one.
+    /// A token that is read from its file again is no new one.
     @Test func theSameTokenIsCountedOnce() {
         let world = World()
         let keeper = world.keeper(.file(path: "/var/run/kafka.token"))
@@ -141,7 +141,7 @@ struct TokenKeeperTests {
         #expect(TokenKeeper.of(oauth) == nil, "which of them is meant?")
     }
 
-    /// Whoever needs one now hears at once what is wrong.
+    /// A client that needs a token hears at once what is wrong.
     @Test func aSourceThatGivesNothingIsNamedAtOnce() {
         var oauth = WorkerConfiguration.Kafka.OAuth()
         oauth.tokenFile = "/nowhere/kafka.token"

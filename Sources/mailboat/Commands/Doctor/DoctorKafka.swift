@@ -22,7 +22,7 @@ struct DoctorKafka {
         }
     }
 
-    /// Of the token of a login by OAUTHBEARER; `nil`: the login is another.
+    /// What is found of the token of a login by OAUTHBEARER; `nil`: the login is another.
     private func login() -> DoctorFinding? {
         // What is wrong with the settings has been told.
         let options = try? ClusterOptions.parse(["--config", self.command.config])
