@@ -388,7 +388,8 @@ def main():
     for failure in failures:
         print(f"alert-drill: {failure}", file=sys.stderr)
     count = sum(len(one.alerts) for one in drills)
-    print(f"alert-drill: {count} alert{'s' if count != 1 else ''} drilled in {time.monotonic() - begun:.0f} s, {len(NOT_DRILLED)} not: {', '.join(sorted(NOT_DRILLED))}")
+    verdict = f"{len(failures)} failures (above)" if failures else "each fired and cleared"
+    print(f"alert-drill: {count} alert{'s' if count != 1 else ''} in {time.monotonic() - begun:.0f} s: {verdict}; {len(NOT_DRILLED)} have no drill: {', '.join(sorted(NOT_DRILLED))}")
     if asked.broken:
         return 0 if failures == [f"{asked.broken}: does not fire within {asked.wait} s"] else 1
     return 1 if failures else 0

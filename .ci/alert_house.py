@@ -204,7 +204,7 @@ scrape_configs:
         self.register()
         threading.Thread(target=self.traffic, daemon=True).start()
         # The group's first assignment takes some seconds.
-        self.wait_for("a push", lambda: re.search(r'answered_total\{result="accepted"\} [1-9]', self.ask("admin", "/metrics")))
+        self.wait_for("a push", lambda: re.search(r'answered_total\{[^}]*result="accepted"\} [1-9]', self.ask("admin", "/metrics")))
         # Prometheus has to have seen the worker ready, and its counters, before anything goes wrong: what a counter says at its first scrape is no
         # increase. It looks for targets each five seconds.
         self.wait_for("a Prometheus that sees the worker ready", lambda: self.is_seen("admin"))
