@@ -45,6 +45,7 @@ NOT_DRILLED = {
     "MailboatUnaccounted": "it says that Mailboat has a defect, and none is known that would make it",
     "MailboatPartitionWaits": "the embedded Kafka has no command that leaves a partition without a leader; KafkaOutageTests does it",
     "MailboatPartitionAdded": "the embedded Kafka adds no partitions; AddedPartitionTests and a real Kafka show what a worker does",
+    "MailboatKafkaTokenFails": "the embedded Kafka knows no login by tokens; the tests of KafkaLogin let sources fail, and promtool tests its expression",
     "MailboatKafkaRefuses": "the embedded Kafka refuses so many requests, and not for so long; promtool tests its expression",
 }
 
