@@ -55,7 +55,7 @@ struct ChaosPhones: ~Copyable {
             self.repeats.take(entry, on: self.phones)
             let reaction = self.phones.apply(entry)
             self.listeners.take(entry)
-            if case .listening(let token, .some) = entry { self.listened.insert(token) }
+            self.note(whoListens: entry)
             guard case .push(let atMillis, let token, _, _, let body) = entry else { continue }
             self.pushCount += 1
             if self.starters.take(token: token, atMillis: atMillis, body: body) { continue }
@@ -67,6 +67,16 @@ struct ChaosPhones: ~Copyable {
             guard let reaction, let content = try? PayloadReader.read(body.span) else { continue }
             onPush(activity, atMillis, reaction == .shown && content.event == .start)
             self.count(reaction, content, body: body, activity: activity)
+        }
+    }
+
+    /// A phone that gets a new token has listened under both.
+    private mutating func note(whoListens entry: JournalEntry) {
+        switch entry {
+        case .listening(let token, .some): self.listened.insert(token)
+        case .rotation(let old, let new, _):
+            if self.listened.contains(old) { self.listened.insert(new) }
+        default: break
         }
     }
 

@@ -32,7 +32,13 @@ struct ChaosRepeats {
                 guard let shown = stamp(token), shown >= content.stampSeconds else { continue }
                 self.counts[token, default: 0] += 1
             }
-        case .rotation(_, let new, _): self.newTokens.insert(new)
+        case .rotation(let old, let new, _):
+            self.newTokens.insert(new)
+            // The phone is the same: what came to it twice before counts for its new token.
+            self.counts[new] = self.counts[old]
+            for id in self.beginners.keys where self.beginners[id]?.remove(old) != nil {
+                self.beginners[id]?.insert(new)
+            }
         case .push(_, let token, _, let priority, let body):
             guard self.newTokens.remove(token) != nil, priority == 10, let shown = stamp(token),
                 let content = try? PayloadReader.read(body.span), shown >= content.stampSeconds

@@ -52,4 +52,25 @@ struct ChaosRepeatsTests {
         }
         #expect(repeats.counts["0b", default: 0] == count)
     }
+
+    /// What a phone was brought twice counts for the token that it has at the end.
+    @Test func aNewTokenKeepsTheCountOfTheOneBefore() {
+        var repeats = ChaosRepeats()
+        let entries: [JournalEntry] = [
+            .listening(token: "0a", channel: "a"), Self.broadcast(20), .rotation(old: "0a", new: "0b", .init()),
+            Self.push(20),
+        ]
+        for entry in entries { repeats.take(entry) { _ in 20 } }
+        #expect(repeats.counts["0b"] == 2)
+    }
+
+    /// A phone that gets a new token before its first broadcast still begins to listen.
+    @Test func aBeginnerWithANewTokenIsABeginner() {
+        var repeats = ChaosRepeats()
+        let entries: [JournalEntry] = [
+            .listening(token: "0a", channel: "a"), .rotation(old: "0a", new: "0b", .init()), Self.broadcast(20),
+        ]
+        for entry in entries { repeats.take(entry) { _ in 20 } }
+        #expect(repeats.counts["0b"] == 1)
+    }
 }

@@ -165,9 +165,10 @@ import Testing
         harness.writeUpdate(1)
         harness.accept()
         Self.settle(&harness)
-        #expect(harness.log.taken.count { $0.topic == .outcomes } >= 1)
         let counters = harness.loop.outboxCounters
+        #expect(counters.refusals[.outcomes, .invalidTimestamp] == 1)
         #expect(counters.outcomesUnpublished == 0)
+        #expect(harness.log.taken.contains { $0.topic == .outcomes && $0.timestampMillis == 0 })
     }
 
     // MARK: Batches

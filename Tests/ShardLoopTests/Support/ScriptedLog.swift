@@ -54,11 +54,13 @@ final class ScriptedLog: ShardLog {
         let answered = self.untold.prefix(count ?? .max)
         self.untold.removeFirst(answered.count)
         let counts = Dictionary(grouping: answered, by: \.record.topic).mapValues(\.count)
+        // Each is asked about once: a test may refuse the first time alone.
+        let judged = answered.map { (record: $0.record, offset: $0.offset, refusal: self.refuses($0.record)) }
         let refused = Dictionary(
-            answered.compactMap { one in self.refuses(one.record).map { (one.record.topic, $0) } },
+            judged.compactMap { one in one.refusal.map { (one.record.topic, $0) } },
             uniquingKeysWith: { first, _ in first })
-        for (record, offset) in answered {
-            var refusal = self.refusesWholeBatch ? refused[record.topic] : self.refuses(record)
+        for (record, offset, own) in judged {
+            var refusal = self.refusesWholeBatch ? refused[record.topic] : own
             if let max = self.batchCountMax[record.topic], counts[record.topic]! > max { refusal = .size }
             if refusal == nil, !isFailure { self.taken.append(record) }
             self.told.append((record, isFailure || refusal != nil ? nil : offset, refusal))
