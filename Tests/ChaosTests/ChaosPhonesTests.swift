@@ -1,7 +1,8 @@
-import APNSSimulator
+import DeviceModel
 import Foundation
 import Testing
 
+@testable import APNSSimulator
 @testable import ChaosTesting
 
 struct ChaosPhonesTests {

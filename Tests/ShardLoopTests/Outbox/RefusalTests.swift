@@ -166,7 +166,8 @@ import Testing
         harness.accept()
         Self.settle(&harness)
         let counters = harness.loop.outboxCounters
-        #expect(counters.refusals[.outcomes, .invalidTimestamp] == 1)
+        // In its batch, alone, and then with the present time.
+        #expect(counters.refusals[.outcomes, .invalidTimestamp] == 2)
         #expect(counters.outcomesUnpublished == 0)
         #expect(harness.log.taken.contains { $0.topic == .outcomes && $0.timestampMillis == 0 })
     }
