@@ -98,7 +98,8 @@ let package = Package(
                 "TLSSession", deque, logging, coreMetrics, tracing, lifecycle, hummingbird, http,
                 "LocalFiles", "Listening", "Redaction",
                 .product(name: "Yams", package: "Yams"),
-            ] + nio),
+            ] + nio,
+            resources: [.embedInCode("Admin/admin.openapi.json")]),
         .target(
             name: "APNSSimulator",
             dependencies: [

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the admin port of a real worker against deploy/schemas/admin.openapi.json: the worker serves that document, each of its routes answers as it says
+"""Holds the admin port of a real worker against Sources/PushWorker/Admin/admin.openapi.json: the worker serves that document, each of its routes answers as it says
 there, with no field that it does not name, and what the worker knows is shown to nobody who may not ask. An embedded Kafka and a simulated APNs are
 started for it, and stopped at the end.
 
@@ -24,7 +24,7 @@ from free_ports import free_ports
 from local_house import LocalHouse
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
-DOCUMENT = PROJECT / "deploy/schemas/admin.openapi.json"
+DOCUMENT = PROJECT / "Sources/PushWorker/Admin/admin.openapi.json"
 TOKEN, CHANNELS_TOKEN = "0123456789abcdef" * 2, "fedcba9876543210" * 2
 PIZZA, MATCH = "com.example.pizza", "com.example.match"
 asked = set()
@@ -88,10 +88,11 @@ class Port:
 
 
 def resolve(document, value):
-    """What a response is: itself, or what it refers to."""
+    """What a response or a parameter is: itself, or what it refers to."""
     if "$ref" not in value:
         return value
-    return document["components"]["responses"][value["$ref"].removeprefix("#/components/responses/")]
+    _, _, kind, name = value["$ref"].split("/")
+    return document["components"][kind][name]
 
 
 def check_document(document):
@@ -114,7 +115,7 @@ def check_document(document):
                 walk(part)
 
     walk(document)
-    defined = {f"#/components/{kind}/{name}" for kind in ("schemas", "responses") for name in document["components"][kind]}
+    defined = {f"#/components/{kind}/{name}" for kind in ("parameters", "schemas", "responses") for name in document["components"][kind]}
     if referred != defined:
         fail(f"what is defined and what is referred to differ: {referred ^ defined}")
     # What several routes answer alike is said once.
@@ -165,7 +166,7 @@ def check_local(house, port):
     port.check("/readyz", 200)
     port.check("/metrics", 200)
     if port.check("/openapi.json", 200) != port.document:
-        fail("the worker serves another document than deploy/schemas/admin.openapi.json; 'mailboat run --print-openapi' prints it")
+        fail("the worker serves another document than Sources/PushWorker/Admin/admin.openapi.json")
     page = port.check("/page", 200)
     for name in ("style.css", "elements.js", "worker.js"):
         if f"/page/{name}" not in page + port.check("/page/worker.js", 200):
@@ -316,7 +317,7 @@ def main():
     routes = {(route, method) for route, operations in document["paths"].items() for method in operations}
     if routes != asked:
         fail(f"nobody asked for {sorted(routes - asked)}")
-    print(f"check-admin: {len(routes)} routes answer as deploy/schemas/admin.openapi.json says")
+    print(f"check-admin: {len(routes)} routes answer as Sources/PushWorker/Admin/admin.openapi.json says")
 
 
 if __name__ == "__main__":
