@@ -29,8 +29,8 @@ extension ChaosAudit {
         var lettersShrunk = 0
     }
 
-    /// Words that the reason of a dead letter begins with when `routed` did not take a good event.
-    private static let routedWords = "the routed topic "
+    /// Words that the reason of a dead letter and of its outcome begins with when `routed` did not take a good event.
+    private static let routedWords = "record: the routed topic "
 
     /// Finds what refused records became, before events are judged.
     mutating func readRefusals(_ scene: RefusalScene, _ logs: Logs) {
@@ -64,7 +64,7 @@ extension ChaosAudit {
         let found = self.outcomes(at: position)
         return found.contains { $0.outcome != "dead-lettered" }
             && found.contains {
-                $0.outcome == "dead-lettered" && $0.reason?.contains(Self.routedWords) == true
+                $0.outcome == "dead-lettered" && $0.reason?.hasPrefix(Self.routedWords) == true
                     && self.wasRefused(.routed, at: $0.writtenMillis)
                     && self.wasRefused(.deadLetters, at: $0.writtenMillis)
             }

@@ -47,7 +47,7 @@ struct RefusalAuditTests {
                 self.logs.outcomes.append(RefusalAuditTests.outcome(name, offset: Int64(offset)))
             }
             self.logs.deadLetters = [
-                RefusalAuditTests.letter(2, "the routed topic does not take the record: size"),
+                RefusalAuditTests.letter(2, "record: the routed topic does not take the record: size"),
                 RefusalAuditTests.letter(3, "the record has no key"),
             ]
             try self.phone.push(body: first.payload(recordMillis: 0), priority: 10, nowMillis: 0)
@@ -121,7 +121,7 @@ struct RefusalAuditTests {
     @Test func longAfterTheFaultItIsFound() throws {
         var scene = try Scene()
         scene.logs.deadLetters[0] = Self.letter(
-            2, "the routed topic does not take the record: size", atMillis: 200_000)
+            2, "record: the routed topic does not take the record: size", atMillis: 200_000)
         #expect(try scene.audit().faults.count == 1)
     }
 
