@@ -25,6 +25,11 @@ SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Benchmarks)
 # SwiftPM hands the traits of a package to the compiler in the order of a set. In another order the next time, that package and all that stands on it is built again.
 SWIFT_BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
 
+# Each release build takes these, so that all share one: what is tried, drilled and measured is what `make dist` packs. Swift's libraries are linked in, so that the program runs where no Swift is.
+# The folder's name is left out: two builds of one commit are the same bytes, wherever they are made.
+SWIFT_RELEASE := $(SWIFT_BUILD) --configuration release --static-swift-stdlib --disable-local-rpath \
+	-Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=." -Xswiftc -Xfrontend -Xswiftc -no-clang-module-breadcrumbs
+
 # How many seeds `make simulate` runs, beginning with FROM; or SEED, the one to be played again with a trace.
 SEEDS ?= 1000
 FROM ?= 0
@@ -46,7 +51,7 @@ dev: build ## Open a page for app developers: publish events, see them on simula
 	@exec "$$(swift build --configuration release --show-bin-path)/mailboat" dev $(ARGS)
 
 chaos: build ## Kill workers, APNs and brokers while events flow, then check every phone (MINUTES=… SUMMARY=file BOOTSTRAP=host:port)
-	@$(SWIFT_BUILD) --configuration release --product chaos
+	@$(SWIFT_RELEASE) --product chaos
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/chaos" --mailboat "$$bin/mailboat" --minutes $(MINUTES) \
 		$(if $(SUMMARY),--summary "$(SUMMARY)") $(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(ARGS)
 
@@ -71,39 +76,39 @@ docs: deps ## Build the DocC pages; a warning is an error (ARGS=directory keeps 
 	@.ci/check-docs $(ARGS)
 
 simulate: deps ## Run the whole worker through simulated faults, seed by seed (SEEDS=count, or SEED=one to trace it)
-	@$(SWIFT_BUILD) --configuration release --product simulate
+	@$(SWIFT_RELEASE) --product simulate
 	@"$$(swift build --configuration release --show-bin-path)/simulate" $(if $(SEED),--seed $(SEED),--seeds $(SEEDS) --from $(FROM))
 
 mutations: deps ## Break promises one by one in a copy: the simulation must notice each (SEEDS=count, default 2000; ARGS="--list")
 	@python3 Tests/SimulationTests/mutations.py $(if $(filter-out default file,$(origin SEEDS)),--seeds $(SEEDS)) $(ARGS)
 
 fuzz: deps ## Feed mutated inputs to all that reads strangers' bytes (SECONDS=n or SEEDS=count, TARGET=name, SEED=one to replay)
-	@$(SWIFT_BUILD) --configuration release --product fuzz
+	@$(SWIFT_RELEASE) --product fuzz
 	@"$$(swift build --configuration release --show-bin-path)/fuzz" --corpus Tests/Corpus $(if $(TARGET),--target $(TARGET)) \
 		--from $(FROM) $(if $(SEED),--seed $(SEED),$(if $(SECONDS),--seconds $(SECONDS),--seeds $(SEEDS)))
 
 build: deps ## Build the release executable
 	@test -x .build/release/mailboat || echo "Building Mailboat for the first time: some ten minutes on two cores, seconds from then on."
-	$(SWIFT_BUILD) --configuration release --product mailboat
+	$(SWIFT_RELEASE) --product mailboat
 
 bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir; BOOTSTRAP=host:port)
 	@Benchmarks/install-package.sh h2load nghttp2-client
 	@Benchmarks/install-package.sh valgrind valgrind
-	$(SWIFT_BUILD) --configuration release --product mailboat-bench
+	$(SWIFT_RELEASE) --product mailboat-bench
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/mailboat-bench" --mailboat "$$bin/mailboat" \
 		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(QUICK),--quick) \
 		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") \
 		$(if $(ROWS),--rows $(ROWS)) $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
 
 soak: build ## Keep a worker under 5,000 pushes a second for an hour: memory, files and latency must stay flat (MINUTES=60 RESULTS=file PLOTS=dir BOOTSTRAP=host:port)
-	$(SWIFT_BUILD) --configuration release --product mailboat-bench
+	$(SWIFT_RELEASE) --product mailboat-bench
 	@bin="$$(swift build --configuration release --show-bin-path)"; "$$bin/mailboat-bench" soak --mailboat "$$bin/mailboat" \
 		--commit "$$(git describe --always --dirty 2>/dev/null || true)" $(if $(filter-out default file,$(origin MINUTES)),--minutes $(MINUTES)) \
 		$(if $(BOOTSTRAP),--bootstrap "$(BOOTSTRAP)") $(if $(RESULTS),--results "$(RESULTS)") $(if $(PLOTS),--plots "$(PLOTS)") $(ARGS)
 
 bench-micro: deps ## Count instructions and allocations of each part of a push, beside the thresholds in the tree (ARGS=--update sets them)
 	@Benchmarks/install-package.sh valgrind valgrind
-	$(SWIFT_BUILD) --configuration release --product mailboat-bench
+	$(SWIFT_RELEASE) --product mailboat-bench
 	@"$$(swift build --configuration release --show-bin-path)/mailboat-bench" count $(ARGS)
 
 format: ## Rewrite the sources in the project's format
