@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks the JSON Schemas in deploy/schemas: they are valid, they judge the cases in Tests/SchemaCases as the decoder does (which a Swift test asks), and
-no rule in that of events could be dropped without a case that notices. The examples on the page of outcomes, which a Swift test compares with what a worker
+no rule in that of events could be dropped without a case that notices. The example configurations are as the schema of settings says. The examples on the page of outcomes, which a Swift test compares with what a worker
 writes, are as their schema says.
 
-Needs check-jsonschema (and so jsonschema and regress) from PyPI.
+Needs check-jsonschema (and so jsonschema and regress) and PyYAML from PyPI.
 """
 
 import copy
@@ -14,11 +14,13 @@ import sys
 
 import jsonschema
 import regress
+import yaml
 
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 SCHEMAS = PROJECT / "deploy/schemas"
 CASES = PROJECT / "Tests/SchemaCases"
 EXAMPLES = PROJECT / "Sources/mailboat/Mailboat.docc/OutcomeExamples.md"
+CONFIGURATIONS = ["mailboat.example.yaml", "compose/worker.yaml", "kubernetes/settings/mailboat.yaml"]
 # They say something about a value for people, or hold what is referred to: nothing is refused for them.
 SILENT = {"$schema", "$id", "$defs", "title", "description", "examples", "$comment"}
 # What others beside them refuse, too. They stay for the message: of a value that is no object, and of an event that says no `event`, that alone.
@@ -37,7 +39,17 @@ def pattern(validator, pattern, instance, schema):
         yield jsonschema.ValidationError(f"{instance!r} does not match {pattern!r}")
 
 
+def pattern_properties(validator, patterns, instance, schema):
+    """The same of names."""
+    for name, value in instance.items() if isinstance(instance, dict) else ():
+        for text, part in patterns.items():
+            if regress.Regex(text, "u").find(name) is not None:
+                yield from validator.descend(value, part, path=name, schema_path=text)
+
+
 Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": pattern})
+# For editors, which know no newer one.
+SettingsValidator = jsonschema.validators.extend(jsonschema.Draft7Validator, {"pattern": pattern, "patternProperties": pattern_properties})
 
 
 def load(path):
@@ -78,6 +90,27 @@ def check_cases(schema, path):
         if not takes and "schema-takes-it" in case:
             fail(f"{name}: the schema refuses it, too: it need not be excused")
     return count
+
+
+def check_settings(schema):
+    """Cases that the program judges, too, and the example configurations."""
+    validator = SettingsValidator(schema)
+    table = load(CASES / "settings.json")
+    for case in table["cases"]:
+        name, refused = case["name"], case["refused"] is not None
+        settings = yaml.safe_load(case["text"] if case.get("alone") else f"{table['base']}\n{case['text']}")
+        takes = validator.is_valid(settings)
+        if takes and refused and "schema-takes-it" not in case:
+            fail(f"settings, {name}: the schema takes it, the program refuses {case['refused']}")
+        if not takes and not refused:
+            fail(f"settings, {name}: the program takes it, the schema says: {jsonschema.exceptions.best_match(validator.iter_errors(settings)).message[:300]}")
+        if "schema-takes-it" in case and not (takes and refused):
+            fail(f"settings, {name}: it need not be excused")
+    for file in CONFIGURATIONS:
+        text = (PROJECT / "deploy" / file).read_text(encoding="utf-8")
+        for error in validator.iter_errors(yaml.safe_load(text)):
+            fail(f"{file}: {'.'.join(map(str, error.path))}: {error.message[:300]}")
+    return len(table["cases"])
 
 
 def rules(schema, path=()):
@@ -154,15 +187,16 @@ def check_examples(outcomes, headers):
 def main():
     schemas = {path.name: load(path) for path in sorted(SCHEMAS.glob("*.schema.json"))}
     for name, schema in schemas.items():
-        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validators.validator_for(schema).check_schema(schema)
         if schema["$id"] != f"urn:mailboat:schema:{name.removesuffix('.schema.json')}":
             fail(f"{name}: its $id is {schema['$id']}")
     events = check_cases(schemas["event.schema.json"], CASES / "events.json")
+    settings = check_settings(schemas["settings.schema.json"])
     rule_count = check_coverage(schemas["event.schema.json"], CASES / "events.json")
     examples = check_examples(schemas["outcome.schema.json"], schemas["dead-letter-headers.schema.json"])
     if failures:
         sys.exit(f"check-schemas: {len(failures)} faults")
-    print(f"check-schemas: {len(schemas)} schemas; {events} cases of events, {rule_count} rules each noticed by one; {examples} examples")
+    print(f"check-schemas: {len(schemas)} schemas; {events} cases of events, {rule_count} rules each noticed by one; {settings} cases of settings, {len(CONFIGURATIONS)} configurations; {examples} examples")
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ public struct ConfigurationLoader {
     private mutating func read<Root: SettingsRoot>(_ row: SettingRow<Root>, app: String?, into root: inout Root) {
         let description = row.description
         if row.kind == .secret { self.refuseInFile(description, app: app) }
-        guard let (text, setting, location) = self.find(description.name, app: app, isList: description.type == "list")
+        guard let (text, setting, location) = self.find(description.name, app: app, isList: description.shape.isList)
         else { return }
         if !row.apply(text, &root) {
             let fault = ConfigurationFault(

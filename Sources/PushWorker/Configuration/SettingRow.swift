@@ -18,14 +18,44 @@ public struct SettingDescription: Sendable, Equatable {
         /// Not before the worker is started again.
         case restart
     }
+    /// What a value looks like: what accepts it and the schema for editors go by the same.
+    public enum Shape: Sendable, Equatable {
+        /// A whole number and a unit, such as `250ms`.
+        case duration
+        /// A whole number.
+        case number(ClosedRange<Int>)
+        /// A number that may have a fraction.
+        case fraction(ClosedRange<Double>)
+        /// `true` or `false`.
+        case flag
+        /// One of these words.
+        case choice([String])
+        /// Anything else that is one text.
+        case text
+        /// One text or several, none of them twice if `isOnce`. With `words`, each is one of those.
+        case list(words: [String]?, isOnce: Bool)
+
+        /// Whether several texts may be given.
+        public var isList: Bool {
+            if case .list = self { true } else { false }
+        }
+
+        /// Whether whatever is wrong about a value may be shown: it is a number or a word, and no text that somebody made up.
+        var isClosed: Bool {
+            switch self {
+            case .duration, .number, .fraction, .flag, .choice: true
+            case .text, .list: false
+            }
+        }
+    }
     /// Groups and word joined by dots, such as `coalescing.low-priority-window`.
     public var name: String
     /// Whether it is the worker's or an app's.
     public var scope: Scope
     /// When a change of it reaches a worker that runs.
     public var effect: Effect
-    /// `duration`, `number`, `fraction`, `text`, `choice`, `list`, `flag`.
-    public var type: String
+    /// What its value looks like.
+    public var shape: Shape
     /// What numbers count: `pushes`, `slots per shard`. Empty where the type says it.
     public var unit: String
     /// As one would write it; `nil`: there is none.
@@ -119,7 +149,8 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
 
     private init<Value>(
-        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope, type: String,
+        _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope,
+        shape: SettingDescription.Shape,
         unit: String = "", defaultText: String?,
         isRequired: Bool = false,
         expected: String, kind: SettingTextKind = .closed, _ documentation: String,
@@ -127,7 +158,7 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
         parse: @escaping @Sendable (SettingText) -> Value?
     ) {
         self.description = SettingDescription(
-            name: name, scope: scope, effect: effect, type: type, unit: unit, defaultText: defaultText,
+            name: name, scope: scope, effect: effect, shape: shape, unit: unit, defaultText: defaultText,
             isRequired: isRequired,
             expected: expected,
             documentation: documentation)
@@ -151,7 +182,7 @@ extension SettingRow {
     ) -> Self {
         let (low, high) = (DurationText.format(millis: range.lowerBound), DurationText.format(millis: range.upperBound))
         return Self(
-            name, effect: effect, scope: scope, type: "duration",
+            name, effect: effect, scope: scope, shape: .duration,
             defaultText: DurationText.format(millis: Root.standard[keyPath: keyPath]),
             expected: "a duration from \(low) to \(high), such as 250ms, 5s or 2m", documentation, keyPath: keyPath,
             show: { [DurationText.format(millis: $0)] }
@@ -169,7 +200,7 @@ extension SettingRow {
         _ keyPath: any WritableKeyPath<Root, Int> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "number", unit: unit,
+            name, effect: effect, scope: scope, shape: .number(range), unit: unit,
             defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath,
             show: { ["\($0)"] }
@@ -185,7 +216,7 @@ extension SettingRow {
         _ keyPath: any WritableKeyPath<Root, Double> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "fraction", unit: unit,
+            name, effect: effect, scope: scope, shape: .fraction(range), unit: unit,
             defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "a number from \(range.lowerBound) to \(range.upperBound)", documentation, keyPath: keyPath,
             show: { ["\($0)"] }
@@ -201,7 +232,8 @@ extension SettingRow {
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, effect: effect, scope: scope, type: "choice", defaultText: Root.standard[keyPath: keyPath].rawValue,
+            name, effect: effect, scope: scope, shape: .choice(names),
+            defaultText: Root.standard[keyPath: keyPath].rawValue,
             expected: Self.oneOf(names),
             documentation, keyPath: keyPath, show: { [$0.rawValue] }
         ) { text in
@@ -216,7 +248,7 @@ extension SettingRow {
     ) -> Self {
         let names = Value.allCases.map(\.rawValue)
         return Self(
-            name, effect: effect, scope: scope, type: "list",
+            name, effect: effect, scope: scope, shape: .list(words: names, isOnce: true),
             defaultText: Root.standard[keyPath: keyPath].map(\.rawValue).joined(separator: ","),
             expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath,
             show: { $0.map(\.rawValue) }
@@ -232,7 +264,7 @@ extension SettingRow {
         _ keyPath: any WritableKeyPath<Root, Bool> & Sendable, _ documentation: String
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "flag", defaultText: "\(Root.standard[keyPath: keyPath])",
+            name, effect: effect, scope: scope, shape: .flag, defaultText: "\(Root.standard[keyPath: keyPath])",
             expected: "true or false", documentation,
             keyPath: keyPath, show: { ["\($0)"] }
         ) { text in
@@ -249,7 +281,7 @@ extension SettingRow {
         _ documentation: String, accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "text",
+            name, effect: effect, scope: scope, shape: .text,
             defaultText: isRequired ? nil : Root.standard[keyPath: keyPath],
             isRequired: isRequired, expected: expected, kind: kind,
             documentation,
@@ -267,7 +299,7 @@ extension SettingRow {
         accepts: @escaping @Sendable (String) -> Bool
     ) -> Self {
         Self(
-            name, effect: effect, scope: scope, type: "text", defaultText: nil, expected: expected, kind: kind,
+            name, effect: effect, scope: scope, shape: .text, defaultText: nil, expected: expected, kind: kind,
             documentation, keyPath: keyPath, show: { $0.map { [$0] } }
         ) {
             text in
@@ -288,7 +320,7 @@ extension SettingRow {
     ) -> Self {
         let standard = Root.standard[keyPath: keyPath]
         return Self(
-            name, effect: effect, scope: scope, type: "list",
+            name, effect: effect, scope: scope, shape: .list(words: nil, isOnce: isOnce),
             defaultText: standard.isEmpty ? nil : standard.joined(separator: ","),
             expected: expected, kind: kind,
             documentation,

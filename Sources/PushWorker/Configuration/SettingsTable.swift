@@ -29,7 +29,7 @@ public enum SettingsTable {
     }
 
     /// Completes "a change takes …".
-    private static func effect(_ effect: SettingDescription.Effect) -> String {
+    static func effect(_ effect: SettingDescription.Effect) -> String {
         switch effect {
         case .live: "effect at once"
         case .newConnections: "effect on new connections"

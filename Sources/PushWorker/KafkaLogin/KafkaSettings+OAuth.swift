@@ -17,7 +17,7 @@ extension KafkaSettings {
                 ])
             }
             let text: SettingText =
-                row.description.type == "list"
+                row.description.shape.isList
                 ? .list(property.value.split(separator: ",").map(String.init)) : .one(property.value)
             guard row.apply(text, &configuration) else {
                 throw ConfigurationError(faults: [

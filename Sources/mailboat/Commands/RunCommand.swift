@@ -27,6 +27,7 @@ struct RunCommand: AsyncParsableCommand {
               mailboat run --config mailboat.yaml
               mailboat run --config mailboat.yaml --check
               mailboat run --print-settings
+              mailboat run --print-settings-schema
               mailboat run --print-metrics
             """)
 
@@ -42,6 +43,9 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Print all settings as a Markdown table and end.")
     var printSettings = false
 
+    @Flag(help: "Print a JSON Schema of the settings, for editors, and end.")
+    var printSettingsSchema = false
+
     @Flag(help: "Print all metrics as a Markdown table and end.")
     var printMetrics = false
 
@@ -56,6 +60,10 @@ struct RunCommand: AsyncParsableCommand {
         }
         if self.printSettings {
             StandardOutput.show(SettingsTable.markdown())
+            return
+        }
+        if self.printSettingsSchema {
+            StandardOutput.show(SettingsSchema.text)
             return
         }
         if self.printMetrics {

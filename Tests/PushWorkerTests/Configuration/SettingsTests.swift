@@ -7,19 +7,18 @@ import Testing
 struct SettingsTests {
     /// Values that no setting of that type takes.
     private static func badValues(_ setting: SettingDescription) -> [String] {
-        switch setting.type {
-        case "duration": ["5", "soon", "-1s", "\"\"", "1000d", "1m30s"]
-        case "number": ["many", "-1", "1.5", "\"\"", "99999999999999999999"]
-        case "fraction": ["some", "1.01", "-0.5", "\"\""]
-        case "flag": ["maybe", "1", "\"\""]
-        case "choice": ["other", "\"\"", "[]"]
-        case "text", "list":
+        switch setting.shape {
+        case .duration: ["5", "soon", "-1s", "\"\"", "1000d", "1m30s"]
+        case .number: ["many", "-1", "1.5", "\"\"", "99999999999999999999"]
+        case .fraction: ["some", "1.01", "-0.5", "\"\""]
+        case .flag: ["maybe", "1", "\"\""]
+        case .choice: ["other", "\"\"", "[]"]
+        case .text, .list:
             setting.name.hasSuffix("file")
                 ? ["\"\""]
                 : ["\"\"", "\"a b\\u0001,:\""].filter { _ in
                     setting.name != "kafka.group" && !setting.name.contains("instance")
                 }
-        default: []
         }
     }
 
@@ -37,7 +36,7 @@ struct SettingsTests {
             #expect(fault.location?.hasPrefix("worker.yaml:") == true)
             #expect(fault.text.contains("expected \(setting.expected)"))
             // Of a number or a word that is wrong, the value is named.
-            let isClosed = !["text", "list"].contains(setting.type) && !value.hasPrefix("[")
+            let isClosed = setting.shape.isClosed && !value.hasPrefix("[")
             #expect(!isClosed || fault.text.contains("is \"\(value == "\"\"" ? "" : value)\""), "\(fault)")
         }
     }
@@ -45,7 +44,7 @@ struct SettingsTests {
     @Test(arguments: SettingsTable.all)
     func aDefaultReadsBackFromFileAndEnvironment(setting: SettingDescription) throws {
         guard let standard = setting.defaultText, !standard.isEmpty else { return }
-        _ = try Loading.load("\(setting.name): \(setting.type == "list" ? "[\(standard)]" : "\"\(standard)\"")")
+        _ = try Loading.load("\(setting.name): \(setting.shape.isList ? "[\(standard)]" : "\"\(standard)\"")")
         _ = try Loading.load(environment: [ConfigurationLoader.variableName(of: setting.name): standard])
     }
 
@@ -58,7 +57,7 @@ struct SettingsTests {
     private static func checkDefaults<Root>(_ rows: [SettingRow<Root>]) {
         for row in rows {
             guard let standard = row.description.defaultText else { continue }
-            let isList = row.description.type == "list"
+            let isList = row.description.shape.isList
             var root = Root.standard
             let text: SettingText = isList ? .list(standard.split(separator: ",").map(String.init)) : .one(standard)
             let isTaken = row.apply(text, &root)
@@ -71,7 +70,7 @@ struct SettingsTests {
     @Test(arguments: SettingsTable.all.filter { $0.scope == .app && !$0.isRequired })
     func whatHoldsForAllAppsCanBeSaidForOne(setting: SettingDescription) throws {
         guard let standard = setting.defaultText else { return }
-        let value = setting.type == "list" ? "[\(standard)]" : "\"\(standard)\""
+        let value = setting.shape.isList ? "[\(standard)]" : "\"\(standard)\""
         let text =
             Loading.lines.dropLast().joined(separator: "\n")
             + "\napps:\n  com.example.pizza:\n    \(setting.name): \(value)"

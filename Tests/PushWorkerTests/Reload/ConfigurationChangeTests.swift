@@ -86,7 +86,7 @@ struct ConfigurationChangeTests {
         ]
         for text in texts {
             var other = root
-            let value: SettingText = row.description.type == "list" ? .list([text]) : .one(text)
+            let value: SettingText = row.description.shape.isList ? .list([text]) : .one(text)
             if row.apply(value, &other), row.text(other) != row.text(root) { return other }
         }
         return nil

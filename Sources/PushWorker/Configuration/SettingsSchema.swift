@@ -1,0 +1,215 @@
+import Foundation
+
+/// The settings as a JSON Schema, for editors and for checks without the program; `mailboat run --print-settings-schema` prints it, and the same lies in
+/// `deploy/schemas/settings.schema.json`. It follows from the tables of settings.
+///
+/// What it refuses, a worker refuses. A worker refuses more, such as a duration out of range or a path that is none. Nothing is required, as the environment may
+/// have it. Groups may be nested or written out: a group is among `properties`, which editors offer, and a name with dots among `patternProperties`, which they check.
+public enum SettingsSchema {
+    /// JSON Schema, draft 7, which editors understand.
+    public static var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        // Numbers that are no numbers are the only thing that cannot be encoded, and there are none.
+        return ((try? encoder.encode(Self.document)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
+    }
+
+    // A secret is refused in a file, and so has no place here.
+    private static let appSettings = AppSettings.settings.filter { $0.kind != .secret }.map(\.description)
+    private static let allSettings =
+        WorkerConfiguration.settings.filter { $0.kind != .secret }.map(\.description) + Self.appSettings
+
+    private static var document: SchemaNode {
+        var definitions: [String: SchemaNode] = ["librdkafka": Self.librdkafka]
+        for setting in Self.allSettings { definitions[setting.name] = Self.value(setting) }
+        for group in Self.groups(of: Self.allSettings) {
+            definitions["group.\(group)"] = Self.group(group, of: Self.allSettings, names: "group")
+        }
+        for group in Self.groups(of: Self.appSettings) {
+            definitions["app-group.\(group)"] = Self.group(group, of: Self.appSettings, names: "app-group")
+        }
+        // An app may take every default: `com.example.pizza:` with nothing behind it.
+        definitions["app"] = Self.group("", of: Self.appSettings, names: "app-group")
+            .with("type", ["object", "null"])
+        return Self.group("", of: Self.allSettings, names: "group").with(
+            "$schema", "http://json-schema.org/draft-07/schema#"
+        )
+        .with("$id", "urn:mailboat:schema:settings").with("title", "Settings of a Mailboat worker")
+        .with("description", "What 'mailboat run --config FILE' reads.")
+        .with("definitions", .object(definitions))
+    }
+
+    // MARK: Groups
+
+    /// Each group that a name begins with, and each that holds properties of librdkafka.
+    private static func groups(of settings: [SettingDescription]) -> Set<String> {
+        var groups: Set<String> = []
+        for name in settings.map(\.name) + Self.openGroups(among: settings).map(\.name) {
+            var words = name.split(separator: ".").dropLast()
+            while !words.isEmpty {
+                groups.insert(words.joined(separator: "."))
+                words = words.dropLast()
+            }
+        }
+        return groups
+    }
+
+    /// Only a worker has them, and not an app.
+    private static func openGroups(
+        among settings: [SettingDescription]
+    ) -> [(name: String, documentation: String)] {
+        settings.contains { $0.scope == .worker } ? WorkerConfiguration.openGroups : []
+    }
+
+    /// An object with what stands below one group, however it is nested.
+    /// - Parameters:
+    ///   - group: its whole name; empty: the file, or an app.
+    ///   - names: what definitions of groups are called by.
+    private static func group(_ group: String, of settings: [SettingDescription], names: String) -> SchemaNode {
+        let start = group.isEmpty ? "" : group + "."
+        var places: [String: SchemaNode] = [:]
+        for setting in settings where setting.name.hasPrefix(start) { places[setting.name] = .reference(setting.name) }
+        for below in Self.groups(of: settings) where below.hasPrefix(start) {
+            places[below] = .reference("\(names).\(below)")
+        }
+        var properties: [String: SchemaNode] = [:]
+        var patterns: [String: SchemaNode] = [:]
+        for open in Self.openGroups(among: settings) where open.name.hasPrefix(start) {
+            places[open.name] = ["description": .text(open.documentation), "allOf": [.reference("librdkafka")]]
+            let pattern = Self.pattern(String(open.name.dropFirst(start.count)))
+            patterns["^\(pattern)\\..+$"] = Self.librdkafkaValue
+        }
+        for (name, place) in places {
+            let word = String(name.dropFirst(start.count))
+            if word.contains(".") { patterns["^\(Self.pattern(word))$"] = place } else { properties[word] = place }
+        }
+        if names == "group", group.isEmpty { properties["apps"] = Self.apps }
+        var node: SchemaNode = [
+            "type": "object", "properties": .object(properties), "additionalProperties": false,
+        ]
+        if !patterns.isEmpty { node = node.with("patternProperties", .object(patterns)) }
+        return node
+    }
+
+    /// Names have letters, hyphens and dots, of which a dot alone means something to an expression.
+    private static func pattern(_ name: String) -> String { name.replacing(".", with: "\\.") }
+
+    // MARK: Values
+
+    private static func value(_ setting: SettingDescription) -> SchemaNode {
+        let unit = setting.unit.isEmpty ? "" : " (\(setting.unit))"
+        // Links lead from page to page; here there is none.
+        let documentation = setting.documentation.replacing(#/\[([^\]]*)\]\([^)]*\)/#) { $0.output.1 }
+        var node = Self.shape(setting.shape).with(
+            "description",
+            .text(
+                "\(documentation)\n\nAccepted: \(setting.expected)\(unit). A change takes \(SettingsTable.effect(setting.effect))."
+            ))
+        if let standard = setting.defaultText, !standard.isEmpty, !setting.isRequired {
+            node = node.with("default", Self.standard(standard, setting.shape))
+        }
+        return node
+    }
+
+    private static func shape(_ shape: SettingDescription.Shape) -> SchemaNode {
+        switch shape {
+        case .duration: ["type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$"]
+        // In quotes they are as good.
+        case .number(let range):
+            [
+                "type": ["integer", "string"], "pattern": "^[0-9]+$", "minimum": .number(Double(range.lowerBound)),
+                "maximum": .number(Double(range.upperBound)),
+            ]
+        case .fraction(let range):
+            [
+                "type": ["number", "string"], "pattern": "^[0-9]", "minimum": .number(range.lowerBound),
+                "maximum": .number(range.upperBound),
+            ]
+        case .flag: ["enum": [true, false, "true", "false"]]
+        case .choice(let words): ["enum": .list(words.map(SchemaNode.text))]
+        case .text: Self.scalar
+        case .list(let words, let isOnce):
+            Self.oneOrSeveral(words.map { ["enum": .list($0.map(SchemaNode.text))] } ?? Self.scalar, isOnce: isOnce)
+        }
+    }
+
+    private static func standard(_ text: String, _ shape: SettingDescription.Shape) -> SchemaNode {
+        switch shape {
+        case .number, .fraction: Double(text).map(SchemaNode.number) ?? .text(text)
+        case .flag: .flag(text == "true")
+        case .list: .list(text.split(separator: ",").map { .text(String($0)) })
+        case .duration, .choice, .text: .text(text)
+        }
+    }
+
+    /// A text: one that looks like a number is taken as it is written.
+    private static let scalar: SchemaNode = ["type": ["string", "number", "boolean"], "minLength": 1]
+
+    private static func oneOrSeveral(_ one: SchemaNode, isOnce: Bool) -> SchemaNode {
+        ["anyOf": [one, ["type": "array", "items": one, "minItems": 1, "uniqueItems": .flag(isOnce)]]]
+    }
+
+    /// Properties of librdkafka: any name, nested or written out.
+    private static let librdkafka: SchemaNode = ["type": "object", "additionalProperties": Self.librdkafkaValue]
+
+    private static let librdkafkaValue: SchemaNode = [
+        "anyOf": [
+            ["type": ["string", "number", "boolean"]],
+            ["type": "array", "items": ["type": ["string", "number", "boolean"]]],
+            .reference("librdkafka"),
+        ]
+    ]
+
+    private static let apps: SchemaNode = [
+        "description": "The apps that this worker pushes for: bundle ids, as a list or with settings below each.",
+        "anyOf": [
+            ["type": "string", "pattern": .text(Self.bundleID)],
+            ["type": "array", "items": ["type": "string", "pattern": .text(Self.bundleID)], "uniqueItems": true],
+            [
+                "type": "object", "propertyNames": ["pattern": .text(Self.bundleID)],
+                "additionalProperties": .reference("app"),
+            ],
+        ],
+    ]
+
+    private static let bundleID = "^[A-Za-z0-9.-]{1,155}$"
+}
+
+/// A part of a JSON Schema.
+private indirect enum SchemaNode: Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    case object([String: SchemaNode])
+    case list([SchemaNode])
+    case text(String)
+    case number(Double)
+    case flag(Bool)
+
+    init(stringLiteral text: String) { self = .text(text) }
+    init(booleanLiteral flag: Bool) { self = .flag(flag) }
+    init(integerLiteral number: Int) { self = .number(Double(number)) }
+    init(arrayLiteral elements: SchemaNode...) { self = .list(elements) }
+    init(dictionaryLiteral members: (String, SchemaNode)...) {
+        self = .object(Dictionary(members) { _, newest in newest })
+    }
+
+    static func reference(_ definition: String) -> SchemaNode { ["$ref": .text("#/definitions/\(definition)")] }
+
+    /// The same object with one more member.
+    func with(_ name: String, _ value: SchemaNode) -> SchemaNode {
+        guard case .object(var members) = self else { return self }
+        members[name] = value
+        return .object(members)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .object(let members): try container.encode(members)
+        case .list(let elements): try container.encode(elements)
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        case .flag(let flag): try container.encode(flag)
+        }
+    }
+}

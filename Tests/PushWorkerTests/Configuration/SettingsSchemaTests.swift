@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@testable import PushWorker
+
+/// The settings as a JSON Schema: what it says of the cases is asked by `.ci/check-schemas.py`.
+struct SettingsSchemaTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    private struct Table: Decodable {
+        /// What a worker cannot do without.
+        var base: String
+        var cases: [Case]
+    }
+    private struct Case: Decodable {
+        var name: String
+        var text: String
+        /// Without the base.
+        var alone: Bool?
+        /// The setting that the first fault names; `nil`: the settings are good.
+        var refused: String?
+    }
+
+    @Test func itLiesInTheDirectoryOfSchemas() throws {
+        let file = try String(
+            contentsOf: Self.root.appendingPathComponent("deploy/schemas/settings.schema.json"), encoding: .utf8)
+        #expect(file == SettingsSchema.text, "renew it by 'mailboat run --print-settings-schema'")
+    }
+
+    @Test func everyCaseIsJudgedAsTheTableSays() throws {
+        let data = try Data(contentsOf: Self.root.appendingPathComponent("Tests/SchemaCases/settings.json"))
+        let table = try JSONDecoder().decode(Table.self, from: data)
+        #expect(table.cases.count > 40, "the test finds what it looks for")
+        for example in table.cases {
+            let text = example.alone == true ? example.text : "\(table.base)\n\(example.text)"
+            let faults = Loading.faults(text)
+            #expect(faults.first?.setting == example.refused, "\(example.name): \(faults)")
+        }
+    }
+
+    /// A setting is offered in its group, at the top and, if it is an app's, below an app; a secret nowhere.
+    @Test(arguments: SettingsTable.all) func everySettingIsOfferedInItsGroup(setting: SettingDescription) throws {
+        let document = try Self.document()
+        let isOffered = try Self.isOffered(setting.name, from: document, in: document)
+        #expect(isOffered == (setting.name != "apns.key"))
+        let app = try #require((document["definitions"] as? [String: Any])?["app"] as? [String: Any])
+        let isOfferedToAnApp = try Self.isOffered(setting.name, from: app, in: document)
+        #expect(isOfferedToAnApp == (setting.scope == .app && setting.name != "apns.key"))
+    }
+
+    @Test func aDefaultIsShownAsWhatItIs() throws {
+        let definitions = try #require(try Self.document()["definitions"] as? [String: [String: Any]])
+        #expect(definitions["admin.port"]?["default"] as? Int == 9464)
+        #expect(definitions["reload.watch"]?["default"] as? Bool == false)
+        #expect(definitions["drain-timeout"]?["default"] as? String == "15s")
+        #expect(definitions["topics.events"]?["default"] as? [String] == ["liveactivity.events"])
+        #expect(definitions["kafka.bootstrap"]?["default"] == nil)
+        // Links lead nowhere from an editor.
+        #expect(!SettingsSchema.text.contains("]("))
+    }
+
+    private static func document() throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(SettingsSchema.text.utf8)) as? [String: Any])
+    }
+
+    /// Goes down from group to group.
+    private static func isOffered(
+        _ name: String, from place: [String: Any], in document: [String: Any]
+    ) throws -> Bool {
+        let definitions = try #require(document["definitions"] as? [String: [String: Any]])
+        var place = place
+        for word in name.split(separator: ".") {
+            guard let properties = place["properties"] as? [String: [String: Any]],
+                let reference = properties[String(word)]?["$ref"] as? String,
+                let next = definitions[reference.replacing("#/definitions/", with: "")]
+            else { return false }
+            place = next
+        }
+        return place["description"] != nil
+    }
+}
