@@ -21,7 +21,7 @@ enum ProjectFiles {
 
     /// Everything a reader may open: sources, scripts, documents, deployment files.
     static func allTextFiles() -> [TextFile] {
-        let folders = ["Sources", "Tests", "Benchmarks", "deploy", ".ci"]
+        let folders = ["Sources", "Tests", "Benchmarks", "deploy", ".ci", ".github"]
         let endings = [
             ".swift", ".md", ".sh", ".yaml", ".yml", ".h", ".modulemap", ".py", "Dockerfile", "run", "check-docs",
         ]

@@ -1,5 +1,5 @@
 /// Which release this is.
 public enum MailboatVersion {
-    /// As in CHANGELOG.md; nothing is released yet.
-    public static let current = "0.1.0-dev"
+    /// The one place where it stands: packages, the image, the SBOM and `/metrics` take it from here, and `.ci/check-deploy.py` compares what has to repeat it.
+    public static let current = "0.9.0"
 }
