@@ -39,7 +39,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo dev chaos drill test test-core docs simulate mutations fuzz build bench soak bench-micro format lint deps clean
+.PHONY: help demo dev chaos drill test test-core docs simulate mutations fuzz build dist bench soak bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +91,11 @@ build: deps ## Build the release executable
 	@test -x .build/release/mailboat || echo "Building Mailboat for the first time: some ten minutes on two cores, seconds from then on."
 	$(SWIFT_RELEASE) --product mailboat
 
+dist: deps ## Make what is released, in dist/: Debian packages, a tarball, the bill of materials, checksums
+	@command -v dh >/dev/null || deploy/install-packages.sh dist debhelper
+	MAILBOAT_EXACT=1 $(SWIFT_RELEASE) --product mailboat
+	@MAILBOAT_EXACT=1 deploy/package/make-dist.sh .build/release/mailboat dist
+
 bench: build ## Measure what a push costs, beside h2load (QUICK=1: minutes; RESULTS=file: JSON; ROWS="worker ingest"; PLOTS=dir; BOOTSTRAP=host:port)
 	@Benchmarks/install-package.sh h2load nghttp2-client
 	@Benchmarks/install-package.sh valgrind valgrind
@@ -124,3 +129,4 @@ deps: ## Install the Debian packages the build needs, when they are missing
 
 clean: ## Remove what was built
 	swift package clean
+	rm -rf dist

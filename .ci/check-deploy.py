@@ -221,7 +221,8 @@ def check_versions():
     version = re.search(r'"([^"]+)"', (PROJECT / "Sources/PushWorker/Service/MailboatVersion.swift").read_text())[1]
     chart = yaml.safe_load((DEPLOY / "Chart.yaml").read_text())
     label = re.search(r"^ARG VERSION=(.*)$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
-    said = {"version of Chart.yaml": chart["version"], "appVersion of Chart.yaml": chart["appVersion"], "VERSION of the Dockerfile": label and label[1]}
+    headings = re.findall(r"^## (\d\S*)", (PROJECT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    said = {"the newest release of CHANGELOG.md": headings[0] if headings else None, "version of Chart.yaml": chart["version"], "appVersion of Chart.yaml": chart["appVersion"], "VERSION of the Dockerfile": label and label[1]}
     for where, text in said.items():
         if text != version:
             fail(f"{where} is {text}, and the program's version {version}")
@@ -271,7 +272,7 @@ def check_unit():
         program, unit = pathlib.Path(folder) / "mailboat", pathlib.Path(folder) / "mailboat.service"
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
-        unit.write_text(text.replace("ExecStart=/usr/local/bin/mailboat ", f"ExecStart={program} "))
+        unit.write_text(text.replace("ExecStart=mailboat ", f"ExecStart={program} "))
         complaints = subprocess.run(["systemd-analyze", "verify", "--man=no", unit], capture_output=True, text=True)
         # An unknown word is a warning there, and ignored by systemd: a guard that is misspelt would be none.
         if complaints.returncode != 0 or complaints.stderr.strip():
@@ -292,7 +293,7 @@ def main():
     check_strimzi(asked.mailboat.resolve())
     check_scaling()
     run("yamllint", "--strict", "--config-data", YAML_RULES, DEPLOY)
-    run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
+    run("shellcheck", *sorted(DEPLOY.glob("*.sh")), *sorted(DEPLOY.glob("package/*.sh")), *sorted(DEPLOY.glob("package/debian/*inst")), *sorted(DEPLOY.glob("package/debian/*rm")), *sorted((PROJECT / "Benchmarks").glob("*.sh")), PROJECT / ".ci/run")
     run("hadolint", "--ignore", "DL3008", DEPLOY / "Dockerfile")
     if failures:
         return 1
