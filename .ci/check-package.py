@@ -181,8 +181,8 @@ def check_files(root, version):
 
 
 def check_comforts(root):
-    """With what a server of Debian has beside a minimal one: systemd, man-db, bash-completion."""
-    root.install("systemd", "man-db", "bash-completion")
+    """With what a server of Debian has beside a minimal one: systemd, procps, man-db, bash-completion."""
+    root.install("systemd", "procps", "man-db", "bash-completion")
     complaints = subprocess.run(
         list(map(str, root.command(["systemd-analyze", "verify", "--man=no", "/lib/systemd/system/mailboat.service"]))), capture_output=True, text=True)
     if complaints.returncode != 0 or "mailboat" in complaints.stderr:
