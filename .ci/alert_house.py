@@ -125,7 +125,7 @@ class House:
 
     def publish(self, lines, topic="worker.events"):
         subprocess.run(
-            ["kcat", "-P", "-b", f"127.0.0.1:{self.ports['kafka']}", "-t", topic, "-K", "|"],
+            ["kcat", "-P", "-b", f"127.0.0.1:{self.ports['kafka']}", "-t", topic, "-K", "|", "-X", "partitioner=murmur2_random"],
             input="\n".join(lines) + "\n", text=True, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def register(self):
