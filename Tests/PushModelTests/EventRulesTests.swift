@@ -1,5 +1,6 @@
-import PushModel
 import Testing
+
+@testable import PushModel
 
 @Suite struct EventRulesTests {
     private static func rejection(_ check: () throws(EventRejection) -> Void) -> EventRejection? {
@@ -143,6 +144,30 @@ import Testing
                     == EventRejection(
                         field: "content-state",
                         reason: "has \(content) bytes: a Live Activity takes at most 4096, also by broadcast"))
+        }
+    }
+
+    /// Python's `json.dumps` writes an emoji in 12 bytes unless it is told otherwise.
+    @Test(arguments: [
+        (#"\ud83c\udf55"#, 12, 8), (#"\u00e9"#, 6, 4), (#"\u20ac"#, 6, 3), (#"\u0041"#, 6, 5),
+        (#"\n\u000a\u0022\u005C"#, 20, 0),
+    ])
+    func escapesThatNeedNotBeAreTold(escapes: String, byteCount: Int, spared: Int) throws {
+        let bytes = Array(escapes.utf8)
+        let sparedByteCount = JSONEscape.sparedByteCount(in: bytes.span)
+        #expect(bytes.count == byteCount && sparedByteCount == spared)
+        let count = 4_200 / byteCount
+        for target in [#""activity":"a""#, #""channel":"AAAA""#] {
+            let (event, value) = try decode(
+                #"{"event":"update","to":{\#(target)},"content-state":{"a":"\#(String(repeating: escapes, count: count))"}}"#
+            )
+            let found = Self.rejection { () throws(EventRejection) in
+                try EventRules.checkContent(
+                    event, value: value.span, eventSeconds: 1_700_000_000, nowSeconds: 1_700_000_000)
+            }
+            let reason = try #require(found).reason
+            #expect(reason.contains("; \(count * spared) bytes fewer with UTF-8") == (spared > 0), "\(reason)")
+            #expect(reason.contains("ensure_ascii=False") == (spared > 0), "\(reason)")
         }
     }
 

@@ -142,14 +142,20 @@ public enum EventRules {
             source: value, alert: value.extracting(event.alertInValue.range))
         let limit = PayloadWriter.payloadByteCountMax(for: event.target)
         if size > limit {
+            var escaped = 0
+            for part in [content.contentState, content.attributes, event.alertInValue] {
+                escaped += JSONEscape.sparedByteCount(in: value.extracting(part.range))
+            }
             throw Self.payloadTooLarge(
-                byteCount: size, limit: limit, content: content, alertByteCount: Int(event.alertInValue.count))
+                byteCount: size, limit: limit, content: content, alertByteCount: Int(event.alertInValue.count),
+                sparedByteCount: escaped)
         }
         if Int(content.contentState.count) > PayloadWriter.contentStateByteCountMax {
+            let escaped = JSONEscape.sparedByteCount(in: value.extracting(content.contentState.range))
             throw EventRejection(
                 field: "content-state",
                 reason: "has \(content.contentState.count) bytes: a Live Activity takes at most "
-                    + "\(PayloadWriter.contentStateByteCountMax), also by broadcast")
+                    + "\(PayloadWriter.contentStateByteCountMax), also by broadcast" + Self.advice(escaped))
         }
     }
 
@@ -158,8 +164,9 @@ public enum EventRules {
     /// - Parameters:
     ///   - byteCount: what `PayloadWriter.byteCount` gave.
     ///   - limit: such as `PayloadWriter.payloadByteCountMax`.
+    ///   - sparedByteCount: how many bytes fewer it would have without the escapes that it does not need.
     public static func payloadTooLarge(
-        byteCount: Int, limit: Int, content: PayloadContent, alertByteCount: Int
+        byteCount: Int, limit: Int, content: PayloadContent, alertByteCount: Int, sparedByteCount: Int = 0
     ) -> EventRejection {
         let parts = [
             ("content-state", Int(content.contentState.count)), ("attributes", Int(content.attributes.count)),
@@ -169,6 +176,13 @@ public enum EventRules {
         return EventRejection(
             field: "payload",
             reason: "would have \(byteCount) bytes: APNs takes at most \(limit)"
-                + (sizes.isEmpty ? "" : " (of these: \(sizes))"))
+                + (sizes.isEmpty ? "" : " (of these: \(sizes))") + Self.advice(sparedByteCount))
+    }
+
+    /// An emoji has 4 bytes in UTF-8, and 12 as the escapes that some libraries write unless they are told otherwise.
+    private static func advice(_ sparedByteCount: Int) -> String {
+        guard sparedByteCount > 0 else { return "" }
+        return "; \(sparedByteCount) bytes fewer with UTF-8 in place of its \\u escapes, which in Python is "
+            + "json.dumps(…, ensure_ascii=False)"
     }
 }

@@ -68,6 +68,34 @@ public enum JSONEscape {
         }
     }
 
+    /// How many bytes fewer a piece of JSON would have if the characters of its `\u` escapes were written in UTF-8. What JSON wants escaped stays.
+    static func sparedByteCount(in json: Span<UInt8>) -> Int {
+        var sparedByteCount = 0
+        var index = 0
+        while index < json.count {
+            guard json[index] == UInt8(ascii: "\\") else {
+                index += 1
+                continue
+            }
+            guard json.spells("\\u", at: index), let unit = Self.codeUnit(in: json, at: index + 2) else {
+                index += 2
+                continue
+            }
+            index += 6
+            switch unit {
+            case ..<0x20, 0x22, 0x5C: break
+            case ..<0x80: sparedByteCount += 5
+            case ..<0x800: sparedByteCount += 4
+            case 0xD800...0xDBFF:
+                // Two escapes, and four bytes of UTF-8.
+                sparedByteCount += 8
+                index += 6
+            default: sparedByteCount += 3
+            }
+        }
+        return sparedByteCount
+    }
+
     /// The UTF-16 code unit of the four hexadecimal digits at `index`.
     private static func codeUnit(in bytes: Span<UInt8>, at index: Int) -> UInt32? {
         guard bytes.count - index >= 4 else { return nil }
