@@ -35,8 +35,8 @@ public enum Snippets {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
-    /// Everything but letters, digits and `-._~`.
-    static func percentEncoded(_ text: String) -> String {
+    /// Everything but letters, digits and `-._~`, as a part of a URL is written.
+    public static func percentEncoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
             switch byte {

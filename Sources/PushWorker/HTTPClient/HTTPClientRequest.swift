@@ -1,14 +1,16 @@
 import NIOHTTP1
 import Redaction
 
-/// One POST, and what may come of it.
+/// One request, a POST unless it says otherwise, and what may come of it.
 struct HTTPClientRequest: Sendable {
     var endpoint: HTTPEndpoint
-    /// What the body is.
-    var contentType: String
+    /// A GET has no body.
+    var method = HTTPMethod.POST
+    /// What the body is; empty: there is none.
+    var contentType = ""
     /// Header fields beside those that every request has.
     var fields: [(name: String, value: String)] = []
-    var body: [UInt8]
+    var body: [UInt8] = []
 
     /// What the server said.
     struct Answer: Sendable, Equatable {
@@ -33,11 +35,13 @@ struct HTTPClientRequest: Sendable {
     var head: HTTPRequestHead {
         var fields = HTTPHeaders()
         fields.add(name: "host", value: self.endpoint.authority)
-        fields.add(name: "content-type", value: self.contentType)
-        fields.add(name: "content-length", value: "\(self.body.count)")
+        if self.method != .GET {
+            fields.add(name: "content-type", value: self.contentType)
+            fields.add(name: "content-length", value: "\(self.body.count)")
+        }
         fields.add(name: "user-agent", value: "mailboat/\(MailboatVersion.current)")
         for field in self.fields { fields.add(name: field.name, value: field.value) }
-        return HTTPRequestHead(version: .http1_1, method: .POST, uri: self.endpoint.path, headers: fields)
+        return HTTPRequestHead(version: .http1_1, method: self.method, uri: self.endpoint.path, headers: fields)
     }
 }
 

@@ -61,7 +61,8 @@ struct TriggerTests {
     @Test(arguments: [
         (["order", "--token", "xyz"], "hexadecimal digits"), (["order", "--pause", "61"], "0 to 60 seconds"),
         (["goal", "--audience", ""], "--key"), (["order", "--environment", "sandbox"], "production or development"),
-        (["offside"], "order"),
+        (["offside"], "order"), (["start", "--page", "http://example.com"], "of this machine"),
+        (["start", "--simulator", "localhost"], "--simulator"),
     ])
     func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
         #expect {

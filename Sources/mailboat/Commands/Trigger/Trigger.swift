@@ -12,6 +12,7 @@ struct Trigger: AsyncParsableCommand {
         abstract: "Publish a short story of events, for trying things out.",
         discussion: """
             order   an activity: its token is registered, three updates follow (the last with an alert), then the end
+            start   an activity that a push starts: the card comes up, the token that comes back is registered, an update follows with an alert, then the end
             goal    an audience: phones join, one event says 0:0, the next is a goal with an alert for all, then full time
             burst   an activity: \(TriggerScenario.burstCount) updates at once, of which few become pushes: the others are 'superseded'
 
@@ -19,6 +20,9 @@ struct Trigger: AsyncParsableCommand {
             before the next, and says where each lies and how to see what became of it. Key and tokens are made up anew each time, so that \
             a story can be told again; Apple takes no token that is made up (BadDeviceToken), the simulated APNs and 'mailboat dev' do. With --token \
             a phone of yours gets the pushes, if its app decodes this content-state.
+
+            Where 'mailboat dev' runs, the page's address is printed, with a search for the story. Of start, the page registers the token that comes \
+            back, or the simulated APNs is asked for it; with --token, a push-to-start token then, your service registers what the app hands over.
 
             A key that is in use is no rehearsal: its card shows the story, and ends with it unless --no-end is given. --print shows the \
             records, as 'mailboat check' and 'mailboat publish' read them, and publishes nothing.
@@ -35,7 +39,7 @@ struct Trigger: AsyncParsableCommand {
     /// Where 'mailboat embedded-kafka' listens.
     static let localBrokers = "127.0.0.1:9092"
 
-    @Argument(help: "order, goal or burst.")
+    @Argument(help: "order, start, goal or burst.")
     var scenario: TriggerScenario
 
     @OptionGroup var cluster: ClusterOptions
@@ -50,6 +54,12 @@ struct Trigger: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The app. Not needed where only one is configured.", valueName: "bundle id"))
     var app: String?
+
+    @Option(help: ArgumentHelp("The page of 'mailboat dev', to print a link to it.", valueName: "url"))
+    var page = "http://127.0.0.1:8484"
+
+    @Option(help: ArgumentHelp("The control API of 'mailboat apns-simulator'.", valueName: "url"))
+    var simulator = "http://127.0.0.1:2198"
 
     @Option(help: "The token's environment: production or development.")
     var environment = "production"
@@ -70,6 +80,11 @@ struct Trigger: AsyncParsableCommand {
     var timeout = 30
 
     func validate() throws {
+        for (option, url) in [("--page", self.page), ("--simulator", self.simulator)] where LocalQuestion(url) == nil {
+            throw ValidationError(
+                "\(option) is \(ShownText.withheld(url)): expected a URL of this machine such as http://127.0.0.1:8484"
+            )
+        }
         if let key {
             let bytes = Array(key.utf8)
             do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
@@ -129,18 +144,51 @@ struct Trigger: AsyncParsableCommand {
         let kafka = KafkaOptions(cluster: self.cluster.orLocal(Self.localBrokers), timeout: self.timeout)
         let topic = try self.topic ?? kafka.cluster.configuration().topics.events[0]
         let publisher = try SteadyPublisher(kafka, topic: topic)
+        let witness = StoryWitness.find(
+            brokers: try kafka.cluster.brokers(), page: self.origin(self.page), simulator: self.origin(self.simulator))
         for (index, step) in steps.enumerated() {
             if index > 0, !step.isHurried { Sleeping.sleep(.seconds(self.pause)) }
-            let place = try publisher.publish(step.record)
-            StandardOutput.tell("\(place)  \(step.words)")
+            switch self.taking(step, of: cast, witness) {
+            case .publish(let step): StandardOutput.tell("\(try publisher.publish(step.record))  \(step.words)")
+            case .leave(let why): StandardOutput.tell(why)
+            }
             StandardOutput.flush()
         }
         StandardOutput.tell("")
-        for line in self.hints(cast, cluster: kafka.cluster) { StandardOutput.tell(line) }
+        for line in self.hints(cast, cluster: kafka.cluster, witness) { StandardOutput.tell(line) }
     }
 
+    /// What is done about a step.
+    enum Taking: Equatable {
+        case publish(TriggerScenario.Step)
+        /// Nothing, with what is said in its place.
+        case leave(String)
+    }
+
+    /// Blocks while the token of a new card is waited for.
+    func taking(_ step: TriggerScenario.Step, of cast: TriggerScenario.Cast, _ witness: StoryWitness) -> Taking {
+        guard step.isOfReturnedToken else { return .publish(step) }
+        let waits = "what follows waits for it, merging, as long as the activity lives"
+        switch witness {
+        case .page(_, registers: true):
+            return .leave("register: the page does it, as the app's server would, with the token of the new card")
+        case .page, .nobody:
+            return .leave("register: up to your service, with the token that the app hands over; \(waits)")
+        case .simulator:
+            guard self.token == nil, let token = witness.updateToken(ofStartToken: cast.tokens.first ?? "") else {
+                return .leave("register: no token has come back; \(waits)")
+            }
+            return .publish(cast.registerReturned(token))
+        }
+    }
+
+    /// Without the slash at the end that a browser shows.
+    private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
+
     /// How to see what became of it.
-    func hints(_ cast: TriggerScenario.Cast, cluster: ClusterOptions) -> [String] {
+    func hints(
+        _ cast: TriggerScenario.Cast, cluster: ClusterOptions, _ witness: StoryWitness = .nobody
+    ) -> [String] {
         let key = ShellWord.quoted(cast.key)
         let reach = cluster.hint
         var lines = [
@@ -148,6 +196,7 @@ struct Trigger: AsyncParsableCommand {
             "  mailboat tail --key \(key) --since 5m \(reach)", "  mailboat explain \(key) \(reach)",
         ]
         if self.scenario == .goal { lines.append("  mailboat state dump --audience \(key) \(reach)") }
+        if let link = witness.link(cast.key) { return ["On the page of 'mailboat dev':", "  \(link)"] + lines }
         // A token that nobody has is no secret, and the simulated APNs is asked by it.
         if self.token == nil, let token = cast.tokens.first {
             lines.append("With 'mailboat apns-simulator', what the phone shows:")

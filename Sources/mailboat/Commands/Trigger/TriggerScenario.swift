@@ -4,7 +4,7 @@ import PushModel
 
 /// A short story for `mailboat trigger`, made of events as an upstream service would publish them.
 enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
-    case order, goal, burst
+    case order, start, goal, burst
 
     /// One record of the story.
     struct Step: Equatable {
@@ -13,13 +13,16 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
         var words: String
         /// It follows the one before without a pause.
         var isHurried = false
+        /// It registers the update token of the card that the start before has put up. The one that stands there is made up.
+        var isOfReturnedToken = false
     }
 
     /// Whom it is about.
     struct Cast {
         /// The activity's id, or the audience's.
         var key: String
-        /// In lower-case hexadecimal digits; an activity has one, an audience as many members as there are.
+        /// In lower-case hexadecimal digits; an activity has one, an audience as many members as there are. Of one that is started by push, it
+        /// is the push-to-start token.
         var tokens: [String]
         /// `nil`: the worker has one app only.
         var app: String?
@@ -38,6 +41,7 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
     func steps(_ cast: Cast) -> [Step] {
         switch self {
         case .order: Self.order(cast)
+        case .start: Self.start(cast)
         case .goal: Self.goal(cast)
         case .burst: Self.burst(cast)
         }
@@ -59,6 +63,28 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
                 cast.step(
                     "end",
                     #""content-state":{"step":"delivered","minutes":0},"dismissal-date":\#(cast.nowSeconds + 900)"#,
+                    "delivered; the card goes in 15 minutes"))
+        }
+        return steps
+    }
+
+    /// The story of the page "Events".
+    private static func start(_ cast: Cast) -> [Step] {
+        let inTheOven =
+            #""input-push-token":1,"attributes-type":"PizzaAttributes","attributes":{"order":\#(JSONLine.text(cast.key))},"#
+            + #""content-state":{"status":"In the oven","minutes":25},"alert":{"title":"Thank you","body":"Your pizza is in the oven."}"#
+        let atTheDoor =
+            #""content-state":{"status":"At the door","driverName":"Anne","minutes":0},"alert":{"title":"Your pizza is here","body":"Anne is at the door.","sound":"default"}"#
+        var steps = [
+            cast.step("start", cast.toStartToken + inTheOven, "the card comes up, in the oven"),
+            cast.registerReturned(),
+            cast.step("update", atTheDoor, "at the door, with an alert"),
+        ]
+        if cast.ends {
+            steps.append(
+                cast.step(
+                    "end",
+                    #""content-state":{"status":"Delivered","minutes":0},"dismissal-date":\#(cast.nowSeconds + 900)"#,
                     "delivered; the card goes in 15 minutes"))
         }
         return steps
@@ -99,10 +125,22 @@ extension TriggerScenario.Cast {
     private var common: String { self.app.map { #","app":\#(JSONLine.text($0))"# } ?? "" }
     private var environment: String { self.isDevelopment ? #","environment":"development""# : "" }
 
-    fileprivate func register() -> TriggerScenario.Step {
-        self.step(
-            "register", #""token":"\#(self.tokens.first ?? "")""# + self.environment,
-            "token \(TokenText.shortened(self.tokens.first ?? ""))")
+    fileprivate func register() -> TriggerScenario.Step { self.register(self.tokens.first ?? "") }
+
+    fileprivate func register(_ token: String) -> TriggerScenario.Step {
+        self.step("register", #""token":"\#(token)""# + self.environment, "token \(TokenText.shortened(token))")
+    }
+
+    /// The token that comes back is known once the card is up.
+    /// - Parameter token: `nil`: not yet; one that is as good stands there.
+    func registerReturned(_ token: String? = nil) -> TriggerScenario.Step {
+        var step = self.register(token ?? String((self.tokens.first ?? "").reversed()))
+        step.isOfReturnedToken = true
+        return step
+    }
+
+    fileprivate var toStartToken: String {
+        #""to":{"start-token":"\#(self.tokens.first ?? "")""# + self.environment + "},"
     }
 
     /// A member's key is its token.

@@ -1,0 +1,22 @@
+/// A question by plain HTTP to a server on this machine, such as the page of `mailboat dev` or the control port of a simulated APNs.
+package struct LocalQuestion: Sendable {
+    private let request: HTTPClientRequest
+
+    /// - Parameter url: such as `http://127.0.0.1:8484/api/about`.
+    /// - Returns: `nil`: it is no URL, or not of this machine.
+    package init?(_ url: String) {
+        guard let endpoint = HTTPEndpoint(url), !endpoint.isSecure, endpoint.isLoopback else { return nil }
+        self.request = HTTPClientRequest(endpoint: endpoint, method: .GET)
+    }
+
+    /// The body of a good answer; `nil`: nobody answers, or something else. Blocks the calling thread for some seconds at most; it must not be an
+    /// event loop's.
+    package func answer() -> [UInt8]? {
+        guard let answer = try? HTTPClientConnection.ask(self.request, tls: nil), answer.status == 200,
+            !answer.isBodyCut
+        else {
+            return nil
+        }
+        return answer.body
+    }
+}

@@ -1,0 +1,69 @@
+import KafkaLog
+import PushInspection
+import PushWorker
+
+/// Who on this machine sees what becomes of a story: the page of `mailboat dev`, or a simulated APNs of its own.
+enum StoryWitness: Equatable {
+    /// The page. It `registers` the token of a card that a push has put up, as the app's server does, unless it was told to make no phones.
+    case page(origin: String, registers: Bool)
+    /// The control port of `mailboat apns-simulator`, which tells such tokens.
+    case simulator(origin: String)
+    case nobody
+
+    /// How often a simulated phone is asked for a new card's token, with `tokenPause` in between.
+    static let questionCount = 50
+    private static let tokenPause = Duration.milliseconds(200)
+
+    /// Asks both. Blocks for a moment.
+    /// - Parameters:
+    ///   - brokers: where the story is published. A page of another Kafka shows nothing of it.
+    ///   - page, simulator: their origins, such as `http://127.0.0.1:8484`.
+    ///   - ask: gives the answer to a URL; `nil`: there is none.
+    static func find(
+        brokers: String, page: String, simulator: String, ask: (String) -> [UInt8]? = Self.answer
+    ) -> Self {
+        guard brokers.split(separator: ",").contains(where: Self.isLocal) else { return .nobody }
+        if let about = Self.tree(ask("\(page)/api/about")), let kafka = about["bootstrap"]?.plainText,
+            Self.named(brokers).contains(Self.named(kafka)[0])
+        {
+            return .page(origin: page, registers: about["makesPhones"] == .bool(true))
+        }
+        return ask("\(simulator)/stats") == nil ? .nobody : .simulator(origin: simulator)
+    }
+
+    /// Where the page shows the story of an activity or audience; `nil`: there is no page.
+    func link(_ key: String) -> String? {
+        guard case .page(let origin, _) = self else { return nil }
+        return "\(origin)/#search=\(Snippets.percentEncoded("activity:\(key)"))"
+    }
+
+    /// The update token of the card that a start to `startToken` has put up, once its app has it. Blocks until then, or for ten seconds.
+    /// - Returns: `nil`: no card came up, or its app got no token, or nobody is asked.
+    func updateToken(
+        ofStartToken startToken: String, ask: (String) -> [UInt8]? = Self.answer,
+        pause: () -> Void = { Sleeping.sleep(Self.tokenPause) }
+    ) -> String? {
+        guard case .simulator(let origin) = self else { return nil }
+        for _ in 0..<Self.questionCount {
+            let cards = Self.tree(ask("\(origin)/devices/\(startToken)"))?["starts"]
+            if case .array(let starts)? = cards, let token = starts.last?["updateToken"]?.plainText { return token }
+            pause()
+        }
+        return nil
+    }
+
+    private static func answer(_ url: String) -> [UInt8]? { LocalQuestion(url)?.answer() }
+
+    private static func tree(_ bytes: [UInt8]?) -> JSONTree? { bytes.flatMap { try? JSONTree.parse($0) } }
+
+    private static func isLocal(_ broker: Substring) -> Bool {
+        broker.hasPrefix("127.0.0.1:") || broker.hasPrefix("localhost:") || broker.hasPrefix("[::1]:")
+    }
+
+    /// Brokers by their address, where they may be named.
+    private static func named(_ brokers: String) -> [String] {
+        brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
+            broker.hasPrefix("localhost:") ? "127.0.0.1:\(broker.dropFirst("localhost:".count))" : String(broker)
+        }
+    }
+}
