@@ -5,10 +5,16 @@ A fenced block takes part when a comment stands above it:
   <!-- walkthrough: run -->              runs in the shell of the walkthrough; must succeed
   <!-- walkthrough: background PORT -->  is left running; the next block waits until PORT takes connections
   <!-- walkthrough: until TEXT -->       is repeated until its output has TEXT ("A|B": either)
-Everything happens in a scratch directory; commands that need the sources are run in the project's. At the end the control ports that the walkthrough has
+  <!-- walkthrough: check -->            is an event in JSON: `mailboat check` has to take it
+Of these pages every block of JSON takes part.
+
+  .ci/readme-walkthrough.py [--mailboat PROGRAM]
+
+Everything happens in a scratch directory; commands that need the sources are run in the project's, and left out where a PROGRAM is given. At the end the control ports that the walkthrough has
 opened are asked as a page of another site would: they have to refuse.
 """
 
+import argparse
 import os
 import re
 import signal
@@ -23,7 +29,10 @@ import foreign_pages
 PROJECT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WAIT_SECONDS = 60
 # One walkthrough, in this order.
-PAGES = ["README.md", "Sources/mailboat/Mailboat.docc/Events.md", "deploy/Channels.md", "deploy/Audiences.md"]
+PAGES = [
+    "README.md", "Sources/mailboat/Mailboat.docc/Events.md", "deploy/Channels.md", "Sources/mailboat/Mailboat.docc/Audiences.md", "deploy/Audiences.md"]
+# What an event alone is asked of.
+CHECK = "mailboat check --app com.example.pizza"
 # What the walkthrough opens that takes no password: the address, what is read there, and what is ordered.
 CONTROL_PORTS = [
     ("http://localhost:9093", ["/status"], [("POST", "/broker/up"), ("POST", "/latency?ms=0")]),
@@ -33,8 +42,17 @@ CONTROL_PORTS = [
 
 
 def blocks(page):
-    pattern = r"<!-- walkthrough: (\w+) ?(.*?) ?-->\n```sh\n(.*?)```"
-    return re.findall(pattern, open(os.path.join(PROJECT, page), encoding="utf-8").read(), re.DOTALL)
+    text = open(os.path.join(PROJECT, page), encoding="utf-8").read()
+    found = []
+    for kind, argument, language, script in re.findall(
+            r"<!-- walkthrough: (\w+) ?([^\n]*?) ?-->\n```(sh|json)\n(.*?)```", text, re.DOTALL):
+        if (kind == "check") != (language == "json"):
+            sys.exit(f"walkthrough: {page}: a block of {language} is marked {kind}")
+        found.append((kind, argument, f"{CHECK} <<'END'\n{script}END" if kind == "check" else script))
+    unmarked = re.findall(r"^(?!<!-- walkthrough: check -->).*\n```json\n(.*)", text, re.MULTILINE)
+    if unmarked:
+        sys.exit(f"walkthrough: {page}: a block of JSON that nobody checks: {unmarked}")
+    return found
 
 
 def wait_for_port(port, process):
@@ -57,13 +75,22 @@ def run(script, directory, environment):
 
 
 def main():
-    binaries = subprocess.check_output(
-        ["swift", "build", "-c", "release", "--show-bin-path"], cwd=PROJECT, text=True).strip()
-    environment = dict(os.environ, PATH=binaries + os.pathsep + os.environ["PATH"])
+    options = argparse.ArgumentParser(usage="%(prog)s [--mailboat PROGRAM]")
+    options.add_argument("--mailboat", help="the program; without it the release build of this tree")
+    program = options.parse_args().mailboat
     running = []
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory() as programs:
+        if program:
+            os.symlink(os.path.abspath(program), os.path.join(programs, "mailboat"))
+        else:
+            programs = subprocess.check_output(
+                ["swift", "build", "-c", "release", "--show-bin-path"], cwd=PROJECT, text=True).strip()
+        environment = dict(os.environ, PATH=programs + os.pathsep + os.environ["PATH"])
         try:
             for kind, argument, script in (block for page in PAGES for block in blocks(page)):
+                needs_sources = "make " in script
+                if needs_sources and program:
+                    continue
                 print("$ " + script.strip().replace("\n", "\n  "), flush=True)
                 if kind == "background":
                     process = subprocess.Popen(
@@ -72,7 +99,6 @@ def main():
                     running.append(process)
                     wait_for_port(int(argument), process)
                     continue
-                needs_sources = "make " in script
                 deadline = time.monotonic() + (WAIT_SECONDS if kind == "until" else 0)
                 while True:
                     result = run(script, PROJECT if needs_sources else scratch, environment)

@@ -5,7 +5,7 @@ import Testing
 extension Complaints {
     /// Complaint 10, first half: pushes that wait die with the process. appleboy/gorush#330, #144 and #536.
     ///
-    /// Promised here: a worker killed at any instant loses nothing; the next one goes on from Kafka.
+    /// Promised here: a worker killed at any instant loses no event; the next one goes on from Kafka.
     @Test func pushesThatWaitSurviveTheProcess() async throws {
         let orders = 100
         try await TestHouse.withOrders(orders) { house, worker, publisher in
