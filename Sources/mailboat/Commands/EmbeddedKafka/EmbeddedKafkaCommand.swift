@@ -39,7 +39,8 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
 
               Look, write and read with kcat:
                 kcat -b localhost:9092 -L
-                echo 'a|hello' | kcat -b localhost:9092 -P -t liveactivity.outcomes -K '|' -X partitioner=murmur2_random
+                echo 'a|hello' | kcat -b localhost:9092 -P -t liveactivity.outcomes \\
+                  -K '|' -X partitioner=murmur2_random
                 kcat -b localhost:9092 -C -t liveactivity.outcomes -o beginning -e -X fetch.wait.max.ms=10
 
               Faults, with curl ('curl localhost:9093' explains them all):

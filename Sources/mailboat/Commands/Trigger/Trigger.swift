@@ -12,7 +12,7 @@ struct Trigger: AsyncParsableCommand {
         abstract: "Publish a short story of events, for trying things out.",
         discussion: """
             order   an activity: its token is registered, three updates follow (the last with an alert), then the end
-            start   an activity that a push starts: the card comes up, the token that comes back is registered, an update follows with an alert, then the end
+            start   an activity that a push starts: the token that comes back is registered, an update follows with an alert, then the end
             goal    an audience: phones join, one event says 0:0, the next is a goal with an alert for all, then full time
             burst   an activity: \(TriggerScenario.burstCount) updates at once, of which few become pushes: the others are 'superseded'
 
