@@ -396,6 +396,10 @@ import Testing
         try self.withKeyFile { path, _ in
             let missing = #expect(throws: TransportError.self) { try self.store(path + ".missing") }
             #expect(missing?.description.contains("cannot be opened: No such file or directory") == true)
+            #expect(missing?.description.contains("relative") == false)
+            let relative = #expect(throws: TransportError.self) { try self.store("nowhere/AuthKey_ABCDE12345.p8") }
+            #expect(
+                relative?.description.contains("relative to the directory in which this process was started") == true)
             let short = #expect(throws: TransportError.self) { try self.store(path, keyID: "SHORT") }
             #expect(short?.description == "provider key SHORT: key id: has 5 characters; Apple's have 10")
             let team = #expect(throws: TransportError.self) { try self.store(path, teamID: "") }

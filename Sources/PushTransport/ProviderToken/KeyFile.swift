@@ -30,7 +30,13 @@ struct KeyFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno
-            let advice = code == EACCES ? ". The user that runs this process has to be allowed to read it" : ""
+            let advice =
+                switch code {
+                case EACCES: ". The user that runs this process has to be allowed to read it"
+                case ENOENT where !path.hasPrefix("/"):
+                    ". The path is relative to the directory in which this process was started"
+                default: ""
+                }
             throw KeyFileError(detail: "cannot be opened: \(String(cString: strerror(code)))\(advice)")
         }
         defer { Glibc.close(descriptor) }
