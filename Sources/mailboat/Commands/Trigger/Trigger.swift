@@ -144,12 +144,15 @@ struct Trigger: AsyncParsableCommand {
         let kafka = KafkaOptions(cluster: self.cluster.orLocal(Self.localBrokers), timeout: self.timeout)
         let topic = try self.topic ?? kafka.cluster.configuration().topics.events[0]
         let publisher = try SteadyPublisher(kafka, topic: topic)
+        let brokers = try kafka.cluster.brokers()
         let witness = StoryWitness.find(
-            brokers: try kafka.cluster.brokers(), page: self.origin(self.page), simulator: self.origin(self.simulator))
+            brokers: brokers, page: self.origin(self.page), simulator: self.origin(self.simulator))
         for (index, step) in steps.enumerated() {
             if index > 0, !step.isHurried { Sleeping.sleep(.seconds(self.pause)) }
             switch self.taking(step, of: cast, witness) {
-            case .publish(let step): StandardOutput.tell("\(try publisher.publish(step.record))  \(step.words)")
+            case .publish(let step):
+                let place = try publisher.publish(step.record)
+                StandardOutput.tell("\(place)  \(step.words)")
             case .leave(let why): StandardOutput.tell(why)
             }
             StandardOutput.flush()
