@@ -39,7 +39,7 @@ SEED ?=
 SECONDS ?=
 TARGET ?=
 
-.PHONY: help demo dev chaos drill test test-core docs simulate mutations fuzz build dist bench soak bench-micro format lint deps clean
+.PHONY: help demo dev chaos drill test test-core docs simulate mutations house fuzz build dist bench soak bench-micro format lint deps clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,9 @@ simulate: deps ## Run the whole worker through simulated faults, seed by seed (S
 
 mutations: deps ## Break promises one by one in a copy: the simulation must notice each (SEEDS=count, default 2000; ARGS="--list")
 	@python3 Tests/SimulationTests/mutations.py $(if $(filter-out default file,$(origin SEEDS)),--seeds $(SEEDS)) $(ARGS)
+
+house: ## Count how far the engine is from a house of machines; the counts only shrink (ARGS=--places names them, ARGS=--lower lowers ceilings)
+	@python3 Tests/TidyTests/house.py $(ARGS)
 
 fuzz: deps ## Feed mutated inputs to all that reads strangers' bytes (SECONDS=n or SEEDS=count, TARGET=name, SEED=one to replay)
 	@$(SWIFT_RELEASE) --product fuzz

@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+/// How far the engine is from a house of machines is counted, and the counts only shrink: `house.py` beside this has them, `house.json` their ceilings.
+struct HouseTests {
+    private static let script = ProjectFiles.root.appendingPathComponent("Tests/TidyTests/house.py")
+    private static let hasPython = (try? Self.run(["python3", "--version"]).status) == 0
+
+    private static func run(_ words: [String]) throws -> (status: Int32, said: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = words
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let said = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+    }
+
+    @Test(.enabled(if: Self.hasPython)) func noCountGrows() throws {
+        let (status, said) = try Self.run(["python3", Self.script.path, "--check"])
+        #expect(status == 0, "over a ceiling, or in a file that had none of it:\n\(said)")
+    }
+
+    /// Whoever assigns a field of a crowd from elsewhere is found, and so is who lends one, or changes one by a call.
+    @Test(.enabled(if: Self.hasPython)) func everyWriteIsFound() throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "house-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let engine = root.appendingPathComponent("Sources/PushEngine")
+        try FileManager.default.createDirectory(at: engine, withIntermediateDirectories: true)
+        let files = [
+            "Crowd.swift": """
+            struct Crowd {
+                var life = 0
+                var isPaused = false
+                var versions: [Int] = []
+                var records = Records()
+                mutating func begin() { self.life = 1 }
+            }
+            struct Records { mutating func met() {} }
+            """,
+            "ShardEngine.swift": """
+            struct ShardEngine {
+                mutating func write(_ crowd: CrowdID) {
+                    self.audiences.crowds[crowd].life = 1
+                    self.audiences.crowds[self.home(of: [crowd])].life += 1
+                    self.audiences.crowds[crowd].versions.append(3)
+                    self.audiences.crowds[crowd].records.met()
+                    self.change(&self.audiences.crowds[crowd].versions)
+                }
+                mutating func read(_ crowd: CrowdID) {
+                    self.audiences.crowds[crowd].begin()
+                    if self.audiences.crowds[crowd].life == 1 { return }
+                    // self.audiences.crowds[crowd].life = 2
+                    _ = self.audiences.crowds[crowd].versions.count
+                }
+            }
+            """,
+        ]
+        for (name, text) in files {
+            try text.write(to: engine.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        }
+        let (_, said) = try Self.run(["python3", Self.script.path, "--places", root.path])
+        let lines = said.components(separatedBy: "\n")
+        let row = try #require(
+            lines.firstIndex { $0.hasSuffix("writes of Crowd's state by files of other types") })
+        let places = lines[(row + 1)...].prefix { $0.hasPrefix("            ") }.map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        #expect(places == (3...7).map { "Sources/PushEngine/ShardEngine.swift:\($0)" })
+        #expect(
+            lines.contains {
+                $0.hasPrefix("     7 ")
+                    && $0.hasSuffix("accesses to a crowd's stored fields from outside its room")
+            })
+    }
+}

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Counts how far the engine is from a house of machines: `make house`. Each row is a number that only shrinks, its ceiling beside it, and where it is to end.
+
+  Tests/TidyTests/house.py [--check | --lower] [--places] [TREE]
+
+TREE is a checkout of the project, by default the one that the script lies in. Ceilings stand in `house.json` beside the script; of state that others than its own type write, one
+for each file that does. With `--check` exit status 1 when something is over its ceiling: `HouseTests` calls it so. With `--lower` ceilings become what is counted, where that is less: to be
+done in the commit that brings it down. With `--places` the places behind each row are named.
+"""
+
+import argparse
+import collections
+import dataclasses
+import json
+import pathlib
+import re
+import sys
+
+ENGINE = "Sources/PushEngine"
+CEILINGS = pathlib.Path(__file__).resolve().with_name("house.json")
+# Where the state of fan-out may be written: the files of its own types, by their names.
+CROWD_ROOM = re.compile(r"/(Crowd\w*|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
+ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|Round|Round\+\w+)\.swift$")
+BOOK_ROOM = re.compile(r"/(AudienceBook|AudienceChannels|AudienceOwner)(\+\w+)?\.swift$")
+PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable)(\+\w+)?\.swift$")
+# What changes a value of the standard library in place; the engine's own `mutating` functions are found.
+CHANGES = {"append", "insert", "remove", "removeAll", "removeFirst", "removeLast", "removeValue", "removeSubrange", "popLast", "popFirst", "swapAt", "sort", "reverse",
+           "formUnion", "subtract", "toggle", "merge", "reserveCapacity"}
+ASSIGNED = r"(?:&?[-+*|]|&|\||<<|>>)?= "
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    name: str
+    goal: str
+    # Each place that is counted, by its file and line.
+    places: list
+    # There is a ceiling for each file.
+    by_file: bool = False
+
+    @property
+    def counts(self):
+        """What has a ceiling, and how much of it there is."""
+        if not self.by_file:
+            return {"all": len(self.places)}
+        return dict(sorted(collections.Counter(entry.rsplit(":", 1)[0] for entry in self.places).items()))
+
+
+class Tree:
+    """The sources of a checkout, without comments and texts: what is counted is code."""
+
+    def __init__(self, root):
+        self.files = {}
+        self.comments = {}
+        for folder in (ENGINE, "Sources/FanOut", "Sources/Records", "Sources/ChannelKeeping"):
+            for path in sorted((root / folder).rglob("*.swift")):
+                text = path.read_text(encoding="utf-8")
+                name = path.relative_to(root).as_posix()
+                self.files[name] = code(text)
+                self.comments[name] = text
+
+        self.changes = CHANGES | {name for text in self.engine().values() for name in re.findall(r"\bmutating func (\w+)", text)}
+
+    def engine(self):
+        return {name: text for name, text in self.files.items() if name.startswith((ENGINE, "Sources/FanOut"))}
+
+
+def code(text):
+    """Comments and texts become blanks; lines and columns stay where they are."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match.group())
+    text = re.sub(r"//[^\n]*", blank, text)
+    return re.sub(r'"(?:\\.|[^"\\\n])*"', blank, text)
+
+
+def place(name, text, index):
+    return f"{name}:{text.count(chr(10), 0, index) + 1}"
+
+
+def closing(text, index):
+    """Behind the bracket that closes the one at `index`."""
+    depth = 0
+    for at in range(index, len(text)):
+        if text[at] in "[(":
+            depth += 1
+        elif text[at] in "])":
+            depth -= 1
+            if depth == 0:
+                return at + 1
+    return len(text)
+
+
+def chains(text, head):
+    """Each access that begins with `head[…]`: where it stands, whether it is lent, and the names behind it with what follows the last."""
+    for match in re.finditer(r"(&?)(?:\bself\.)?(?:\b\w+\.)*?\b" + head + r"\[", text):
+        at = closing(text, match.end() - 1)
+        names = []
+        while True:
+            name = re.compile(r"[?!]?\s*\.(\w+)").match(text, at)
+            if not name:
+                break
+            names.append(name.group(1))
+            at = name.end()
+            while at < len(text) and text[at] == "[":
+                at = closing(text, at)
+        yield match.start(), bool(match.group(1)), names, text[at:at + 8]
+
+
+def body(text, declaration):
+    """What stands between the braces of a type."""
+    begin = re.search(declaration, text, re.MULTILINE)
+    if not begin:
+        return ""
+    depth = 0
+    for at in range(begin.end() - 1, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return text[begin.end():at]
+    return ""
+
+
+def stored_fields(text, declaration):
+    """Stored properties of a type: those of its own indentation that no brace follows."""
+    return re.findall(r"^    (?:private\(set\) |private |fileprivate )?var (\w+)(?::[^={\n]*)?(?: = [^\n]*)?$", body(text, declaration), re.MULTILINE)
+
+
+def is_written(changes, is_lent, names, behind, own=1):
+    """Whether an access changes what it names: it is assigned, lent, or changed by a call. A method of the type itself does not count: `own` names lie before it."""
+    if is_lent or re.match(r" " + ASSIGNED, behind):
+        return True
+    return len(names) > own and behind.startswith("(") and names[-1] in changes
+
+
+def extensions(tree):
+    return [name for name, text in tree.engine().items() if re.search(r"^(?:public )?(?:extension|struct) ShardEngine\b", text, re.MULTILINE)]
+
+
+def crowd_accesses(tree):
+    crowd = next((text for name, text in tree.files.items() if re.search(r"^(?:public )?struct Crowd\b", text, re.MULTILINE)), "")
+    fields = set(stored_fields(crowd, r"^(?:public )?struct Crowd\b[^{]*\{"))
+    return [
+        place(name, text, at)
+        for name, text in tree.engine().items() if not CROWD_ROOM.search(name)
+        for at, _, names, _ in chains(text, "crowds") if names and names[0] in fields]
+
+
+def foreign_writes(tree):
+    """By type: where a stored field of it is written by files that are not its own."""
+    written = {"Crowd": [], "Round": [], "AudienceOwner": [], "PartitionState": []}
+    for name, text in tree.engine().items():
+        for at, is_lent, names, behind in chains(text, "crowds"):
+            rounds = next((index for index, part in enumerate(names) if part in ("passes", "rounds")), None)
+            if rounds is not None and len(names) > rounds + 1:
+                if not ROUND_ROOM.search(name) and is_written(tree.changes, is_lent, names, behind, own=rounds + 2):
+                    written["Round"].append(place(name, text, at))
+            elif names and not CROWD_ROOM.search(name) and is_written(tree.changes, is_lent, names, behind):
+                written["Crowd"].append(place(name, text, at))
+        if not PARTITION_ROOM.search(name):
+            for at, is_lent, names, behind in chains(text, "partitions"):
+                if names and is_written(tree.changes, is_lent, names, behind):
+                    written["PartitionState"].append(place(name, text, at))
+        if not BOOK_ROOM.search(name):
+            for match in re.finditer(r"\bbook(?:\.\w+(?:\[[^\]\n]*\])?)+ " + ASSIGNED + r"|\bsetBook\(|&book\b", text):
+                written["AudienceOwner"].append(place(name, text, match.start()))
+    return written
+
+
+# By record: how its writer, its reader, its size, its description for tools and its table in words are found. A writer and a reader that stand in one file are
+# one place where nothing else is written by hand.
+LAYOUTS = {
+    "activity, channel, audience": (r"func write\(\s*_ slot:", r"func readParts\(", r"func byteCountMax\(_ slot:", r"func slot\(\s*_ reader:", r"^/// activity:$"),
+    "update": (r"func write\(_ update:", r"func readUpdate\(", r"func byteCountMax\(_ update:", r"func describe\(_ update:", r"^///     updates "),
+    "layer": (r"func write\(_ layer:", r"func readLayer\(", r"func byteCountMax\(_ layer:", None, None),
+    "marker": (r"func write\(_ marker:", r"func readMarker\(", r"func byteCountMax\(_ marker:", r"func describe\(_ marker:", r"^/// marker:$"),
+    "book": (r"func write\(\s*_ book:", r"func readBook\(", r"func byteCountMax\(_ book:", r"func describe\(_ book:", None),
+    "member": (r"func write\(_ member: Member, [^{]*\{[^}]*Kind\.member", r"func readMarks\(", r"var memberByteCountMax", r"func member\(_ reader:", r"^/// member  +key"),
+    "versions": (r"Kind\.versions\.rawValue", r"init\(_ reader: inout StateReader, topicHashes[^{]*\{\s*self\.epoch", r"for version in self\.versions \{ count \+=", r"func versions\(\s*_ reader:", r"^/// versions  +key"),
+    "version": (r"func write\(_ version:", r"func readVersion\(", r"func byteCountMax\(_ version:", None, None),
+    "progress": (r"Kind\.progress\.rawValue", r"-> Progress \{\s*var progress = Progress\(\)\s*progress\.epoch = try reader\.signed\(\)\s*progress\.life", r"\+ 2 \* CrowdReport\.byteCountMax", r"func progress\(_ reader:", r"^/// progress  +key"),
+    "voided": (r"Kind\.voided\.rawValue", r"case \.voided:\s*let epoch = try reader", None, r'record: +"?voided|record:[^,]*, epoch: epoch, life: try', r"^/// voided  +key"),
+    "paused": (r"Kind\.paused\.rawValue", r"func readPause\(_ reader:", None, r"return \.pause\(", None),
+    "start member": (r"Kind\.startMember\.rawValue", r"let mark = Mark\(rawValue: mark\)", r"memberByteCountMax: Int \{ 4 \+ 4", r"func startMember\(", r"^/// start member  +key"),
+    "start progress": (r"Kind\.startProgress\.rawValue", r"progress\.start\.life = try", r"4 \* progress\.past\.count", r"func startProgress\(", r"^/// start progress  +key"),
+    "start order": (r"func write\(_ order:", r"func readOrder\(", r"func byteCountMax\(_ order:", None, None),
+    "kept channel": (r"func write\(_ channel: KeptChannel", r"-> \(channel: KeptChannel, epoch", r"func byteCountMax\(_ channel: KeptChannel", r"func keptChannel\(", r"^/// 1   version, kind         13"),
+    "question": (r"func write\(_ question: borrowing Question", r"func readQuestion\(", r"func byteCountMax\(bundleID", None, None),
+    "void": (r"func write\(_ void:", r"func readVoid\(", None, None, None),
+    "report": (r"func write\(_ report:", r"func readReport\(", None, None, None),
+    "pause": (r"func write\(_ pause:", r"func readPause\(_ value:", None, None, None),
+    "versions told": (r"bundleID: \[UInt8\], versions: \[Version\], topicHashes", r"func readVersions\(\s*_ value:", None, None, None),
+    "channel wish": (r"func write\(_ wish:", r"func readChannelWish\(", r"func byteCountMax\(_ wish:", None, None),
+    "channel news": (r"func write\(_ news:", r"func readChannelNews\(", r"func byteCountMax\(_ news:", None, None),
+    "kept question": (r"func write\(_ question: borrowing KeptQuestion", r"func readKeptQuestion\(", r"func byteCountMax\(_ question: borrowing KeptQuestion", None, None),
+    "kept answer": (r"func write\(_ answer:", r"func readKeptAnswer\(", r"func byteCountMax\(_ answer:", None, None),
+}
+
+
+def layout_places(tree):
+    """Where a record's layout stands beyond the one place that it needs."""
+    beyond = []
+    for record, patterns in LAYOUTS.items():
+        found = []
+        for index, pattern in enumerate(patterns):
+            texts = tree.comments if index >= 3 else tree.files
+            hit = pattern and next((name for name, text in texts.items() if re.search(pattern, text, re.MULTILINE)), None)
+            if hit:
+                found.append((index, hit))
+        if len([hit for hit in found if hit[0] < 2]) < 2:
+            # Rather too many than that it looks better for a name that has changed.
+            beyond += [f"{record}: nobody writes or reads it as the script knows it"] * len(patterns)
+            continue
+        places = len(found)
+        if places == 2 and {found[0][0], found[1][0]} == {0, 1} and found[0][1] == found[1][1]:
+            places = 1
+        beyond += [f"{record}: {name}" for _, name in found[:max(0, places - 1)]]
+    return beyond
+
+
+def found(tree, pattern):
+    return [place(name, text, match.start()) for name, text in tree.engine().items() for match in re.finditer(pattern, text)]
+
+
+def crowd_bools(tree):
+    for name, text in tree.engine().items():
+        inside = body(text, r"^(?:public )?struct Crowd\b[^{]*\{")
+        if inside:
+            return [f"{name}: {field}" for field in re.findall(r"^    (?:private\(set\) |private )?var (\w+)(?:: Bool)? = (?:false|true)$", inside, re.MULTILINE)]
+    return []
+
+
+def rows(tree):
+    extending = extensions(tree)
+    lines = [f"{name}:{line}" for name in extending for line in range(tree.comments[name].count(chr(10)))]
+    written = foreign_writes(tree)
+    return [
+        Row("files that extend ShardEngine", "24", extending),
+        Row("their lines", "4,500", lines),
+        Row("accesses to a crowd's stored fields from outside its room", "0", crowd_accesses(tree)),
+        *(Row(f"writes of {kind}'s state by files of other types", "0", places, by_file=True) for kind, places in written.items()),
+        Row("state of the five types without one owner", "0", [kind for kind, places in written.items() if places]),
+        Row("places where a record's layout stands, beyond one each", "0", layout_places(tree)),
+        Row("switches over Verdict", "2", found(tree, r"\bswitch (?:\w+\.)*verdict\b(?!\.)") + verdict_switches(tree)),
+        Row("fillers of PushRequest", "1", found(tree, r"\brequest\.apnsID = |\bself\.apnsID = \w+\s+self\.target\b")),
+        Row("places that count inFlight", "1", found(tree, r"\bcounters\.inFlight \+= ")),
+        Row("Bools that together say where a crowd stands", "0", crowd_bools(tree)),
+    ]
+
+
+def verdict_switches(tree):
+    """In extensions of it."""
+    return [
+        place(name, text, match.start())
+        for name, text in tree.engine().items()
+        for match in re.finditer(r"\bswitch self\b", text)
+        if re.search(r"^extension Verdict \{(?:(?!^\}).)*\Z", text[:match.start()], re.MULTILINE | re.DOTALL)]
+
+
+def read_ceilings():
+    return json.loads(CEILINGS.read_text(encoding="utf-8")) if CEILINGS.exists() else {}
+
+
+def over(row, ceilings):
+    """What is over its ceiling; a file that is not named has none."""
+    return {what: count for what, count in row.counts.items() if count > ceilings.get(row.name, {}).get(what, 0)}
+
+
+def lower(table, ceilings):
+    def lowered(row):
+        former = ceilings.get(row.name)
+        return {what: count if former is None else min(count, former.get(what, 0)) for what, count in row.counts.items()}
+
+    text = json.dumps({row.name: {what: count for what, count in lowered(row).items() if count or not row.by_file} for row in table}, indent=2)
+    CEILINGS.write_text(text + chr(10), encoding="utf-8")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("tree", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[2], metavar="TREE")
+    arguments.add_argument("--check", action="store_true", help="fail when something is over its ceiling")
+    arguments.add_argument("--lower", action="store_true", help="lower ceilings to what is counted")
+    arguments.add_argument("--places", action="store_true", help="name the places behind each row")
+    asked = arguments.parse_args()
+    table = rows(Tree(asked.tree))
+    if not table[0].places:
+        sys.exit(f"{asked.tree} has no engine")
+    ceilings = read_ceilings()
+    if asked.lower:
+        lower(table, ceilings)
+        ceilings = read_ceilings()
+    faulty = [row for row in table if over(row, ceilings)]
+    for row in faulty if asked.check else table:
+        print(f"{len(row.places):>6,}  at most {sum(ceilings.get(row.name, {}).values()):>6,}, in the end {row.goal:>5}  {row.name}")
+        if asked.check and row.by_file:
+            for what, count in over(row, ceilings).items():
+                print(f"            {count} in {what}, at most {ceilings.get(row.name, {}).get(what, 0)}")
+        if asked.places:
+            for entry in dict.fromkeys(row.places):
+                print(f"            {entry}")
+    sys.exit(1 if asked.check and faulty else 0)
+
+
+if __name__ == "__main__":
+    main()
