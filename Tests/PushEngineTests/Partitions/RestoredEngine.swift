@@ -19,12 +19,17 @@ enum RestoredEngine {
 
     /// Whatever the record says: no trap, and nothing appears or vanishes.
     static func run(on value: [UInt8], id: [UInt8], random: inout StateRandom) {
+        Self.run(on: value, key: Array("a/com.example.pizza/".utf8) + id, id: id, random: &random)
+    }
+    /// - Parameter id: of the activity that gets events.
+    static func run(
+        on value: [UInt8], key: [UInt8], id: [UInt8] = Array("match-7".utf8), random: inout StateRandom
+    ) {
         var engine = Self.make()
         var now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
         engine.partitionAssigned(0, now: now)
         engine.acknowledged(engine.batch.records[0].acknowledgement, offset: 9, now: now)
         engine.batch.removeAll()
-        let key = Array("a/com.example.pizza/".utf8) + id
         let result = engine.restore(
             partition: 0, key: key.span, value: value.span, isTombstone: false, offset: 3, now: now)
         if case .malformed(let text) = result { #expect(!text.isEmpty) }

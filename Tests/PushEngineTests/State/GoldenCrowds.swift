@@ -1,0 +1,363 @@
+import PushModel
+
+@testable import PushEngine
+
+/// Records about audiences that golden files have: of their owners, and of partitions that have members.
+enum GoldenCrowds {
+    typealias Case = (name: String, bytes: [UInt8])
+
+    static let cases: [Case] = [
+        Self.books, Self.flaggedVersions, Self.versions, Self.progress, Self.members, Self.starts,
+    ].flatMap { $0 }
+
+    // MARK: The owner
+
+    private static func book(_ change: (inout AudienceBook) -> Void = { _ in }) -> [UInt8] {
+        var book = AudienceBook()
+        change(&book)
+        return GoldenReading.slot(
+            GoldenState.slot {
+                $0.slot.kind = .audience; $0.token = []
+            }, book: book)
+    }
+    private static func publication(
+        _ version: Version, isOpen: Bool = false, fallbacks: [Version] = []
+    ) -> AudienceBook.Publication {
+        var publication = AudienceBook.Publication()
+        publication.version = version
+        publication.isOpen = isOpen
+        publication.mergedCount = isOpen ? 3 : 1
+        publication.fallbacks = fallbacks
+        return publication
+    }
+    private static func channel(
+        _ standing: AudienceChannels.Standing, _ environment: PushEnvironment = .production,
+        _ change: (inout AudienceChannels.Channel) -> Void = { _ in }
+    ) -> AudienceChannels.Channel {
+        var channel = AudienceChannels.Channel(environment: environment)
+        channel.standing = standing
+        change(&channel)
+        return channel
+    }
+    private static let books: [Case] = [
+        ("audience.empty", Self.book()), ("audience.life", Self.book { $0.life = 1_699_990_000 }),
+        ("audience.starts-until", Self.book { $0.startsUntilSeconds = 1_700_600_000 }),
+        ("audience.waiting-start", Self.book { $0.waitingStarts = [GoldenParts.order()] }),
+        (
+            "audience.asked",
+            Self.book {
+                $0.asked = [0, 6, 11]
+                $0.reported = [6: 1_699_999_715]
+            }
+        ),
+        (
+            "audience.ledgers",
+            Self.book {
+                $0.ledger.restore(
+                    open: [1_699_999_711, 1_699_999_712], ages: [5_000], nowMillis: GoldenReading.now.steadyMillis)
+                $0.frequentLedger.restore(
+                    open: [1_699_999_713], ages: [7_000, 6_000], nowMillis: GoldenReading.now.steadyMillis)
+            }
+        ),
+        ("audience.version", Self.book { $0.publications = [Self.publication(GoldenParts.version())] }),
+        (
+            "audience.version-open",
+            Self.book { $0.publications = [Self.publication(GoldenParts.version(), isOpen: true)] }
+        ),
+        (
+            "audience.version-with-fallback",
+            Self.book {
+                $0.publications = [
+                    Self.publication(GoldenParts.version(1)),
+                    Self.publication(GoldenParts.version(3), isOpen: true, fallbacks: [GoldenParts.version(2)]),
+                ]
+            }
+        ),
+        ("audience.channels-none-yet", Self.book { $0.channels.environments = 2 }),
+        (
+            "audience.channel-wanted",
+            Self.book {
+                $0.channels.life = 1_699_990_000
+                $0.channels.environments = 1
+                $0.channels.all = [Self.channel(.wanted)]
+            }
+        ),
+        (
+            "audience.channel-serves",
+            Self.book {
+                $0.channels.life = 1_699_990_000
+                $0.channels.turn = 5
+                $0.channels.environments = 1
+                $0.channels.all = [
+                    Self.channel(.open) {
+                        $0.id = Array("cHJvZA==".utf8)
+                        $0.serves = true
+                        $0.takenStampSeconds = 1_699_999_710
+                        $0.takenAlertStampSeconds = 1_699_999_700
+                    }
+                ]
+            }
+        ),
+        (
+            "audience.channels",
+            Self.book {
+                $0.channels.life = 1_699_990_000
+                $0.channels.turn = 300
+                $0.channels.environments = 3
+                $0.channels.all = [
+                    Self.channel(.dead) {
+                        $0.id = Array("cHJvZA==".utf8)
+                        $0.isEndTold = true
+                    },
+                    Self.channel(.open, .development) {
+                        $0.id = Array("ZGV2".utf8)
+                        $0.byTokenUntilMillis = 1_700_000_300_001
+                        $0.takenStampSeconds = 1_699_999_709
+                    },
+                ]
+                $0.channels.alerts = [GoldenParts.version(9) { $0.layer = GoldenParts.layer(59, full: true) }]
+            }
+        ),
+    ]
+
+    // MARK: Crowds
+
+    private static func versions(_ change: (inout VersionsRecord) -> Void) -> [UInt8] {
+        var record = VersionsRecord()
+        record.epoch = 46
+        record.life = 1_699_990_000
+        record.stampSeconds = 1_699_999_720
+        change(&record)
+        let stated = record
+        return GoldenReading.written(stated.byteCountMax) {
+            stated.write(topicHashes: GoldenReading.topicHashes, to: &$0)
+        }
+    }
+    private static let versions: [Case] =
+        GoldenParts.versions.map { name, version in ("versions.\(name)", Self.versions { $0.versions = [version] }) }
+        + [
+            ("versions.none", Self.versions { _ in }), ("versions.life-over", Self.versions { $0.isLifeOver = true }),
+            ("versions.two", Self.versions { $0.versions = [GoldenParts.version(1), GoldenParts.version(2)] }),
+            (
+                "versions.alert-apart",
+                Self.versions {
+                    $0.versions = [GoldenParts.version(2)]
+                    $0.alert = GoldenParts.version(1) { $0.layer = GoldenParts.layer(51, full: true) }
+                }
+            ),
+            ("versions.start-apart", Self.versions { $0.orders = [GoldenParts.order(4)] }),
+        ]
+
+    private static func progress(
+        _ change: (inout AudienceCodec.Progress) -> Void
+    ) -> [UInt8] {
+        var progress = AudienceCodec.Progress()
+        progress.epoch = 47
+        progress.life = 1_699_990_000
+        progress.stampSeconds = 1_699_999_720
+        change(&progress)
+        let stated = progress
+        return GoldenReading.written(AudienceCodec.byteCountMax(stated)) { AudienceCodec.write(stated, to: &$0) }
+    }
+    private static func pass(_ change: (inout AudienceCodec.PassPart) -> Void = { _ in }) -> AudienceCodec.PassPart {
+        var pass = AudienceCodec.PassPart()
+        pass.position = 1_000_001
+        pass.alertUntil = 1_000_002
+        pass.highUntil = 1_000_003
+        pass.frequentHighUntil = 1_000_004
+        pass.horizon = 1_000_005
+        change(&pass)
+        return pass
+    }
+    private static let progress: [Case] = [
+        ("progress.no-pass", Self.progress { _ in }),
+        (
+            "progress.facts",
+            Self.progress {
+                $0.alertStampSeconds = 1_699_999_719
+                $0.servedJoins = 801
+                $0.lastJoinSeconds = 1_699_999_650
+                $0.lateMovesUntilSeconds = 1_700_003_600
+            }
+        ),
+        ("progress.pass", Self.progress { $0.passes = [Self.pass()] }),
+        ("progress.development", Self.progress { $0.passes = [Self.pass { $0.environment = .development }] }),
+        (
+            "progress.listening",
+            Self.progress {
+                $0.passes = [
+                    Self.pass {
+                        $0.listening = AudienceCodec.Listening(number: 5, id: Array("cHJvZA==".utf8), isServed: false)
+                    }
+                ]
+            }
+        ),
+        (
+            "progress.served-by-channel",
+            Self.progress {
+                $0.passes = [
+                    Self.pass {
+                        $0.environment = .development
+                        $0.listening = AudienceCodec.Listening(number: 2, id: Array("ZGV2".utf8), isServed: true)
+                    }
+                ]
+            }
+        ),
+        (
+            "progress.targets",
+            Self.progress {
+                $0.passes = [Self.pass { $0.untils = [(1_699_999_719, 1_000_011), (1_699_999_720, 1_000_012)] }]
+            }
+        ),
+        ("progress.alone", Self.progress { $0.passes = [Self.pass { $0.aloneUntil = 1_000_013 }] }),
+        (
+            "progress.waiting",
+            Self.progress { $0.passes = [Self.pass { $0.waiting = [(1_000_021, false), (1_000_022, true)] }] }
+        ),
+        ("progress.skipped", Self.progress { $0.passes = [Self.pass { $0.skipped = [1_000_031, 1_000_032] }] }),
+        ("progress.quiet", Self.progress { $0.passes = [Self.pass { $0.quiet = [1_000_041] }] }),
+        ("progress.report", Self.progress { $0.report = GoldenParts.report() }),
+        (
+            "progress.all",
+            Self.progress {
+                $0.passes = [
+                    Self.pass {
+                        $0.untils = [(1_699_999_720, 1_000_012)]
+                        $0.waiting = [(1_000_021, true)]
+                        $0.skipped = [1_000_031]
+                        $0.quiet = [1_000_041]
+                    }, Self.pass { $0.environment = .development },
+                ]
+                $0.report = GoldenParts.report()
+                $0.alertReport = GoldenParts.report(7)
+            }
+        ),
+    ]
+
+    // MARK: Members
+
+    private static func member(_ change: (inout AudienceCodec.Member) -> Void = { _ in }) -> [UInt8] {
+        var member = AudienceCodec.Member()
+        member.epoch = 48
+        member.joinedSeconds = 1_699_999_600
+        member.reference = 0x0102_0304_0506_0708
+        change(&member)
+        let stated = member
+        return GoldenReading.written(AudienceCodec.memberByteCountMax) { AudienceCodec.write(stated, to: &$0) }
+    }
+    private static let origin = AudienceCodec.Origin(
+        topicHash: GoldenReading.topicHashes[0], partition: 9, offset: 1_234)
+    private static let members: [Case] = [
+        ("member.plain", Self.member()), ("member.development", Self.member { $0.environment = .development }),
+        ("member.frequent", Self.member { $0.isFrequent = true }), ("member.moved", Self.member { $0.isMoved = true }),
+        ("member.known", Self.member { $0.isKnown = true }), ("member.channel-0", Self.member { $0.channelNumber = 0 }),
+        ("member.channel-7", Self.member { $0.channelNumber = 7 }),
+        ("member.forwarded", Self.member { $0.origin = Self.origin }),
+        ("member.left", Self.member { $0.hasLeft = true }),
+        (
+            "member.left-with-tens",
+            Self.member {
+                $0.hasLeft = true
+                $0.hadTens = true
+                $0.reference = 0
+            }
+        ),
+        ("member.owed-alert", Self.member { $0.owedAlertStampSeconds = 1_699_999_590 }),
+        (
+            "member.all",
+            Self.member {
+                $0.environment = .development
+                $0.isFrequent = true
+                $0.isMoved = true
+                $0.isKnown = true
+                $0.channelNumber = 3
+                $0.origin = Self.origin
+                $0.hasLeft = true
+                $0.hadTens = true
+                $0.owedAlertStampSeconds = 1_699_999_590
+            }
+        ),
+    ]
+
+    private static func startMember(_ change: (inout StartCodec.Member) -> Void = { _ in }) -> [UInt8] {
+        var member = StartCodec.Member()
+        member.epoch = 49
+        member.joinedSeconds = 1_699_999_601
+        change(&member)
+        let stated = member
+        return GoldenReading.written(StartCodec.memberByteCountMax) { StartCodec.write(stated, to: &$0) }
+    }
+    private static func startProgress(
+        _ change: (inout StartCodec.Progress) -> Void
+    ) -> [UInt8] {
+        var progress = StartCodec.Progress()
+        progress.epoch = 50
+        progress.start = GoldenParts.order().stamp
+        progress.beganMillis = 1_699_999_822_000
+        change(&progress)
+        let stated = progress
+        return GoldenReading.written(StartCodec.byteCountMax(stated)) { StartCodec.write(stated, to: &$0) }
+    }
+    private static let rounds = [
+        StartCodec.Round(
+            environment: .production, horizon: 2_000_001, lateOffset: 901, unansweredCount: 3,
+            named: [1_900_001, 1_900_002], unmet: 1_950_000, unanswered: [1_940_001, 1_940_002]),
+        StartCodec.Round(environment: .development, horizon: 2_000_002, lateOffset: 902),
+    ]
+    private static let starts: [Case] = [
+        ("start-member.plain", Self.startMember()),
+        ("start-member.development", Self.startMember { $0.environment = .development }),
+        ("start-member.frequent", Self.startMember { $0.isFrequent = true }),
+        ("start-member.channel-capable", Self.startMember { $0.isChannelCapable = true }),
+        ("start-member.left", Self.startMember { $0.hasLeft = true }),
+        (
+            "start-member.waits",
+            Self.startMember {
+                $0.mark = .waits
+                $0.start = GoldenParts.order().stamp
+            }
+        ),
+        (
+            "start-member.sent",
+            Self.startMember {
+                $0.mark = .sent
+                $0.start = GoldenParts.order(1).stamp
+                $0.isFrequent = true
+            }
+        ),
+        ("start-progress.none", Self.startProgress { _ in }),
+        ("start-progress.over", Self.startProgress { $0.isOver = true }),
+        ("start-progress.rounds", Self.startProgress { $0.rounds = Self.rounds }),
+        ("start-progress.report", Self.startProgress { $0.report = GoldenParts.startReport() }),
+        (
+            "start-progress.past",
+            Self.startProgress {
+                $0.past = [
+                    CrowdStarts.Past(
+                        start: GoldenParts.order(2).stamp, lastSentMillis: 9_000_001,
+                        lastSentWallMillis: 1_699_999_000_007),
+                    CrowdStarts.Past(
+                        start: GoldenParts.order(3).stamp, lastSentMillis: 9_000_002,
+                        lastSentWallMillis: 1_699_999_000_008),
+                ]
+            }
+        ),
+        (
+            "start-progress.all",
+            Self.startProgress {
+                $0.rounds = Self.rounds
+                $0.report = GoldenParts.startReport()
+                $0.past = [
+                    CrowdStarts.Past(
+                        start: GoldenParts.order(2).stamp, lastSentMillis: 9_000_001,
+                        lastSentWallMillis: 1_699_999_000_007)
+                ]
+            }
+        ),
+        // The release before wrote no unanswered ones: of a round without any they are a position and a count.
+        (
+            "start-progress.of-release-before",
+            Array(Self.startProgress { $0.rounds = [Self.rounds[1]] }.dropLast(5))
+        ),
+    ]
+}
