@@ -9,8 +9,7 @@ extension ShardEngine {
         if self.audiences.pushes[id].isStart { return self.startAnswered(id, answer, now: now) }
         let push = self.audiences.pushes[id]
         self.audiences.release(id)
-        self.memory.partitions[push.partition].inFlightCount -= 1
-        self.memory.counters.inFlight -= 1
+        self.memory.requestAnswered(push.partition)
         let members = self.audiences.crowds.members(of: push.partition)
         let hasLeft = members.table.ring(of: push.member).isNone
         if hasLeft {

@@ -254,8 +254,7 @@ extension ShardEngine {
         self.audiences.pushes[id].attempt = serving.attempt
         self.audiences.pushes[id].apnsID = self.dispatch.makeUUID()
         self.audiences.link(id, crowd: crowd, pass: pass)
-        self.memory.partitions[partition].inFlightCount += 1
-        self.memory.counters.inFlight += 1
+        self.memory.requestLeft(partition)
         self.memory.counters.pushesSent += 1
         self.memory.counters.memberPushesSent += 1
         if isHigh { self.memory.counters.pushesHighPriority += 1 }

@@ -14,8 +14,7 @@ extension ShardEngine {
         self.audiences.pushes.unlink(id, from: &first)
         self.audiences.crowds[crowd].starts.rounds[round].firstPush = first
         self.audiences.pushes.release(id)
-        self.memory.partitions[push.partition].inFlightCount -= 1
-        self.memory.counters.inFlight -= 1
+        self.memory.requestAnswered(push.partition)
         self.audiences.crowds[crowd].starts.rounds[round].inFlightCount -= 1
         self.audiences.crowds[crowd].starts.isRecordDue = true
         let members = self.audiences.crowds.members(of: push.partition)

@@ -170,8 +170,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.noteSent(order.stamp, now: now)
         self.audiences.crowds[crowd].starts.sentSinceRecord += 1
         self.audiences.crowds[crowd].starts.isRecordDue = true
-        self.memory.partitions[partition].inFlightCount += 1
-        self.memory.counters.inFlight += 1
+        self.memory.requestLeft(partition)
         self.memory.counters.pushesSent += 1
         self.memory.counters.memberPushesSent += 1
         if order.isHigh { self.memory.counters.pushesHighPriority += 1 }

@@ -29,15 +29,13 @@ extension ShardEngine {
         request.target.append(contentsOf: errand.target)
         request.body.removeAll(keepingCapacity: true)
         request.body.append(contentsOf: errand.body)
-        self.memory.partitions[errand.partition].inFlightCount += 1
-        self.memory.counters.inFlight += 1
+        self.memory.requestLeft(errand.partition)
     }
 
     /// The answer to one of them. One that nobody waits for any more changes nothing.
     mutating func errandAnswered(_ answer: PushAnswer, now: EngineTime) {
         guard let errand = self.errands.take(answer.id) else { return }
-        self.memory.partitions[errand.partition].inFlightCount -= 1
-        self.memory.counters.inFlight -= 1
+        self.memory.requestAnswered(errand.partition)
         if let traced = errand.traced {
             self.memory.traceNotes.append(.broadcastAnswered(traced, answer), of: traced.source)
         }

@@ -136,15 +136,8 @@ extension Dispatch {
         memory.updates[update].notBeforeOfPrevious = memory.slots[slot].notBeforeMillis
         memory.slots[slot].notBeforeMillis =
             now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
-        memory.partitions[memory.slots[slot].partition].inFlightCount += 1
-        memory.counters.inFlight += 1
+        memory.requestLeft(memory.slots[slot].partition)
         memory.counters.pushesSent += 1
-    }
-
-    /// The update is in flight no more.
-    @inline(__always) mutating func returned(_ update: UpdateID, in memory: inout ShardMemory) {
-        memory.partitions[memory.slots[memory.updates[update].slot].partition].inFlightCount -= 1
-        memory.counters.inFlight -= 1
     }
 
     /// It has never left, as far as the device knows.

@@ -16,7 +16,7 @@ extension ShardEngine {
         }
         let slot = self.memory.updates[update].slot
         guard self.memory.slots[slot].inFlight == update else { return }
-        self.dispatch.returned(update, in: &self.memory)
+        self.memory.requestAnswered(self.memory.slots[slot].partition)
         if self.memory.updates[update].top.isTraced {
             self.memory.traceNotes.append(.answered(answer), of: self.memory.updates[update].top.source)
         }

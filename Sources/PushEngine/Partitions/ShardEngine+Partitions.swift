@@ -121,7 +121,7 @@ extension ShardEngine {
         self.forgetCrowds(of: partition)
         self.forgetKeepers(of: partition)
         self.kept.forget(partition: partition)
-        self.memory.counters.inFlight -= self.memory.partitions[partition].inFlightCount
+        self.memory.forgetRequests(of: partition)
         for log in self.memory.partitions[partition].logs { self.journal.ledger.closeLog(log) }
         self.ownership.unwatch(partition)
         self.memory.partitions.remove(partition)

@@ -56,7 +56,7 @@ final class DispatchBench: PartBench {
     /// The attempt is over. Its unit comes back an hour from now, or at once.
     func arrive(_ slot: SlotID, refunds: Bool = false) {
         let update = self[slot].inFlight
-        self.dispatch.returned(update, in: &self.memory)
+        self.memory.requestAnswered(self.memory.slots[self.memory.updates[update].slot].partition)
         if refunds {
             self.dispatch.refundBudget(update, in: &self.memory)
         } else {
