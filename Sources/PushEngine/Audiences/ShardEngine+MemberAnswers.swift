@@ -61,8 +61,7 @@ extension ShardEngine {
         switch answer.result {
         case .accepted:
             self.memory.counters.apps[Int(push.app)].accepted += 1
-            self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
-            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+            self.dispatch.heardAccepted(lane: lane, in: &self.memory, now: now)
             self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
             return .ended(.accepted)
         case .notProcessed, .channel:
@@ -100,11 +99,11 @@ extension ShardEngine {
                 push, members: members, hasLeft: hasLeft, delayMillis: delayMillis, keepsPriority: true,
                 keepsDistance: keepsDistance, isEarlierDeath: isEarlierDeath, now: now)
         }
-        switch response.verdict {
+        let consequence = response.verdict.consequence
+        self.dispatch.heard(consequence, lane: lane, in: &self.memory, now: now)
+        switch consequence.push {
         case .accepted: return .ended(.accepted)
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
-            self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: lane)
-            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             guard !hasLeft else { return .ended(.gone) }
             if self.isEarlier(invalidSinceMillis, push, members) {
                 return again(&self, self.earlierDeathDelayMillis(), isEarlierDeath: true)
@@ -118,23 +117,13 @@ extension ShardEngine {
             self.tellFailure(push, response: response, outcome: .rejected)
             self.remove(push.member, members: members, now: now)
             return .ended(.gone)
-        case .messageRefused, .expirationRefused:
-            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+        case .refused:
             self.tellFailure(push, response: response, outcome: .deadLettered)
             return .ended(.failed)
-        case .connectionUnusable:
-            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
-            return again(&self, 0, keepsDistance: false)
-        case .topicRefused:
-            self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
+        case .goesAgain: return again(&self, 0, keepsDistance: false)
+        case .waitsForRoute:
             return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true))
-        case .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused:
-            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
-            return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true))
-        case .tokenThrottled:
-            self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
-            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-            return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
+        case .waitsForToken: return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
         }
     }
     /// A token is said to have died before it joined, and that is not believed yet: see `earlierDeathsIgnoredMax`.

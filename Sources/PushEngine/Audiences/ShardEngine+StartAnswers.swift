@@ -58,8 +58,7 @@ extension ShardEngine {
         _ answer: PushAnswer, push: MemberPush, now: EngineTime
     ) -> WritableKeyPath<MemberCounters, UInt64> {
         self.memory.counters.apps[Int(push.app)].accepted += 1
-        self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: push.lane)
-        self.dispatch.topicAnswered(.taken, lane: push.lane, in: &self.memory, now: now)
+        self.dispatch.heardAccepted(lane: push.lane, in: &self.memory, now: now)
         self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
         if self.audiences.crowds[push.crowd].starts.report.start == push.start {
             self.audiences.crowds[push.crowd].starts.report.noteAccepted(wallMillis: now.wallMillis)
@@ -69,18 +68,11 @@ extension ShardEngine {
     private mutating func startRefused(
         _ response: PushResponse, push: MemberPush, members: CrowdTable.Members, now: EngineTime
     ) -> WritableKeyPath<MemberCounters, UInt64>? {
-        switch response.verdict {
-        case .tokenDead, .tokenThrottled:
-            self.dispatch.topicAnswered(.taken, lane: push.lane, in: &self.memory, now: now)
-        case .topicRefused: self.dispatch.topicAnswered(.refused, lane: push.lane, in: &self.memory, now: now)
-        case .accepted, .expirationRefused, .messageRefused, .credentialRefused, .providerTokenExpired,
-            .providerTokenTooManyUpdates, .serverBusy, .connectionUnusable:
-            self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
-        }
-        switch response.verdict {
+        let consequence = response.verdict.consequence
+        self.dispatch.heard(consequence, lane: push.lane, in: &self.memory, now: now)
+        switch consequence.push {
         case .accepted: return \.accepted
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
-            self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: push.lane)
             if self.isEarlier(invalidSinceMillis, push, members) {
                 return self.startAgain(
                     push, members: members, delayMillis: self.earlierDeathDelayMillis(), isEarlierDeath: true, now: now)
@@ -94,17 +86,16 @@ extension ShardEngine {
             self.memory.counters.tokensDead += 1
             self.startTokenDied(push.member, members: members, now: now)
             return \.gone
-        case .messageRefused, .expirationRefused:
+        case .refused:
             self.tellFailedStart(
                 push, members: members, status: response.status, reason: response.reason, outcome: .deadLettered)
             return \.failed
-        case .connectionUnusable: return self.startAgain(push, members: members, delayMillis: 0, now: now)
-        case .topicRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused:
+        case .goesAgain: return self.startAgain(push, members: members, delayMillis: 0, now: now)
+        case .waitsForRoute:
             return self.startAgain(
                 push, members: members,
                 delayMillis: self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true), now: now)
-        case .tokenThrottled:
-            self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: push.lane)
+        case .waitsForToken:
             return self.startAgain(
                 push, members: members, delayMillis: self.retryDelayMillis(push, response.retryAfterSeconds), now: now)
         }

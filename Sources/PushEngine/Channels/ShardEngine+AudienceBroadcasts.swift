@@ -107,7 +107,7 @@ extension ShardEngine {
     private mutating func refused(
         _ response: PushResponse, book: inout AudienceBook, channel index: Int, slot: SlotID, now: EngineTime
     ) {
-        switch response.verdict {
+        switch response.verdict.consequence.push {
         case .accepted: return
         case .tokenDead:
             book.channels.all[index].standing = .dead
@@ -115,12 +115,12 @@ extension ShardEngine {
             self.fallBack(&book, channel: index, of: slot, untilMillis: 0, now: now)
             self.journal.requireStateRecord(slot, in: &self.memory, now: now)
             self.journal.flushNow(now: now)
-        case .messageRefused, .expirationRefused:
+        case .refused:
             // The next version is another message.
             self.fallBack(&book, channel: index, of: slot, untilMillis: 0, now: now)
             self.journal.requireStateRecord(slot, in: &self.memory, now: now)
             self.journal.flushNow(now: now)
-        case .tokenThrottled:
+        case .waitsForToken:
             book.channels.all[index].throttleSteps = min(
                 book.channels.all[index].throttleSteps + Dispatch.throttleStep, Dispatch.throttleStepsMax)
             let distance = Dispatch.channelDistanceMillis(
@@ -129,8 +129,7 @@ extension ShardEngine {
             self.tryLater(response.retryAfterSeconds, book: &book, channel: index, isRefused: true, now: now)
             book.channels.all[index].notBeforeMillis = max(
                 book.channels.all[index].notBeforeMillis, now.steadyMillis + distance)
-        case .topicRefused, .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy,
-            .connectionUnusable:
+        case .goesAgain, .waitsForRoute:
             self.tryLater(response.retryAfterSeconds, book: &book, channel: index, isRefused: true, now: now)
         }
     }

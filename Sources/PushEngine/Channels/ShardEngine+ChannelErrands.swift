@@ -104,12 +104,10 @@ extension BeaconAnswer {
         switch result {
         case .accepted, .channel: self = .sent
         case .response(let response):
-            switch response.verdict {
-            case .accepted, .messageRefused, .expirationRefused: self = .sent
+            switch response.verdict.consequence.push {
+            case .accepted, .refused: self = .sent
             case .tokenDead: self = .channelGone
-            case .topicRefused, .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates,
-                .tokenThrottled, .serverBusy, .connectionUnusable:
-                self = .failed
+            case .goesAgain, .waitsForRoute, .waitsForToken: self = .failed
             }
         case .notProcessed, .unknown: self = .failed
         }

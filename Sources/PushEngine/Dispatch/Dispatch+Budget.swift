@@ -147,11 +147,6 @@ extension Dispatch {
 
     // MARK: Device tokens
 
-    /// What an answer says of the lane's device tokens.
-    @inline(__always) mutating func deviceTokenAnswered(isSuspicious: Bool, lane: LaneIndex) {
-        self.lanes[lane].tokenGuard.note(isSuspicious: isSuspicious)
-    }
-
     /// So many tokens seemed to be bad of late that it is probably a fault of ours, or no token has been found good yet.
     func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
 

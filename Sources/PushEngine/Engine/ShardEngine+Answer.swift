@@ -47,8 +47,7 @@ extension ShardEngine {
     private mutating func accepted(_ slot: SlotID, answer: PushAnswer, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
         let lane = self.memory.slots[slot].lane
-        self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
-        self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
+        self.dispatch.heardAccepted(lane: lane, in: &self.memory, now: now)
         self.memory.counters.apps[self.memory.appIndex(of: slot)].accepted += 1
         self.sample(update, apnsMicros: answer.apnsMicros)
         self.dispatch.spendBudget(update, in: self.memory, now: now)
@@ -74,51 +73,34 @@ extension ShardEngine {
         let update = self.memory.slots[slot].inFlight
         self.dispatch.refundBudget(update, in: &self.memory)
         self.withdrawStart(update, now: now)
-        let lane = self.memory.slots[slot].lane
-        switch verdict {
-        case .tokenDead(_, let isSuspicious):
-            self.dispatch.deviceTokenAnswered(isSuspicious: isSuspicious, lane: lane)
-            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-        case .tokenThrottled:
-            self.dispatch.deviceTokenAnswered(isSuspicious: false, lane: lane)
-            self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
-        case .topicRefused:
-            self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
-        case .accepted, .messageRefused, .expirationRefused, .connectionUnusable, .providerTokenExpired,
-            .providerTokenTooManyUpdates,
-            .serverBusy, .credentialRefused:
-            // They say nothing of the device token: an outage must not make a wrong environment look like a few bad tokens.
-            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
-        }
-        switch verdict {
+        let consequence = verdict.consequence
+        self.dispatch.heard(consequence, lane: self.memory.slots[slot].lane, in: &self.memory, now: now)
+        switch consequence.push {
         case .accepted: return
         case .tokenDead(let invalidSinceMillis, let isSuspicious):
             self.tokenDied(
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
-        case .expirationRefused where self.memory.slots[slot].storage == .mostRecent:
+        case .refused(byExpiration: true) where self.memory.slots[slot].storage == .mostRecent:
             // It keeps nothing, whatever was said: the same again with 0.
             self.takeDistanceBack(update)
             self.dispatch.setStorage(.none, of: slot, in: &self.memory, now: now)
             self.requeue(slot)
-        case .messageRefused, .expirationRefused:
-            self.messageRefused(slot, details: details, now: now)
-        case .connectionUnusable:
+        case .refused: self.messageRefused(slot, details: details, now: now)
+        case .goesAgain:
             self.takeDistanceBack(update)
             self.requeue(slot)
             // Without its distance a channel would be tried as fast as connections come.
             if self.memory.slots[slot].kind == .channel {
                 self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
             }
-        case .providerTokenExpired, .providerTokenTooManyUpdates, .serverBusy, .credentialRefused, .topicRefused:
+        case .waitsForRoute:
             self.takeDistanceBack(update)
-            // Nothing is wrong with this push: its route holds back what has to be held back, and lets it go on soon
-            // after the fault has gone.
             self.requeue(slot)
             self.dispatch.backOff(
                 slot, retryAfterSeconds: retryAfterSeconds,
                 millisMax: self.memory.configuration.settings.routeBackoffMaxMillis,
                 in: &self.memory, now: now)
-        case .tokenThrottled:
+        case .waitsForToken:
             self.requeue(slot)
             self.dispatch.throttle(slot, in: &self.memory, now: now)
             self.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.memory, now: now)

@@ -58,16 +58,16 @@ extension ShardEngine {
     private mutating func questionRefused(
         _ slot: SlotID, response: PushResponse, lane: LaneIndex, now: EngineTime
     ) {
-        switch response.verdict {
-        case .topicRefused:
-            self.dispatch.topicAnswered(.refused, lane: lane, in: &self.memory, now: now)
-        case .tokenDead, .messageRefused, .expirationRefused:
+        let consequence = response.verdict.consequence
+        switch consequence.push {
+        case .tokenDead, .refused:
             // That it does not exist is for the broadcast to find out: a service that manages channels may know less than the one that sends.
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             return self.giveUp(slot, now: now)
-        case .accepted, .credentialRefused, .providerTokenExpired, .providerTokenTooManyUpdates, .tokenThrottled,
-            .serverBusy, .connectionUnusable:
-            self.dispatch.topicAnswered(.nothing, lane: lane, in: &self.memory, now: now)
+        case .accepted, .goesAgain, .waitsForRoute, .waitsForToken:
+            // That it was asked too often says no more of the topic than a busy server does.
+            self.dispatch.topicAnswered(
+                consequence.topic == .refused ? .refused : .nothing, lane: lane, in: &self.memory, now: now)
         }
         self.askLater(slot, retryAfterSeconds: response.retryAfterSeconds, now: now)
     }
