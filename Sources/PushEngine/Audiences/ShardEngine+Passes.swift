@@ -262,20 +262,20 @@ extension ShardEngine {
         self.audiences.crowds[crowd].metSinceProgress += 1
         self.audiences.crowds[crowd].isProgressDue = true
 
-        request.id = self.audiences.pushes.pushID(of: id)
-        request.kind = .device
-        request.app = self.audiences.crowds[crowd].app
-        request.priority = isHigh ? .high : .low
-        request.apnsID = self.audiences.pushes[id].apnsID
-        request.expirationSeconds =
-            version.expirationHeaderSeconds ?? now.wallSeconds + EventRules.expirationSeconds(of: version.kind)
-        request.target.removeAll(keepingCapacity: true)
-        // The member's bytes stay while they are copied.
-        let token = unsafe members.table.tokenBytes(member)
-        Hex.append(unsafe Span(_unsafeElements: token), to: &request.target)
-        request.body.removeAll(keepingCapacity: true)
-        self.audiences.crowds[crowd].appendBody(
-            hasAlert: serving.hasAlert, isAlone: serving.isAlone, to: &request.body)
+        request.fill(
+            .device, id: self.audiences.pushes.pushID(of: id), app: self.audiences.crowds[crowd].app,
+            priority: isHigh ? .high : .low,
+            expirationSeconds: version.expirationHeaderSeconds ?? now.wallSeconds
+                + EventRules.expirationSeconds(of: version.kind),
+            apnsID: self.audiences.pushes[id].apnsID
+        ) {
+            // The member's bytes stay while they are copied.
+            let token = unsafe members.table.tokenBytes(member)
+            Hex.append(unsafe Span(_unsafeElements: token), to: &$0)
+        } body: {
+            self.audiences.crowds[crowd].appendBody(
+                hasAlert: serving.hasAlert, isAlone: serving.isAlone, to: &$0)
+        }
     }
 }
 

@@ -194,17 +194,6 @@ extension ShardEngine {
     private mutating func fill(_ request: inout PushRequest, id: MemberPushID, order: StartOrder) {
         let (crowd, member) = (self.audiences.pushes[id].crowd, self.audiences.pushes[id].member)
         let members = self.audiences.crowds.members(of: self.audiences.pushes[id].partition)
-        request.id = self.audiences.pushes.pushID(of: id)
-        request.kind = .device
-        request.app = self.audiences.crowds[crowd].app
-        request.priority = self.audiences.pushes[id].priority
-        request.apnsID = self.audiences.pushes[id].apnsID
-        request.expirationSeconds = order.expiresSeconds
-        request.target.removeAll(keepingCapacity: true)
-        // The member's bytes stay while they are copied.
-        let token = unsafe members.table.tokenBytes(member)
-        Hex.append(unsafe Span(_unsafeElements: token), to: &request.target)
-        request.body.removeAll(keepingCapacity: true)
         let newest = self.audiences.crowds[crowd].newest
         let round = self.audiences.pushes[id].pass
         // Mostly there is none; a crowd that is handed to a function is copied.
@@ -213,8 +202,18 @@ extension ShardEngine {
             ? []
             : self.audiences.crowds[crowd].openChannel(
                 self.audiences.crowds[crowd].starts.rounds[round].environment)
-        self.audiences.crowds[crowd].starts.appendBody(
-            newest: newest, isChannelCapable: members.table.flags(of: member).contains(.isChannelCapable),
-            channel: channel, to: &request.body)
+        request.fill(
+            .device, id: self.audiences.pushes.pushID(of: id), app: self.audiences.crowds[crowd].app,
+            priority: self.audiences.pushes[id].priority, expirationSeconds: order.expiresSeconds,
+            apnsID: self.audiences.pushes[id].apnsID
+        ) {
+            // The member's bytes stay while they are copied.
+            let token = unsafe members.table.tokenBytes(member)
+            Hex.append(unsafe Span(_unsafeElements: token), to: &$0)
+        } body: {
+            self.audiences.crowds[crowd].starts.appendBody(
+                newest: newest, isChannelCapable: members.table.flags(of: member).contains(.isChannelCapable),
+                channel: channel, to: &$0)
+        }
     }
 }

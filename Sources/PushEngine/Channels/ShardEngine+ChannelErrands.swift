@@ -8,27 +8,28 @@ extension ShardEngine {
     mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         while var errand = self.errands.popFirst(route: route) {
             if case .audience = errand.sender, !self.fillBroadcast(&errand, now: now) { continue }
-            request.apnsID = self.dispatch.makeUUID()
+            let apnsID = self.dispatch.makeUUID()
             if var traced = errand.traced {
                 traced.route = route
-                (traced.apnsIDHigh, traced.apnsIDLow) = request.apnsID
+                (traced.apnsIDHigh, traced.apnsIDLow) = apnsID
                 errand.traced = traced
             }
-            self.send(errand, into: &request)
+            self.send(errand, apnsID: apnsID, into: &request)
             return true
         }
         return false
     }
-    private mutating func send(_ errand: ChannelErrand, into request: inout PushRequest) {
-        request.id = self.errands.send(errand)
-        request.kind = errand.kind
-        request.app = errand.app
-        request.priority = errand.priority
-        request.expirationSeconds = errand.expirationSeconds
-        request.target.removeAll(keepingCapacity: true)
-        request.target.append(contentsOf: errand.target)
-        request.body.removeAll(keepingCapacity: true)
-        request.body.append(contentsOf: errand.body)
+    private mutating func send(
+        _ errand: ChannelErrand, apnsID: (UInt64, UInt64), into request: inout PushRequest
+    ) {
+        request.fill(
+            errand.kind, id: self.errands.send(errand), app: errand.app, priority: errand.priority,
+            expirationSeconds: errand.expirationSeconds, apnsID: apnsID
+        ) {
+            $0.append(contentsOf: errand.target)
+        } body: {
+            $0.append(contentsOf: errand.body)
+        }
         self.memory.requestLeft(errand.partition)
     }
 

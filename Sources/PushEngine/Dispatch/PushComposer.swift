@@ -1,6 +1,28 @@
 import APNSProtocol
 import PushModel
 
+extension PushRequest {
+    /// Fills all of the request: whoever sends something, it is here. Buffers keep their memory.
+    /// - Parameters:
+    ///   - target: appends whom it is for.
+    ///   - body: appends the payload.
+    @inline(__always) mutating func fill(
+        _ kind: RequestKind, id: PushID, app: UInt16, priority: PushPriority, expirationSeconds: Int64,
+        apnsID: (UInt64, UInt64), target: (inout [UInt8]) -> Void, body: (inout [UInt8]) -> Void
+    ) {
+        self.id = id
+        self.kind = kind
+        self.app = app
+        self.priority = priority
+        self.expirationSeconds = expirationSeconds
+        self.apnsID = apnsID
+        self.target.removeAll(keepingCapacity: true)
+        target(&self.target)
+        self.body.removeAll(keepingCapacity: true)
+        body(&self.body)
+    }
+}
+
 /// The request of a push: token, headers and payload of what a slot has in flight.
 enum PushComposer {
     /// Fills `request` with what the slot sends now, and notes the hash of the token it goes to.
@@ -8,54 +30,62 @@ enum PushComposer {
         let slot = memory.updates[update].slot
         let kind: EventKind =
             memory.updates[update].isStart ? .start : memory.updates[update].isEnd ? .end : .update
-        request.id = memory.updates.pushID(of: update)
-        request.kind = memory.slots[slot].kind == .channel ? .broadcast : .device
-        request.app = memory.slots[slot].app
-        request.priority = memory.updates[update].sentPriority
-        request.apnsID = memory.updates[update].apnsID
-        request.expirationSeconds =
+        let isBroadcast = memory.slots[slot].kind == .channel
+        var expirationSeconds =
             memory.updates[update].start.first?.expiresSeconds ?? memory.updates[update].top.expirationHeaderSeconds
             ?? now.wallSeconds + EventRules.expirationSeconds(of: kind)
-        if request.kind == .broadcast {
-            request.expirationSeconds = Self.broadcastExpirationSeconds(
-                request.expirationSeconds, storage: memory.slots[slot].storage, now: now)
+        if isBroadcast {
+            expirationSeconds = Self.broadcastExpirationSeconds(
+                expirationSeconds, storage: memory.slots[slot].storage, now: now)
         }
-        request.target.removeAll(keepingCapacity: true)
-        request.body.removeAll(keepingCapacity: true)
-        let stamp = memory.updates[update].stampSeconds ?? 0
-        if let start = memory.updates[update].start.first {
-            memory.updates[update].tokenHash = Self.hash(ofToken: start.token.span)
-            Hex.append(start.token.span, to: &request.target)
-            let (blob, content) = memory.updates[update].top.combined(with: start)
-            PayloadWriter.append(
-                kind: .start, stampSeconds: stamp, content: content, source: blob.span,
-                alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &request.body)
-        } else {
-            Self.fillTarget(&request, update: update, slot: slot, in: &memory)
-            let content = memory.updates[update].top.content
-            let alert = memory.updates[update].top.alert.range
-            PayloadWriter.append(
-                kind: kind, stampSeconds: stamp, content: content, source: memory.updates[update].top.blob.span,
-                alert: memory.updates[update].top.blob.span.extracting(alert), to: &request.body)
+        request.fill(
+            isBroadcast ? .broadcast : .device, id: memory.updates.pushID(of: update), app: memory.slots[slot].app,
+            priority: memory.updates[update].sentPriority, expirationSeconds: expirationSeconds,
+            apnsID: memory.updates[update].apnsID
+        ) { target in
+            Self.appendTarget(of: update, slot: slot, in: &memory, to: &target)
+        } body: { body in
+            Self.appendBody(of: update, kind: kind, in: memory, to: &body)
         }
     }
 
-    /// A phone's token, or the channel's id as it is.
-    @inline(__always) private static func fillTarget(
-        _ request: inout PushRequest, update: UpdateID, slot: SlotID, in memory: inout ShardMemory
+    @inline(__always) private static func appendBody(
+        of update: UpdateID, kind: EventKind, in memory: borrowing ShardMemory, to body: inout [UInt8]
     ) {
+        let stamp = memory.updates[update].stampSeconds ?? 0
+        guard let start = memory.updates[update].start.first else {
+            let content = memory.updates[update].top.content
+            let alert = memory.updates[update].top.alert.range
+            return PayloadWriter.append(
+                kind: kind, stampSeconds: stamp, content: content, source: memory.updates[update].top.blob.span,
+                alert: memory.updates[update].top.blob.span.extracting(alert), to: &body)
+        }
+        let (blob, content) = memory.updates[update].top.combined(with: start)
+        PayloadWriter.append(
+            kind: .start, stampSeconds: stamp, content: content, source: blob.span,
+            alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &body)
+    }
+
+    /// A phone's token in hex, or the channel's id as it is. Its hash is noted.
+    @inline(__always) private static func appendTarget(
+        of update: UpdateID, slot: SlotID, in memory: inout ShardMemory, to target: inout [UInt8]
+    ) {
+        if let start = memory.updates[update].start.first {
+            memory.updates[update].tokenHash = Self.hash(ofToken: start.token.span)
+            return Hex.append(start.token.span, to: &target)
+        }
         // Nothing here changes the slot's id and token.
-        guard request.kind == .device else {
+        guard memory.slots[slot].kind != .channel else {
             let idBytes = unsafe memory.slots.idBytes(slot)
             let id = unsafe Span(_unsafeElements: idBytes)
             memory.updates[update].tokenHash = Self.hash(ofToken: id)
-            return request.target.append(copying: id)
+            return target.append(copying: id)
         }
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
         let token = unsafe Span(_unsafeElements: tokenBytes)
         memory.updates[update].tokenHash = Self.hash(ofToken: token)
         memory.updates[update].isToFormerToken = memory.slots[slot].tokenStanding == .former
-        Hex.append(token, to: &request.target)
+        Hex.append(token, to: &target)
     }
 
     /// A channel that stores nothing takes 0 alone, and one of which nobody knows takes it too; a storing one keeps a message up to 8 h (Apple:
@@ -65,17 +95,18 @@ enum PushComposer {
     }
 
     /// The question what a channel keeps.
-    static func fillQuestion(_ request: inout PushRequest, id: PushID, slot: SlotID, in memory: borrowing ShardMemory) {
-        request.id = id
-        request.kind = .readChannel
-        request.app = memory.slots[slot].app
-        request.priority = .low
-        request.expirationSeconds = 0
-        request.body.removeAll(keepingCapacity: true)
-        request.target.removeAll(keepingCapacity: true)
-        // The slot lives, so its bytes do.
-        let idBytes = unsafe memory.slots.idBytes(slot)
-        request.target.append(copying: unsafe Span(_unsafeElements: idBytes))
+    static func fillQuestion(
+        _ request: inout PushRequest, id: PushID, apnsID: (UInt64, UInt64), slot: SlotID,
+        in memory: borrowing ShardMemory
+    ) {
+        request.fill(
+            .readChannel, id: id, app: memory.slots[slot].app, priority: .low, expirationSeconds: 0, apnsID: apnsID
+        ) { target in
+            // The slot lives, so its bytes do.
+            let idBytes = unsafe memory.slots.idBytes(slot)
+            target.append(copying: unsafe Span(_unsafeElements: idBytes))
+        } body: { _ in
+        }
     }
 
     /// 64 bits of FNV-1a over the token: enough to tell tokens apart in a log, useless for sending.

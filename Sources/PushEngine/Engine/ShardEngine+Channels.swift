@@ -7,8 +7,9 @@ extension ShardEngine {
     /// and what comes meanwhile merges into what waits.
     mutating func ask(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
         self.dispatch.questionLeft(slot, in: &self.memory)
-        PushComposer.fillQuestion(&request, id: self.memory.questionID(of: slot), slot: slot, in: self.memory)
-        request.apnsID = self.dispatch.makeUUID()
+        PushComposer.fillQuestion(
+            &request, id: self.memory.questionID(of: slot), apnsID: self.dispatch.makeUUID(), slot: slot,
+            in: self.memory)
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
