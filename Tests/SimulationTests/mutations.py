@@ -291,8 +291,8 @@ MUTATIONS = [
     Mutation(
         "good-event-given-up", "an event that can be neither forwarded nor dead-lettered is given up",
         engine("Journal/ShardEngine+Refusals"),
-        "self.journal.acknowledgements.element(acknowledgement)?.kind == .deadLetter",
-        "self.journal.acknowledgements.element(acknowledgement)?.kind != .marker", test="RefusalTests"),
+        "self.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord == .deadLetter",
+        "self.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord != nil", test="RefusalTests"),
     Mutation(
         "refused-committed", "what depends on a record that halts its partition is committed", loop("Outbox/Outbox+Refusals"),
         "        self.retries.stick(record, nowMillis: now.steadyMillis)\n",

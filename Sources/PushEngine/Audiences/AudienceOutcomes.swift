@@ -148,7 +148,7 @@ extension Journal {
             report, bundleID: bundleID, id: id.span, life: life, partition: number, to: &self.batch.bytes)
         self.batch.append(
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
-            acknowledgement: self.open(.outcome, partition: partition, in: &memory))
+            acknowledgement: self.open(.logRecord(.outcome, .none), partition: partition, in: &memory))
     }
     /// What became of a version everywhere, as far as its owner was told.
     mutating func recordRollUp(_ rollUp: RollUp, of slot: SlotID, in memory: inout ShardMemory) {
@@ -166,6 +166,7 @@ extension Journal {
             rollUp, bundleID: bundleID, id: id, topics: memory.configuration.inputTopics, to: &self.batch.bytes)
         self.batch.append(
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
-            acknowledgement: self.open(.outcome, partition: memory.slots[slot].partition, in: &memory))
+            acknowledgement: self.open(
+                .logRecord(.outcome, .none), partition: memory.slots[slot].partition, in: &memory))
     }
 }

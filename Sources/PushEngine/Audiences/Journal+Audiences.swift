@@ -27,9 +27,9 @@ extension Journal {
         let acknowledgement =
             record.lateNumber.map { number in
                 self.open(
-                    .lateJoin, crowd: crowd, generation: audiences.crowds[crowd].generation, pass: pass,
-                    number: number, partition: partition, entry: entry, in: &memory)
-            } ?? self.open(.state, partition: partition, entry: entry, in: &memory)
+                    .crowd(audiences.wait(of: crowd, for: .lateJoin(pass: UInt8(pass)), number: number, entry: entry)),
+                    partition: partition, in: &memory)
+            } ?? self.open(.logState(entry), partition: partition, in: &memory)
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
             acknowledgement: acknowledgement)
@@ -52,7 +52,7 @@ extension Journal {
         memory.counters.stateRecords += 1
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
-            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory))
+            acknowledgement: self.open(.logState(entry), partition: partition, in: &memory))
     }
     /// The record of a leave, or of a token that is dead.
     /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
@@ -118,7 +118,7 @@ extension Journal {
         let key = self.appendHash(details.tokenHash)
         self.batch.append(
             .outcomes, key: key, value: value,
-            acknowledgement: self.open(.outcome, partition: partition, in: &memory))
+            acknowledgement: self.open(.logRecord(.outcome, .none), partition: partition, in: &memory))
     }
 
     // MARK: Crowds
@@ -171,8 +171,10 @@ extension Journal {
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition,
             acknowledgement: self.open(
-                .versions, crowd: crowd, generation: audiences.crowds[crowd].generation,
-                number: audiences.crowds[crowd].versionsNumber, partition: partition, entry: entry, in: &memory),
+                .crowd(
+                    audiences.wait(
+                        of: crowd, for: .versions, number: audiences.crowds[crowd].versionsNumber, entry: entry)),
+                partition: partition, in: &memory),
             in: &memory)
         self.batch.isUrgent = true
     }
@@ -189,8 +191,10 @@ extension Journal {
             AudienceCodec.write(progress, to: &cursor)
         }
         let acknowledgement = self.open(
-            .progress, crowd: crowd, generation: audiences.crowds[crowd].generation,
-            number: audiences.crowds[crowd].progressNumber, partition: partition, entry: entry, in: &memory)
+            .crowd(
+                audiences.wait(
+                    of: crowd, for: .progress, number: audiences.crowds[crowd].progressNumber, entry: entry)),
+            partition: partition, in: &memory)
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition, acknowledgement: acknowledgement,
@@ -215,8 +219,8 @@ extension Journal {
         self.appendState(
             key: key, value: start..<self.batch.bytes.count, of: partition,
             acknowledgement: self.open(
-                .voided, crowd: crowd, generation: audiences.crowds[crowd].generation, number: 0, partition: partition,
-                entry: entry, in: &memory), in: &memory)
+                .crowd(audiences.wait(of: crowd, for: .voided, entry: entry)), partition: partition, in: &memory),
+            in: &memory)
         self.batch.isUrgent = true
     }
     /// The last member of a voided audience has gone.
@@ -252,7 +256,7 @@ extension Journal {
         }
         let asked = question
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
-        let acknowledgement = self.open(.routed, partition: partition, entry: entry, in: &memory)
+        let acknowledgement = self.open(.logRecord(.routed, entry), partition: partition, in: &memory)
         self.writeBus(
             .question, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
             byteCountMax: BusRecord.byteCountMax(bundleID: question.bundleID), acknowledgement: acknowledgement
@@ -262,7 +266,8 @@ extension Journal {
         _ report: BusRecord.Report, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
         let id = audiences.crowds[crowd].id
-        let acknowledgement = self.open(.routed, partition: audiences.crowds[crowd].partition, in: &memory)
+        let acknowledgement = self.open(
+            .logRecord(.routed, .none), partition: audiences.crowds[crowd].partition, in: &memory)
         self.writeBus(
             .report, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
             byteCountMax: BusRecord.byteCountMax(bundleID: report.bundleID), acknowledgement: acknowledgement
@@ -300,5 +305,15 @@ extension Journal {
         self.batch.append(
             .routed, partition: partition, key: key, value: value,
             headers: firstHeader..<self.batch.headers.count, acknowledgement: acknowledgement)
+    }
+}
+
+extension Audiences {
+    /// What a crowd waits for from here on.
+    func wait(
+        of crowd: CrowdID, for record: CrowdWait.Record, number: UInt32 = 0, entry: EntryID = .none
+    ) -> CrowdWait {
+        CrowdWait(
+            crowd: crowd, generation: self.crowds[crowd].generation, record: record, number: number, entry: entry)
     }
 }

@@ -21,8 +21,9 @@ extension Journal {
         let value = start..<self.batch.bytes.count
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         let acknowledgement = self.open(
-            .startMember, crowd: crowd, generation: audiences.crowds[crowd].generation, pass: round, number: number,
-            partition: partition, entry: entry, in: &memory)
+            .crowd(
+                audiences.wait(of: crowd, for: .startMember(round: UInt8(round)), number: number, entry: entry)),
+            partition: partition, in: &memory)
         memory.counters.stateRecords += 1
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: value,
@@ -39,8 +40,9 @@ extension Journal {
         let key = self.appendStartKey(token, of: crowd, audiences: audiences)
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         let acknowledgement = self.open(
-            .startMember, crowd: crowd, generation: audiences.crowds[crowd].generation, pass: round, number: number,
-            partition: partition, entry: entry, in: &memory)
+            .crowd(
+                audiences.wait(of: crowd, for: .startMember(round: UInt8(round)), number: number, entry: entry)),
+            partition: partition, in: &memory)
         self.writeTombstone(key: key, of: partition, acknowledgement: acknowledgement, in: &memory)
     }
     private mutating func appendStartKey(
@@ -69,8 +71,10 @@ extension Journal {
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: self.open(
-                .startProgress, crowd: crowd, generation: audiences.crowds[crowd].generation,
-                number: audiences.crowds[crowd].starts.recordNumber, partition: partition, in: &memory))
+                .crowd(
+                    audiences.wait(
+                        of: crowd, for: .startProgress, number: audiences.crowds[crowd].starts.recordNumber)),
+                partition: partition, in: &memory))
     }
     /// A start member was not started, or nobody knows.
     mutating func tellFailedStart(

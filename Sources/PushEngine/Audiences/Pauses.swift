@@ -182,6 +182,6 @@ extension Journal {
         self.batch.append(
             .state, partition: memory.partitions[pause.partition].number, key: key,
             value: start..<self.batch.bytes.count,
-            acknowledgement: self.open(.state, partition: pause.partition, entry: entry, in: &memory))
+            acknowledgement: self.open(.logState(entry), partition: pause.partition, in: &memory))
     }
 }

@@ -113,8 +113,10 @@ extension ShardEngine {
         let id = unsafe Span(_unsafeElements: idBytes)
         for partition in book.asked {
             let acknowledgement = self.journal.open(
-                .version, partition: self.memory.slots[slot].partition, slot: slot,
-                stateVersion: UInt32(truncatingIfNeeded: publication.version.stampSeconds), in: &self.memory)
+                .owner(
+                    self.memory.reference(to: slot),
+                    stampLow: UInt32(truncatingIfNeeded: publication.version.stampSeconds)),
+                partition: self.memory.slots[slot].partition, in: &self.memory)
             self.journal.tell(
                 publication.fallbacks + [publication.version], bundleID: bundleID, id: id, to: partition,
                 acknowledgement: acknowledgement)

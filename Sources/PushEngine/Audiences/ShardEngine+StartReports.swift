@@ -123,6 +123,6 @@ extension Journal {
         self.batch.bytes.append(UInt8(ascii: "}"))
         self.batch.append(
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
-            acknowledgement: self.open(.outcome, partition: partition, in: &memory))
+            acknowledgement: self.open(.logRecord(.outcome, .none), partition: partition, in: &memory))
     }
 }

@@ -109,7 +109,8 @@ extension ShardEngine {
         let acknowledgement =
             stateWaits
             ? self.journal.expectGuarded(.routed, slot: slot, stateWaits: true, in: &self.memory)
-            : self.journal.open(.routed, partition: self.memory.slots[slot].partition, in: &self.memory)
+            : self.journal.open(
+                .logRecord(.routed, .none), partition: self.memory.slots[slot].partition, in: &self.memory)
         let wish = BusRecord.ChannelWish(
             bundleID: Array(self.memory.app(of: slot).bundleID.utf8), environment: environment, life: life,
             demand: demand)
@@ -183,7 +184,7 @@ extension ShardEngine {
         self.journal.tellWish(
             wish, audience: key, to: self.keeperPartition(app: app, environment: news.environment),
             acknowledgement: self.journal.open(
-                .routed, partition: self.intake.partition, entry: entry, in: &self.memory))
+                .logRecord(.routed, entry), partition: self.intake.partition, in: &self.memory))
     }
     /// - Returns: whether the book has changed.
     private func take(_ news: KeeperNews, book: inout AudienceBook, channel index: Int, now: EngineTime) -> Bool {

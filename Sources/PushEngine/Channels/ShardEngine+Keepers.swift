@@ -187,8 +187,10 @@ extension ShardEngine {
             number: number)
         self.kept[key, hosted.partition] = channel
         let acknowledgement = self.journal.open(
-            .kept, keeper: id, generation: hosted.generation, token: write, partition: hosted.partition,
-            in: &self.memory)
+            .keeper(
+                KeeperWait(
+                    keeper: id, generation: hosted.generation, record: .state,
+                    token: UInt32(truncatingIfNeeded: write))), partition: hosted.partition, in: &self.memory)
         self.journal.writeKept(
             key, channel: channel, of: hosted.partition, acknowledgement: acknowledgement, in: &self.memory)
         // A request, or somebody's offset, waits for it.
@@ -211,7 +213,8 @@ extension ShardEngine {
         case .announce(let announcement, let owner, let news):
             self.announce(announcement, owner: owner, news: news, of: hosted, id: id)
         case .tell(let owner, let news):
-            let acknowledgement = self.journal.open(.routed, partition: hosted.partition, in: &self.memory)
+            let acknowledgement = self.journal.open(
+                .logRecord(.routed, .none), partition: hosted.partition, in: &self.memory)
             self.tell(owner, news, of: hosted, acknowledgement: acknowledgement)
         case .write, .resolve, .alarm: break
         }
@@ -238,8 +241,11 @@ extension ShardEngine {
     ) {
         func open(_ engine: inout ShardEngine) -> UInt64 {
             engine.journal.open(
-                .keeperNews, keeper: id, generation: hosted.generation, token: announcement,
-                partition: hosted.partition, in: &engine.memory)
+                .keeper(
+                    KeeperWait(
+                        keeper: id, generation: hosted.generation, record: .news,
+                        token: UInt32(truncatingIfNeeded: announcement))), partition: hosted.partition,
+                in: &engine.memory)
         }
         let acknowledgement = open(&self)
         self.tell(owner, news, of: hosted, acknowledgement: acknowledgement)

@@ -20,7 +20,7 @@ extension ShardEngine {
             bundleID: self.intake.bundleID(app: app), environment: environment,
             partition: self.memory.partitions[partition].number)
         // Who dies before Kafka has it leaves the event unresolved: its next owner asks.
-        let acknowledgement = self.journal.open(.routed, partition: partition, in: &self.memory)
+        let acknowledgement = self.journal.open(.logRecord(.routed, .none), partition: partition, in: &self.memory)
         // The slot lives, so its bytes do.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         self.journal.askKeeper(
@@ -90,7 +90,7 @@ extension ShardEngine {
         self.journal.answerKept(
             answer, channel: key, to: question.partition,
             acknowledgement: self.journal.open(
-                .routed, partition: self.intake.partition, entry: entry, in: &self.memory))
+                .logRecord(.routed, entry), partition: self.intake.partition, in: &self.memory))
         self.journal.batch.isUrgent = true
     }
 }

@@ -38,7 +38,7 @@ extension ShardEngine {
         guard let key = try? Self.keptKey(ofState: key) else { return nil }
         self.memory.counters.stateRecordsForeign += 1
         let channel = self.kept[key, partition]
-        let acknowledgement = self.journal.open(.state, partition: partition, in: &self.memory)
+        let acknowledgement = self.journal.open(.logState(.none), partition: partition, in: &self.memory)
         self.journal.writeKept(
             key, channel: channel, of: partition, acknowledgement: acknowledgement, in: &self.memory)
         return channel == nil ? .removed : .overwritten

@@ -20,23 +20,38 @@ extension ShardEngine {
             self.tellVersions(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         case .versionTold(let slot, let stampLow): self.versionAcknowledged(slot, stampLow: stampLow, now: now)
-        case .versions(let crowd, let generation, let number):
-            self.versionsAcknowledged(crowd, generation: generation, number: number, now: now)
-        case .progress(let crowd, let generation, let number):
-            self.progressAcknowledged(crowd, generation: generation, number: number, now: now)
-        case .lateJoin(let crowd, let generation, let pass, let number):
-            self.lateJoinAcknowledged(crowd, generation: generation, pass: pass, number: number, offset: offset)
-        case .startProgress(let crowd, let generation, let number):
-            self.startsAcknowledged(crowd, generation: generation, number: number, now: now)
-        case .startMember(let crowd, let generation, let round, let number):
+        case .crowd(let wait, let partition): self.acknowledged(wait, in: partition, offset: offset, now: now)
+        case .keeper(let wait): self.acknowledged(wait, now: now)
+        }
+    }
+
+    /// A record of a crowd's. The crowd may have gone meanwhile.
+    private mutating func acknowledged(
+        _ wait: CrowdWait, in partition: PartitionIndex, offset: Int64, now: EngineTime
+    ) {
+        let (crowd, generation, number) = (wait.crowd, wait.generation, wait.number)
+        switch wait.record {
+        case .versions: self.versionsAcknowledged(crowd, generation: generation, number: number, now: now)
+        case .progress: self.progressAcknowledged(crowd, generation: generation, number: number, now: now)
+        case .voided: self.voidAcknowledged(crowd, generation: generation, partition: partition, now: now)
+        case .lateJoin(let pass):
+            self.lateJoinAcknowledged(
+                crowd, generation: generation, pass: Int(pass), number: number, offset: offset)
+        case .startProgress: self.startsAcknowledged(crowd, generation: generation, number: number, now: now)
+        case .startMember(let round):
             self.startMemberAcknowledged(
-                crowd, generation: generation, round: round, number: number, offset: offset, now: now)
-        case .voided(let crowd, let generation, let partition):
-            self.voidAcknowledged(crowd, generation: generation, partition: partition, now: now)
-        case .kept(let keeper, let generation, let write):
-            self.keptAcknowledged(keeper, generation: generation, write: write, now: now)
-        case .keeperNews(let keeper, let generation, let announcement):
-            self.announcementAcknowledged(keeper, generation: generation, announcement: announcement, now: now)
+                crowd, generation: generation, round: Int(round), number: number, offset: offset, now: now)
+        }
+    }
+
+    /// A record of a keeper's. The keeper may have gone meanwhile.
+    private mutating func acknowledged(_ wait: KeeperWait, now: EngineTime) {
+        let token = UInt64(wait.token)
+        switch wait.record {
+        case .state: self.keptAcknowledged(wait.keeper, generation: wait.generation, write: token, now: now)
+        case .news:
+            self.announcementAcknowledged(
+                wait.keeper, generation: wait.generation, announcement: token, now: now)
         }
     }
 }

@@ -32,64 +32,32 @@ extension Journal {
 
     /// A record that is handed to Kafka: its acknowledgement is awaited from here on.
     @inline(__always) mutating func open(
-        _ kind: PendingAcknowledgement.Kind, partition: PartitionIndex, slot: SlotID = .none, stateVersion: UInt32 = 0,
-        isUnguarded: Bool = false, entry: EntryID = .none, routedEntry: EntryID = .none,
-        in memory: inout ShardMemory
+        _ waiter: Waiter, partition: PartitionIndex, in memory: inout ShardMemory
     ) -> UInt64 {
         memory.counters.unacknowledged += 1
         memory.partitions[partition].unacknowledged += 1
         return self.acknowledgements.open(
             PendingAcknowledgement(
-                kind: kind, sequence: 0, isOpen: true, partition: partition,
-                partitionGeneration: memory.partitions[partition].generation, slot: slot,
-                slotGeneration: slot.isSome ? memory.slots[slot].generation : 0, stateVersion: stateVersion,
-                isUnguarded: isUnguarded, entry: entry, routedEntry: routedEntry))
+                waiter, partition: partition, generation: memory.partitions[partition].generation))
     }
 
-    /// The same of a record about a crowd.
-    mutating func open(
-        _ kind: PendingAcknowledgement.Kind, crowd: CrowdID, generation: UInt32, pass: Int = 0, number: UInt32,
-        partition: PartitionIndex, entry: EntryID = .none, in memory: inout ShardMemory
-    ) -> UInt64 {
-        memory.counters.unacknowledged += 1
-        memory.partitions[partition].unacknowledged += 1
-        return self.acknowledgements.open(
-            PendingAcknowledgement(
-                kind: kind, sequence: 0, isOpen: true, partition: partition,
-                partitionGeneration: memory.partitions[partition].generation, slot: SlotID(rawValue: crowd.rawValue),
-                slotGeneration: generation, stateVersion: number, isUnguarded: false, entry: entry,
-                routedEntry: EntryID(index: pass)))
-    }
-    /// The same of a keeper's record.
-    /// - Parameter token: the number by which the keeper knows it. A keeper does not live for 2^32 of them.
-    mutating func open(
-        _ kind: PendingAcknowledgement.Kind, keeper: KeeperID, generation: UInt32, token: UInt64,
-        partition: PartitionIndex, in memory: inout ShardMemory
-    ) -> UInt64 {
-        memory.counters.unacknowledged += 1
-        memory.partitions[partition].unacknowledged += 1
-        return self.acknowledgements.open(
-            PendingAcknowledgement(
-                kind: kind, sequence: 0, isOpen: true, partition: partition,
-                partitionGeneration: memory.partitions[partition].generation, slot: SlotID(rawValue: keeper.rawValue),
-                slotGeneration: generation, stateVersion: UInt32(truncatingIfNeeded: token), isUnguarded: false,
-                entry: .none, routedEntry: .none))
-    }
     /// A record guarded by a ledger entry of its own.
     /// - Parameter slot: its next state record is written after the acknowledgement, too.
     mutating func expect(
-        _ kind: PendingAcknowledgement.Kind, partition: PartitionIndex, entry: EntryID, slot: SlotID? = nil,
+        _ record: EventRecord, partition: PartitionIndex, entry: EntryID, slot: SlotID? = nil,
         in memory: inout ShardMemory
     ) -> UInt64 {
-        if let slot { memory.slots[slot].unguardedRecords += 1 }
+        guard let slot else { return self.open(.logRecord(record, entry), partition: partition, in: &memory) }
+        memory.slots[slot].unguardedRecords += 1
         return self.open(
-            kind, partition: partition, slot: slot ?? .none, isUnguarded: slot != nil, entry: entry, in: &memory)
+            .slotRecord(record, memory.reference(to: slot), isUnguarded: true, LedgerEntries(entry: entry)),
+            partition: partition, in: &memory)
     }
 
     /// A record about an event of a slot. With `stateWaits` the slot's next state record is written after it is acknowledged; otherwise
     /// the slot's open entries are resolved after that.
     mutating func expectGuarded(
-        _ kind: PendingAcknowledgement.Kind, slot: SlotID, stateWaits: Bool, in memory: inout ShardMemory
+        _ record: EventRecord, slot: SlotID, stateWaits: Bool, in memory: inout ShardMemory
     ) -> UInt64 {
         let open = memory.slots[slot].openEntry
         let openRouted = memory.slots[slot].openRoutedEntry
@@ -101,9 +69,10 @@ extension Journal {
             if open.isSome { self.ledger.expectAcknowledgement(open) }
             if openRouted.isSome { self.ledger.expectAcknowledgement(openRouted) }
         }
+        let entries = isUnguarded ? LedgerEntries() : LedgerEntries(entry: open, routedEntry: openRouted)
         return self.open(
-            kind, partition: memory.slots[slot].partition, slot: slot, isUnguarded: isUnguarded,
-            entry: isUnguarded ? .none : open, routedEntry: isUnguarded ? .none : openRouted, in: &memory)
+            .slotRecord(record, memory.reference(to: slot), isUnguarded: isUnguarded, entries),
+            partition: memory.slots[slot].partition, in: &memory)
     }
 
     /// Whether anything depends on this acknowledgement: not when its partition has left since.
@@ -122,22 +91,10 @@ extension Journal {
         case pushMayFollow(SlotID)
         /// A partition has the audience's version.
         case versionTold(SlotID, stampLow: UInt32)
-        /// A crowd's versions lie in `state`.
-        case versions(CrowdID, generation: UInt32, number: UInt32)
-        /// How far a crowd is lies in `state`.
-        case progress(CrowdID, generation: UInt32, number: UInt32)
-        /// So does a join that came late.
-        case lateJoin(CrowdID, generation: UInt32, pass: Int, number: UInt32)
-        /// How far a crowd's start is lies in `state`.
-        case startProgress(CrowdID, generation: UInt32, number: UInt32)
-        /// So does a record of a start member.
-        case startMember(CrowdID, generation: UInt32, round: Int, number: UInt32)
-        /// So does the end of a crowd's audience.
-        case voided(CrowdID, generation: UInt32, partition: PartitionIndex)
-        /// A keeper's record lies in `state`.
-        case kept(KeeperID, generation: UInt32, write: UInt64)
-        /// Kafka has one of the records that announce something of a keeper's.
-        case keeperNews(KeeperID, generation: UInt32, announcement: UInt64)
+        /// Kafka has a record of a crowd's, for this partition.
+        case crowd(CrowdWait, PartitionIndex)
+        /// Kafka has a record of a keeper's.
+        case keeper(KeeperWait)
     }
 
     /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
@@ -152,63 +109,45 @@ extension Journal {
             memory.partitions[partition].generation == done.partitionGeneration
         else { return .none }
         memory.partitions[partition].unacknowledged -= 1
-        if done.kind.isState, memory.partitions.noteStateOffset(offset, of: partition) {
+        if done.waiter.isState, memory.partitions.noteStateOffset(offset, of: partition) {
             memory.counters.stateGaps += 1
         }
-        if done.kind.isOfNoSlot {
-            if done.entry.isSome {
-                if done.kind == .progress || done.kind == .startMember {
-                    self.ledger.acknowledged(done.entry)
-                } else {
-                    self.ledger.settle(done.entry)
-                }
-            }
-            let crowd = CrowdID(rawValue: done.slot.rawValue)
-            switch done.kind {
-            case .versions: return .versions(crowd, generation: done.slotGeneration, number: done.stateVersion)
-            case .progress: return .progress(crowd, generation: done.slotGeneration, number: done.stateVersion)
-            case .startProgress:
-                return .startProgress(crowd, generation: done.slotGeneration, number: done.stateVersion)
-            case .startMember:
-                return .startMember(
-                    crowd, generation: done.slotGeneration, round: done.routedEntry.index, number: done.stateVersion)
-            case .voided: return .voided(crowd, generation: done.slotGeneration, partition: partition)
-            case .kept:
-                return .kept(
-                    KeeperID(rawValue: done.slot.rawValue), generation: done.slotGeneration,
-                    write: UInt64(done.stateVersion))
-            case .keeperNews:
-                return .keeperNews(
-                    KeeperID(rawValue: done.slot.rawValue), generation: done.slotGeneration,
-                    announcement: UInt64(done.stateVersion))
-            default:
-                return .lateJoin(
-                    crowd, generation: done.slotGeneration, pass: done.routedEntry.index, number: done.stateVersion)
-            }
-        }
-        let isSlotThere =
-            done.slot.isSome && memory.slots[done.slot].generation == done.slotGeneration
-            && memory.slots[done.slot].isLive
-        switch done.kind {
-        case .marker:
-            return .marker(partition, claimNumber: done.stateVersion)
-        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: return .none
-        case .version: return isSlotThere ? .versionTold(done.slot, stampLow: done.stateVersion) : .none
-        case .state:
-            if done.entry.isSome { self.ledger.settle(done.entry) }
-            if done.routedEntry.isSome { self.ledger.settle(done.routedEntry) }
-            guard isSlotThere, memory.slots[done.slot].awaitsStateRecord,
-                done.stateVersion >= memory.slots[done.slot].requiredStateVersion
-            else { return .none }
-            memory.slots[done.slot].awaitsStateRecord = false
-            return .pushMayFollow(done.slot)
-        case .outcome, .deadLetter, .strandedEvent, .routed:
-            if done.entry.isSome { self.ledger.acknowledged(done.entry) }
-            if done.routedEntry.isSome { self.ledger.acknowledged(done.routedEntry) }
-            guard isSlotThere, done.isUnguarded else { return .none }
-            memory.slots[done.slot].unguardedRecords -= 1
-            if memory.slots[done.slot].unguardedRecords == 0 { self.writeStateAwaited(done.slot, in: memory, now: now) }
+        switch done.waiter {
+        case .partition(let claimNumber): return .marker(partition, claimNumber: claimNumber)
+        case .logState(let entry):
+            if entry.isSome { self.ledger.settle(entry) }
             return .none
+        case .logRecord(_, let entry):
+            if entry.isSome { self.ledger.acknowledged(entry) }
+            return .none
+        case .slotState(let reference, let version, let entries):
+            if entries.entry.isSome { self.ledger.settle(entries.entry) }
+            if entries.routedEntry.isSome { self.ledger.settle(entries.routedEntry) }
+            let slot = reference.slot
+            guard memory.holds(reference), memory.slots[slot].awaitsStateRecord,
+                version >= memory.slots[slot].requiredStateVersion
+            else { return .none }
+            memory.slots[slot].awaitsStateRecord = false
+            return .pushMayFollow(slot)
+        case .slotRecord(_, let reference, let isUnguarded, let entries):
+            if entries.entry.isSome { self.ledger.acknowledged(entries.entry) }
+            if entries.routedEntry.isSome { self.ledger.acknowledged(entries.routedEntry) }
+            guard isUnguarded, memory.holds(reference) else { return .none }
+            let slot = reference.slot
+            memory.slots[slot].unguardedRecords -= 1
+            if memory.slots[slot].unguardedRecords == 0 { self.writeStateAwaited(slot, in: memory, now: now) }
+            return .none
+        case .owner(let reference, let stampLow):
+            return memory.holds(reference) ? .versionTold(reference.slot, stampLow: stampLow) : .none
+        case .crowd(let wait):
+            self.acknowledged(wait)
+            return .crowd(wait, partition)
+        case .keeper(let wait): return .keeper(wait)
         }
+    }
+    /// The event behind a crowd's record.
+    @inline(never) private mutating func acknowledged(_ wait: CrowdWait) {
+        guard wait.entry.isSome else { return }
+        if wait.record.isBeforeState { self.ledger.acknowledged(wait.entry) } else { self.ledger.settle(wait.entry) }
     }
 }

@@ -4,11 +4,11 @@ import PushModel
 extension Journal {
     /// A record that cannot be taken: key and value as they came, the reason and the source position in headers.
     /// - Parameters:
-    ///   - kind: what waits for it.
+    ///   - record: what waits for it.
     ///   - guardedBy: the entry that the record has already; `nil`: it gets one.
     mutating func deadLetter(
         _ intake: borrowing Intake, key: Span<UInt8>, value: Span<UInt8>, refusal: EventRejection,
-        as kind: PendingAcknowledgement.Kind = .deadLetter, of guardedBy: EntryID? = nil, in memory: inout ShardMemory
+        as record: EventRecord = .deadLetter, of guardedBy: EntryID? = nil, in memory: inout ShardMemory
     ) {
         memory.counters.outcomes[Int(Outcome.deadLettered.rawValue)] += 1
         memory.counters.deadLetters += 1
@@ -27,7 +27,7 @@ extension Journal {
         self.batch.append(
             .deadLetters, key: keyRange, value: valueRange, headers: firstHeader..<self.batch.headers.count,
             hasNoKey: !intake.record.hasKey, hasNoValue: !intake.record.hasValue,
-            acknowledgement: self.expect(kind, partition: intake.partition, entry: entry, in: &memory))
+            acknowledgement: self.expect(record, partition: intake.partition, entry: entry, in: &memory))
         guard memory.configuration.settings.outcomePublication.includes(.deadLettered) else { return }
         self.ledger.expectAcknowledgement(entry)
         var details = OutcomeDetails()

@@ -64,9 +64,11 @@ extension Journal {
         memory.slots[slot].stateWaitExtensions = 0
         memory.slots[slot].lastStateWriteMillis = now.steadyMillis
         memory.counters.stateRecords += 1
+        let entries = LedgerEntries(
+            entry: memory.slots[slot].openEntry, routedEntry: memory.slots[slot].openRoutedEntry)
         let acknowledgement = self.open(
-            .state, partition: partition, slot: slot, stateVersion: memory.slots[slot].stateVersion,
-            entry: memory.slots[slot].openEntry, routedEntry: memory.slots[slot].openRoutedEntry, in: &memory)
+            .slotState(memory.reference(to: slot), version: memory.slots[slot].stateVersion, entries),
+            partition: partition, in: &memory)
         memory.slots[slot].openEntry = .none
         memory.slots[slot].openRoutedEntry = .none
         let headers = isTombstone ? self.appendEpochHeader(partition: partition, in: memory) : 0..<0
@@ -214,7 +216,7 @@ extension Journal {
         }
         let value = start..<self.batch.bytes.count
         let acknowledgement = self.open(
-            .marker, partition: partition, stateVersion: isClaim ? memory.partitions[partition].claimNumber : 0,
+            .partition(claimNumber: isClaim ? memory.partitions[partition].claimNumber : 0), partition: partition,
             in: &memory)
         let firstHeader = self.batch.headers.count
         if saysTakeovers { self.batch.appendHeader(.takeovers, number: memory.partitions[partition].takeoversRead) }
@@ -245,7 +247,7 @@ extension Journal {
     ) {
         self.writeTombstone(
             key: keyRange, of: partition,
-            acknowledgement: self.open(.state, partition: partition, entry: entry, in: &memory), in: &memory)
+            acknowledgement: self.open(.logState(entry), partition: partition, in: &memory), in: &memory)
     }
     mutating func writeTombstone(
         key keyRange: Range<Int>, of partition: PartitionIndex, acknowledgement: UInt64, in memory: inout ShardMemory

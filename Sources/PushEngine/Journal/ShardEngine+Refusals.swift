@@ -11,7 +11,7 @@ extension ShardEngine {
 
     /// Whether the record is a dead letter of something that is no event, or that has its outcome: it may be lost as the last step.
     public func mayGiveUp(_ acknowledgement: UInt64) -> Bool {
-        self.journal.acknowledgements.element(acknowledgement)?.kind == .deadLetter
+        self.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord == .deadLetter
     }
 
     /// The position that a record's headers name; `nil`: they name none of an input topic.
@@ -40,13 +40,13 @@ extension ShardEngine {
         value: [UInt8]?, why: String, now: EngineTime
     ) {
         guard self.isAwaited(acknowledgement), let element = self.journal.acknowledgements.element(acknowledgement),
-            element.kind == .routed, element.entry.isSome
+            case .logRecord(.routed, let entry) = element.waiter, entry.isSome
         else { return self.acknowledged(acknowledgement, offset: -1, now: now) }
         let record = InputRecord(
             topic: source.topic, partition: source.partition, offset: source.offset,
             timestampMillis: DecimalDigits.value(of: timestamp.span) ?? 0, hasKey: key != nil, hasValue: value != nil,
             origin: nil)
-        let log = self.journal.ledger.log(of: element.entry)
+        let log = self.journal.ledger.log(of: entry)
         self.intake.begin(record, partition: element.partition, log: log, traceparent: traceparent.span, now: now)
         let (key, value) = (key ?? [], value ?? [])
         var refusal = EventRejection(field: "record", reason: why)
@@ -62,7 +62,7 @@ extension ShardEngine {
         self.memory.counters.forwardsRefused += 1
         self.journal.deadLetter(
             self.intake, key: key.span, value: value.span, refusal: refusal,
-            as: isInOrder ? .strandedEvent : .deadLetter, of: element.entry, in: &self.memory)
+            as: isInOrder ? .strandedEvent : .deadLetter, of: entry, in: &self.memory)
         self.acknowledged(acknowledgement, offset: -1, now: now)
     }
 

@@ -6,9 +6,8 @@ import Testing
 @Suite struct AcknowledgementStoreTests {
     private static func element(_ slot: SlotID) -> PendingAcknowledgement {
         PendingAcknowledgement(
-            kind: .state, sequence: 0, isOpen: false, partition: 0, partitionGeneration: 0, slot: slot,
-            slotGeneration: 0,
-            stateVersion: 0, isUnguarded: false, entry: .none, routedEntry: .none)
+            .slotState(SlotReference(slot: slot, generation: 0), version: 0, LedgerEntries()), partition: 0,
+            generation: 0)
     }
 
     /// Each number gives its own element back, once.
@@ -24,7 +23,7 @@ import Testing
                 #expect(open[number] == nil && !closed.contains(number))
                 open[number] = slot
             } else if let number = open.keys.sorted().randomElement(using: &random) {
-                #expect(store.close(number)?.slot == open[number])
+                #expect(store.close(number)?.waiter.slot == open[number])
                 open[number] = nil
                 closed.append(number)
                 if closed.count > 100 { closed.removeFirst() }
@@ -40,7 +39,7 @@ import Testing
         let number = store.open(Self.element(1))
         for foreign in [number + 1, number | 2 << 32, .max] { #expect(store.close(foreign) == nil) }
         #expect(store.openCount == 1)
-        #expect(store.close(number)?.slot == 1)
+        #expect(store.close(number)?.waiter.slot == 1)
     }
 
     /// Whichever numbers are used again in between.
@@ -54,5 +53,11 @@ import Testing
         #expect(!EngineRecord.isMade(third, before: second))
         #expect(!EngineRecord.isMade(second, before: second))
         #expect(EngineRecord.isMade(0xffff_ffff << 32 | 7, before: 1 << 32 | 3), "the count has wrapped around")
+    }
+
+    /// There is one for each record that Kafka has not acknowledged, and each is copied twice.
+    @Test func anElementIsSmall() {
+        #expect(MemoryLayout<PendingAcknowledgement>.stride <= 44)
+        #expect(MemoryLayout<Waiter>.size <= 24)
     }
 }

@@ -102,7 +102,7 @@ final class JournalBench: PartBench {
         case .marker(let partition, _): .marker(partition)
         case .pushMayFollow(let slot): .push(slot)
         case .versionTold(let slot, _): .push(slot)
-        case .versions, .progress, .lateJoin, .startProgress, .startMember, .voided, .kept, .keeperNews: .nothing
+        case .crowd, .keeper: .nothing
         }
     }
 
