@@ -64,25 +64,8 @@ struct Crowd {
     /// Members came from other audiences by records that were taken late: until then, seconds since 1970, no mark of a move is given up.
     var lateMovesUntilSeconds: Int64 = 0
 
-    // What is written down.
-    /// The newest version lies in `state`, and what it began: members may be met.
-    var isDurable: Bool { !self.awaitsVersions && !self.awaitsProgress }
-    var awaitsVersions = false
-    var awaitsProgress = false
-    /// Number of the record of versions that was written last; counted per crowd.
-    var versionsNumber: UInt32 = 0
-    /// Number of the progress record that has to be acknowledged before that; counted per crowd.
-    var progressNumber: UInt32 = 0
-    var requiredProgress: UInt32 = 0
-    /// A progress record has not been acknowledged.
-    var isProgressUnderWay = false
-    /// Progress has been made that no record tells.
-    var isProgressDue = false
-    var lastProgressMillis: Int64 = .min
-    /// Members met since then.
-    var metSinceProgress = 0
-    /// Members that the last record allowed to be met at priority 10.
-    var horizonCount = 0
+    /// What is written down.
+    var records = CrowdRecords()
     /// The newest stamp up to which the owner was told that nobody gets priority 10 any more.
     var reportedDoneStampSeconds: Int64 = 0
     /// Of the newest version with priority 10.

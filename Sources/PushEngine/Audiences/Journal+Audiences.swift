@@ -173,7 +173,8 @@ extension Journal {
             acknowledgement: self.open(
                 .crowd(
                     audiences.wait(
-                        of: crowd, for: .versions, number: audiences.crowds[crowd].versionsNumber, entry: entry)),
+                        of: crowd, for: .versions, number: audiences.crowds[crowd].records.versionsNumber, entry: entry)
+                ),
                 partition: partition, in: &memory),
             in: &memory)
         self.batch.isUrgent = true
@@ -193,7 +194,7 @@ extension Journal {
         let acknowledgement = self.open(
             .crowd(
                 audiences.wait(
-                    of: crowd, for: .progress, number: audiences.crowds[crowd].progressNumber, entry: entry)),
+                    of: crowd, for: .progress, number: audiences.crowds[crowd].records.progressNumber, entry: entry)),
             partition: partition, in: &memory)
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         self.appendState(

@@ -106,7 +106,7 @@ extension ShardEngine {
         let until = now.wallSeconds + Self.movedSeconds
         guard until > self.audiences.crowds[crowd].lateMovesUntilSeconds else { return }
         self.audiences.crowds[crowd].lateMovesUntilSeconds = until + 60
-        self.audiences.crowds[crowd].isProgressDue = true
+        self.audiences.crowds[crowd].records.progressed()
     }
     /// A token that is a member from here on may have left another audience a moment ago.
     /// - Returns: its flags.

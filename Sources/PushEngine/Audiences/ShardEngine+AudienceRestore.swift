@@ -265,7 +265,7 @@ extension ShardEngine {
             // The question may have been lost with the owner before.
             self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
         }
-        self.audiences.crowds[crowd].isProgressDue = !versions.isEmpty
+        self.audiences.crowds[crowd].records.restored(isTold: versions.isEmpty)
         self.expireVersions(crowd, now: now)
         self.resumePassTraces(crowd, now: now)
         self.schedule(crowd, now: now)
@@ -359,7 +359,7 @@ extension ShardEngine {
     /// The partition is given back: what its passes have done since their last record is written down.
     mutating func writeCrowds(of partition: PartitionIndex, now: EngineTime) {
         for crowd in self.audiences.crowds.crowds(of: partition)
-        where self.audiences.crowds[crowd].standing == .living && self.audiences.crowds[crowd].isProgressDue {
+        where self.audiences.crowds[crowd].standing == .living && self.audiences.crowds[crowd].records.isProgressDue {
             self.writeProgress(crowd, now: now)
         }
         for crowd in self.audiences.crowds.crowds(of: partition) where self.audiences.crowds[crowd].standing == .living

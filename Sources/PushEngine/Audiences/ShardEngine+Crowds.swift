@@ -2,11 +2,6 @@ import PushModel
 
 /// When a crowd has something to do, and what is written down of its passes (fan-out, "Progress").
 extension ShardEngine {
-    /// Where passes stand is written down this often.
-    static var progressMillis: Int64 { 1_000 }
-    /// Members that a pass may meet at priority 10 at first, before its next record.
-    static var horizonCountMin: Int { 4_096 }
-
     /// Puts a crowd's passes where they belong after any change: into their lanes' queues, or under the next time at which something is due.
     mutating func schedule(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].standing == .living, !self.audiences.crowds[crowd].id.isEmpty,
@@ -16,7 +11,7 @@ extension ShardEngine {
         var deadline = Int64.max
         let serves =
             self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush
-            && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
+            && self.audiences.crowds[crowd].records.isDurable && !self.audiences.crowds[crowd].versions.isEmpty
             && !self.audiences.crowds[crowd].isPaused
         self.countPaused(crowd)
         let distance = self.distanceMillis(crowd)
@@ -38,9 +33,8 @@ extension ShardEngine {
         if let alert = self.audiences.crowds[crowd].alert, alert.layer.expiresSeconds != .max {
             deadline = min(deadline, now.steadyMillis + max(0, alert.layer.expiresSeconds * 1_000 - now.wallMillis))
         }
-        if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay {
-            deadline = min(deadline, self.progressDueMillis(crowd, now: now))
-        }
+        deadline = min(
+            deadline, self.audiences.crowds[crowd].records.progressDueMillis(nowMillis: now.steadyMillis))
         deadline = min(deadline, self.reportDueMillis(crowd, now: now), self.scheduleStarts(crowd, now: now))
         deadline = min(deadline, self.audiences.crowds[crowd].askAtMillis)
         if deadline == .max {
@@ -48,10 +42,6 @@ extension ShardEngine {
         } else {
             self.audiences.deadlines.set(deadline, for: crowd)
         }
-    }
-    private func progressDueMillis(_ crowd: CrowdID, now: EngineTime) -> Int64 {
-        let last = self.audiences.crowds[crowd].lastProgressMillis
-        return last == .min ? now.steadyMillis : last + Self.progressMillis
     }
     private mutating func enqueue(_ crowd: CrowdID, pass: Int) {
         let lane = self.audiences.crowds[crowd].passes[pass].lane
@@ -85,8 +75,8 @@ extension ShardEngine {
                     self.audiences.crowds[crowd].askAtMillis = .max
                     self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
                 }
-                if self.audiences.crowds[crowd].isProgressDue, !self.audiences.crowds[crowd].isProgressUnderWay,
-                    self.progressDueMillis(crowd, now: now) <= now.steadyMillis
+                if self.audiences.crowds[crowd].records.progressDueMillis(nowMillis: now.steadyMillis)
+                    <= now.steadyMillis
                 {
                     self.writeProgress(crowd, now: now)
                     self.tellReport(crowd, now: now)
@@ -102,19 +92,13 @@ extension ShardEngine {
     /// Writes down where the crowd's passes stand.
     /// - Parameter entry: resolved after Kafka has it; none: no event waits for it.
     mutating func writeProgress(_ crowd: CrowdID, entry: EntryID = .none, now: EngineTime) {
-        self.audiences.crowds[crowd].progressNumber &+= 1
-        self.audiences.crowds[crowd].isProgressUnderWay = true
-        self.audiences.crowds[crowd].isProgressDue = false
-        self.audiences.crowds[crowd].lastProgressMillis = now.steadyMillis
-        self.audiences.crowds[crowd].horizonCount = max(
-            Self.horizonCountMin, 2 * self.audiences.crowds[crowd].metSinceProgress)
-        self.audiences.crowds[crowd].metSinceProgress = 0
+        self.audiences.crowds[crowd].records.progressWritten(nowMillis: now.steadyMillis)
         let progress = self.progress(of: crowd)
         self.journal.writeProgress(progress, of: crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
     /// A pass at priority 10 has used half of what the last record allows: the next goes out in time.
     mutating func extendHorizon(_ crowd: CrowdID, now: EngineTime) {
-        guard !self.audiences.crowds[crowd].isProgressUnderWay else { return }
+        guard !self.audiences.crowds[crowd].records.isProgressUnderWay else { return }
         self.writeProgress(crowd, now: now)
         self.journal.batch.isUrgent = true
     }
@@ -136,7 +120,7 @@ extension ShardEngine {
         for pass in self.audiences.crowds[crowd].passes.indices {
             let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
             self.audiences.crowds[crowd].passes[pass].extendHorizon(
-                members: self.audiences.crowds[crowd].horizonCount, of: count)
+                members: self.audiences.crowds[crowd].records.horizonCount, of: count)
             if let first = self.audiences.crowds[crowd].passes[pass].late.first, first.offset >= 0 {
                 progress.servedJoins = min(progress.servedJoins, first.offset)
             }
@@ -213,12 +197,7 @@ extension ShardEngine {
         guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation else {
             return
         }
-        // A later record says it, too.
-        if Int32(bitPattern: number &- self.audiences.crowds[crowd].requiredProgress) >= 0 {
-            self.audiences.crowds[crowd].awaitsProgress = false
-        }
-        if number == self.audiences.crowds[crowd].progressNumber {
-            self.audiences.crowds[crowd].isProgressUnderWay = false
+        if self.audiences.crowds[crowd].records.progressAcknowledged(number) {
             for pass in self.audiences.crowds[crowd].passes.indices {
                 self.audiences.crowds[crowd].passes[pass].horizon =
                     self.audiences.crowds[crowd].passes[pass].nextHorizon

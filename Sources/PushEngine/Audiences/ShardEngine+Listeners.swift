@@ -74,7 +74,7 @@ extension ShardEngine {
         }
         self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
         // Its record does not say that it has been served.
-        self.audiences.crowds[crowd].isProgressDue = true
+        self.audiences.crowds[crowd].records.progressed()
         self.noteDue(crowd, pass: pass, before: before)
     }
 
@@ -134,7 +134,7 @@ extension ShardEngine {
         let isAhead = self.audiences.crowds[crowd].passes[pass].joined(members.table.position(of: member))
         self.audiences.crowds[crowd].passes[pass].retries.set(
             RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: !isAhead, owesAlert: true), for: member)
-        self.audiences.crowds[crowd].isProgressDue = true
+        self.audiences.crowds[crowd].records.progressed()
         self.noteDue(crowd, pass: pass, before: before)
     }
     /// What a member's record says of an alert that it is owed, as progress that tells of it may not have been written yet; 0: nothing.

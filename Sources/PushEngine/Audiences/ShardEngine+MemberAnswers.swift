@@ -24,7 +24,7 @@ extension ShardEngine {
         if isCrowdThere {
             self.audiences.crowds[push.crowd].passes[push.pass].inFlightCount -= 1
             // The last record may still name it as unanswered.
-            self.audiences.crowds[push.crowd].isProgressDue = true
+            self.audiences.crowds[push.crowd].records.progressed()
             self.noteWaiting(-1)
         }
         let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
@@ -50,9 +50,9 @@ extension ShardEngine {
         guard self.audiences.crowds[crowd].passes.count == 1, self.audiences.crowds[crowd].passes[0].isQueued else {
             return false
         }
-        guard !self.audiences.crowds[crowd].isProgressUnderWay else { return true }
+        guard !self.audiences.crowds[crowd].records.isProgressUnderWay else { return true }
         return (self.audiences.deadlines.deadline(of: crowd) ?? .max)
-            <= self.audiences.crowds[crowd].lastProgressMillis + Self.progressMillis
+            <= self.audiences.crowds[crowd].records.nextProgressMillis
     }
     private mutating func judge(
         _ answer: PushAnswer, push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, now: EngineTime

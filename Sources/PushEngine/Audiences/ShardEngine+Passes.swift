@@ -33,7 +33,7 @@ extension ShardEngine {
             if let members, let serving = self.nextServing(crowd, pass: reference.pass, members: members, now: now) {
                 self.send(serving, of: crowd, pass: reference.pass, members: members, into: &request, now: now)
                 self.dispatch.lanes[lane].passes.served()
-                if self.audiences.crowds[crowd].metSinceProgress * 2 >= self.audiences.crowds[crowd].horizonCount,
+                if self.audiences.crowds[crowd].records.isHorizonNear,
                     self.audiences.crowds[crowd].passes[reference.pass].isHigh
                 {
                     self.extendHorizon(crowd, now: now)
@@ -51,7 +51,7 @@ extension ShardEngine {
     private func mayServe(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
         return self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
-            && self.audiences.crowds[crowd].isDurable && !self.audiences.crowds[crowd].versions.isEmpty
+            && self.audiences.crowds[crowd].records.isDurable && !self.audiences.crowds[crowd].versions.isEmpty
             && !self.audiences.crowds[crowd].isPaused
     }
     /// Who is next, and with what; it counts as met from here on.
@@ -259,8 +259,7 @@ extension ShardEngine {
         self.memory.counters.memberPushesSent += 1
         if isHigh { self.memory.counters.pushesHighPriority += 1 }
         if serving.attempt > 0 { self.memory.counters.members.repeated += 1 }
-        self.audiences.crowds[crowd].metSinceProgress += 1
-        self.audiences.crowds[crowd].isProgressDue = true
+        self.audiences.crowds[crowd].records.met()
 
         request.fill(
             .device, id: self.audiences.pushes.pushID(of: id), app: self.audiences.crowds[crowd].app,

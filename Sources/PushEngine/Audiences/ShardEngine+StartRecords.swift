@@ -91,7 +91,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.isRecordDue = true
         // Otherwise it is written as soon as the versions lie there.
         guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,
-            self.audiences.crowds[crowd].isDurable
+            self.audiences.crowds[crowd].records.isDurable
         else { return }
         self.writeStarts(crowd, now: now)
         self.journal.batch.isUrgent = true

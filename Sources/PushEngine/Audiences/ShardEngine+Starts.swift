@@ -58,7 +58,7 @@ extension ShardEngine {
     /// Starts may leave: the versions lie in `state`, and so do the joins from before.
     func mayStart(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
-        return self.audiences.crowds[crowd].starts.hasOrder && self.audiences.crowds[crowd].isDurable
+        return self.audiences.crowds[crowd].starts.hasOrder && self.audiences.crowds[crowd].records.isDurable
             && !self.audiences.crowds[crowd].isPaused
             && self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
             && self.audiences.crowds[crowd].starts.mayBegin
@@ -75,7 +75,7 @@ extension ShardEngine {
             deadline = min(deadline, now.steadyMillis + max(0, left))
         }
         guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,
-            self.audiences.crowds[crowd].isDurable
+            self.audiences.crowds[crowd].records.isDurable
         else { return deadline }
         deadline = min(deadline, max(now.steadyMillis, self.startRecordDueMillis(crowd, now: now)))
         guard self.mayStart(crowd) else { return deadline }
@@ -134,7 +134,7 @@ extension ShardEngine {
         if self.startReportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellStarts(crowd, now: now) }
         if self.audiences.crowds[crowd].starts.sweepAtMillis <= now.steadyMillis { self.sweepStarts(crowd, now: now) }
         guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,
-            self.audiences.crowds[crowd].isDurable
+            self.audiences.crowds[crowd].records.isDurable
         else { return }
         if self.audiences.crowds[crowd].starts.hasOrder, self.audiences.crowds[crowd].starts.beganMillis == 0 {
             self.audiences.crowds[crowd].starts.beganMillis = now.wallMillis

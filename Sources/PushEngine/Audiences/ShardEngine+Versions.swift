@@ -95,25 +95,23 @@ extension ShardEngine {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.writeVersions(crowd, entry: entry)
-        self.audiences.crowds[crowd].awaitsVersions = true
+        self.audiences.crowds[crowd].records.awaitVersions()
         self.expireVersions(crowd, now: now)
         self.writeProgress(crowd, now: now)
-        self.audiences.crowds[crowd].requiredProgress = self.audiences.crowds[crowd].progressNumber
-        self.audiences.crowds[crowd].awaitsProgress = true
+        self.audiences.crowds[crowd].records.awaitProgress()
         self.beginPassTraces(crowd, taken: stampSeconds, now: now)
         self.schedule(crowd, now: now)
     }
     /// - Parameter entry: settled once Kafka has the record.
     mutating func writeVersions(_ crowd: CrowdID, entry: EntryID) {
-        self.audiences.crowds[crowd].versionsNumber &+= 1
+        self.audiences.crowds[crowd].records.versionsWritten()
         self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
     /// Kafka has a record of a crowd's versions.
     mutating func versionsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
         guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
-            number == self.audiences.crowds[crowd].versionsNumber
+            self.audiences.crowds[crowd].records.versionsAcknowledged(number)
         else { return }
-        self.audiences.crowds[crowd].awaitsVersions = false
         self.schedule(crowd, now: now)
     }
     /// A newer version takes over wherever the passes stand.
@@ -206,7 +204,7 @@ extension ShardEngine {
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
             self.endPassTrace(crowd, .expired)
             self.returnToFormerReport(crowd)
-            self.audiences.crowds[crowd].isProgressDue = true
+            self.audiences.crowds[crowd].records.progressed()
         }
         if wasTraced { self.resumePassTraces(crowd, now: now) }
     }

@@ -69,7 +69,7 @@ extension ShardEngine {
                 reference: self.audiences.crowds[crowd].reference, partition: partition)
         {
             // What tells the name of the start members' new crowd may lie before it.
-            self.audiences.crowds[follower].isProgressDue = true
+            self.audiences.crowds[follower].records.progressed()
             self.schedule(follower, now: now)
         }
         for waiting in self.audiences.voids.takeWaiting(partition) {

@@ -1,0 +1,146 @@
+import PushModel
+
+/// What of a crowd lies in `state`, and what is to be written there: its versions, and how far its passes are. Decides; whoever owns it writes the records, and
+/// tells it which of them Kafka has.
+struct CrowdRecords {
+    /// Where the record of progress stands.
+    enum Progress: UInt8 {
+        /// To be written no more: a record tells all. `toWrite` once something happens to a member.
+        case written
+        /// To be written: something has happened that no record tells. `underWay` once it is.
+        case toWrite
+        /// To be acknowledged, and `written` then; `toWriteAgain` if something happens before.
+        case underWay
+        /// To be acknowledged, and `toWrite` then; `underWay` if it is written at once.
+        case toWriteAgain
+    }
+    /// What has to be acknowledged before the newest version is brought to anybody.
+    enum Durability: UInt8 {
+        /// To be awaited is nothing. `awaitsBoth` with the next version.
+        case durable
+        /// To be acknowledged are the versions, then it is `durable`.
+        case awaitsVersions
+        /// To be acknowledged is the progress that the version began, then it is `durable`.
+        case awaitsProgress
+        /// To be acknowledged are both, in either order.
+        case awaitsBoth
+    }
+    /// Where passes stand is written down this often.
+    static let progressMillis: Int64 = 1_000
+    /// Members that a pass may meet at priority 10 at first, before its next record.
+    static let horizonCountMin = 4_096
+
+    private(set) var progress = Progress.written
+    private(set) var durability = Durability.durable
+    /// Number of the record of versions that was written last; counted per crowd.
+    private(set) var versionsNumber: UInt32 = 0
+    /// Number of the progress record that was written last; counted per crowd.
+    private(set) var progressNumber: UInt32 = 0
+    /// Members that the last record allowed to be met at priority 10.
+    private(set) var horizonCount = 0
+    /// Number of the progress record that has to be acknowledged before the newest version is durable.
+    private var requiredProgress: UInt32 = 0
+    private var lastProgressMillis: Int64 = .min
+    /// Members met since then.
+    private var metSinceProgress = 0
+
+    /// The newest version lies in `state`, and what it began: members may be met.
+    @inline(__always) var isDurable: Bool { self.durability == .durable }
+    /// A progress record has not been acknowledged.
+    @inline(__always) var isProgressUnderWay: Bool { self.progress == .underWay || self.progress == .toWriteAgain }
+    /// Progress has been made that no record tells.
+    @inline(__always) var isProgressDue: Bool { self.progress == .toWrite || self.progress == .toWriteAgain }
+    /// Half of what the last record allows has been used.
+    @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
+
+    /// When the next progress record is due, steady; `Int64.max`: none is, or the one before has to be acknowledged first.
+    func progressDueMillis(nowMillis: Int64) -> Int64 {
+        switch self.progress {
+        case .written, .underWay, .toWriteAgain: .max
+        case .toWrite: self.lastProgressMillis == .min ? nowMillis : self.lastProgressMillis + Self.progressMillis
+        }
+    }
+    /// The earliest time at which another one may follow, once the last is acknowledged; steady.
+    @inline(__always) var nextProgressMillis: Int64 { self.lastProgressMillis + Self.progressMillis }
+
+    // MARK: What happens
+
+    /// Something that a progress record tells of.
+    @inline(__always) mutating func progressed() {
+        switch self.progress {
+        case .written: self.progress = .toWrite
+        case .underWay: self.progress = .toWriteAgain
+        case .toWrite, .toWriteAgain: break
+        }
+    }
+    /// A member was met.
+    @inline(__always) mutating func met() {
+        self.metSinceProgress += 1
+        self.progressed()
+    }
+    /// A restore is over.
+    /// - Parameter isTold: by the records that it has read.
+    mutating func restored(isTold: Bool) {
+        switch self.progress {
+        case .written, .toWrite: self.progress = isTold ? .written : .toWrite
+        case .underWay, .toWriteAgain: self.progress = isTold ? .underWay : .toWriteAgain
+        }
+    }
+    /// A record of versions is written.
+    mutating func versionsWritten() { self.versionsNumber &+= 1 }
+    /// The record of versions that was written last has a new one: nobody is served before Kafka has it.
+    mutating func awaitVersions() {
+        switch self.durability {
+        case .durable: self.durability = .awaitsVersions
+        case .awaitsProgress: self.durability = .awaitsBoth
+        case .awaitsVersions, .awaitsBoth: break
+        }
+    }
+    /// The progress record that was written last says where a new version begins: nobody is served before Kafka has it, or a later one.
+    mutating func awaitProgress() {
+        self.requiredProgress = self.progressNumber
+        switch self.durability {
+        case .durable: self.durability = .awaitsProgress
+        case .awaitsVersions: self.durability = .awaitsBoth
+        case .awaitsProgress, .awaitsBoth: break
+        }
+    }
+    /// A progress record is written.
+    mutating func progressWritten(nowMillis: Int64) {
+        self.progressNumber &+= 1
+        self.lastProgressMillis = nowMillis
+        self.horizonCount = max(Self.horizonCountMin, 2 * self.metSinceProgress)
+        self.metSinceProgress = 0
+        self.progress = .underWay
+    }
+    /// Kafka has a record of versions.
+    /// - Returns: whether it is the last one.
+    mutating func versionsAcknowledged(_ number: UInt32) -> Bool {
+        guard number == self.versionsNumber else { return false }
+        switch self.durability {
+        case .awaitsVersions: self.durability = .durable
+        case .awaitsBoth: self.durability = .awaitsProgress
+        case .durable, .awaitsProgress: break
+        }
+        return true
+    }
+    /// Kafka has a progress record.
+    /// - Returns: whether it is the last one.
+    mutating func progressAcknowledged(_ number: UInt32) -> Bool {
+        // A later record says it, too.
+        if Int32(bitPattern: number &- self.requiredProgress) >= 0 {
+            switch self.durability {
+            case .awaitsProgress: self.durability = .durable
+            case .awaitsBoth: self.durability = .awaitsVersions
+            case .durable, .awaitsVersions: break
+            }
+        }
+        guard number == self.progressNumber else { return false }
+        switch self.progress {
+        case .underWay: self.progress = .written
+        case .toWriteAgain: self.progress = .toWrite
+        case .written, .toWrite: break
+        }
+        return true
+    }
+}
