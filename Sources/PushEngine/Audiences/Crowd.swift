@@ -8,21 +8,29 @@ struct CrowdID: Identifier { let rawValue: Int32 }
 ///
 /// What every push asks of it is inlined: a crowd that is handed to a function is copied, and it is large.
 struct Crowd {
-    /// What is known of the audience's owner.
+    /// Where it stands between its first member and its last.
     enum Standing: UInt8 {
-        /// The place is free.
+        /// The place is free, to be taken by another: `living`.
         case gone
-        /// It has members, or had some a moment ago.
+        /// It has members, or had some a moment ago. `toBeVoided` when its owner says that the audience is over; `leaving` if nobody ever told its name.
         case living
-        /// Its audience is over: the members are being removed, a few at a time.
+        /// Its audience is over, and `state` is to say so before anything is taken away: `leaving` once Kafka has that.
+        case toBeVoided
+        /// Its members are removed, a few at a time: `gone` with the last.
         case leaving
+
+        /// Its audience is over.
+        var isOver: Bool {
+            switch self {
+            case .toBeVoided, .leaving: true
+            case .gone, .living: false
+            }
+        }
     }
     /// Versions kept for those that a newer one leaves unserved when it expires; at least two.
     static let versionsMax = 3
 
     var standing = Standing.gone
-    /// Its audience is over, and `state` does not say so yet: nothing is taken away before.
-    var isVoidUnderWay = false
     /// Differs from use to use of this place.
     var generation: UInt32 = 0
     var partition = PartitionIndex.none

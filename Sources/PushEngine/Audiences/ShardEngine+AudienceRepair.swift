@@ -35,7 +35,7 @@ extension ShardEngine {
         key: Span<UInt8>, reference: UInt64, partition: PartitionIndex
     ) -> StateRepair {
         let leaving = self.audiences.crowds.crowds(of: partition).first {
-            self.audiences.crowds[$0].standing == .leaving && self.audiences.crowds[$0].reference == reference
+            self.audiences.crowds[$0].standing.isOver && self.audiences.crowds[$0].reference == reference
                 && !self.audiences.crowds[$0].id.isEmpty
         }
         guard let leaving else {

@@ -183,7 +183,7 @@ extension ShardEngine {
             }
             switch self.audiences.crowds[crowd].standing {
             case .gone: continue
-            case .leaving:
+            case .toBeVoided, .leaving:
                 self.audiences.crowds[crowd].restoredJoins = []
                 self.audiences.deadlines.set(now.steadyMillis, for: crowd)
             case .living:

@@ -56,11 +56,9 @@ extension ShardEngine {
     mutating func advanceCrowds(now: EngineTime) {
         while let crowd = self.audiences.deadlines.popDue(nowMillis: now.steadyMillis) {
             switch self.audiences.crowds[crowd].standing {
-            case .gone: continue
+            case .gone, .toBeVoided: continue
             case .leaving:
-                guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends,
-                    !self.audiences.crowds[crowd].isVoidUnderWay
-                else { continue }
+                guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }
                 self.removeSome(of: crowd, now: now)
             case .living:
                 guard self.memory.partitions[self.audiences.crowds[crowd].partition].sends else { continue }

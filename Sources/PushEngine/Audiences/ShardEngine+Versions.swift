@@ -286,12 +286,11 @@ extension ShardEngine {
         self.recordAtTheEnd(of: crowd)
         self.audiences.crowds[crowd].versions = []
         self.audiences.crowds[crowd].alert = nil
-        self.audiences.crowds[crowd].standing = .leaving
-        // A join from here on is of another life.
-        self.audiences.crowds.hide(crowd)
         // No record that takes something away may be there without the void: whoever reads the void again would take the members for those of
         // the next life.
-        self.audiences.crowds[crowd].isVoidUnderWay = true
+        self.audiences.crowds[crowd].standing = .toBeVoided
+        // A join from here on is of another life.
+        self.audiences.crowds.hide(crowd)
         self.audiences.deadlines.remove(crowd)
     }
     /// Members of a voided audience whose tombstones are written at a time, and how long until the next.

@@ -59,8 +59,8 @@ extension ShardEngine {
         self.audiences.voids.acknowledged(partition)
         let isLeaving =
             self.audiences.crowds.contains(crowd) && self.audiences.crowds[crowd].generation == generation
-        if isLeaving, self.audiences.crowds[crowd].isVoidUnderWay {
-            self.audiences.crowds[crowd].isVoidUnderWay = false
+        if isLeaving, self.audiences.crowds[crowd].standing == .toBeVoided {
+            self.audiences.crowds[crowd].standing = .leaving
             self.audiences.deadlines.set(now.steadyMillis, for: crowd)
             self.carryStarts(from: crowd, now: now)
         }

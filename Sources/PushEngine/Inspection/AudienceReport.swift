@@ -201,7 +201,7 @@ extension ShardEngine {
         if let members { startMembers = self.audiences.crowds[crowd].starts.memberCount(in: members.table) }
         return CrowdStatus(
             app: bundleID, partition: self.memory.partitions[partition].number,
-            isLeaving: self.audiences.crowds[crowd].standing == .leaving,
+            isLeaving: self.audiences.crowds[crowd].standing.isOver,
             isPaused: self.audiences.crowds[crowd].isPaused,
             stampSeconds: self.audiences.crowds[crowd].stampSeconds, members: rings.reduce(0) { $0 + $1.members },
             startMembers: startMembers, startsWaiting: self.audiences.crowds[crowd].starts.waitingCount, rings: rings)
