@@ -228,6 +228,24 @@ def check_versions():
             fail(f"{where} is {text}, and the program's version {version}")
 
 
+def check_exact_versions():
+    """Of packages that differ from the table of Package.swift, each is named: a newer one, one that is missing and one more."""
+    table = dict(re.findall(r'"https://[^"]*/([^"/]+?)(?:\.git)?", "([^"]+)"\),$', (PROJECT / "Package.swift").read_text(), re.MULTILINE))
+    pins = {name.lower(): {"version": version} for name, version in table.items()}
+    changed = {**pins, "swift-nio": {"version": "99.0.0"}, "stranger": {"branch": "main", "revision": "0a1b"}}
+    del changed["yams"]
+    for state, named in ((pins, []), (changed, ["swift-nio is resolved to 99.0.0", "stranger is resolved to main", "yams is in the table"])):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "deploy/package/exact-versions.py"
+            copy.parent.mkdir(parents=True)
+            shutil.copy(DEPLOY / "package/exact-versions.py", copy)
+            shutil.copy(PROJECT / "Package.swift", folder)
+            (pathlib.Path(folder) / "Package.resolved").write_text(json.dumps({"pins": [{"identity": name, "state": one} for name, one in state.items()]}))
+            done = subprocess.run([copy], capture_output=True, text=True)
+        if (done.returncode != 0) != bool(named) or not all(text in done.stderr for text in named):
+            fail(f"deploy/package/exact-versions.py ends with {done.returncode}: {done.stderr.strip()}")
+
+
 def write_materials(scratch, file, **environment):
     """By the script, as the Dockerfile has it do, but for the program, which is not built here. Returns what it says if it fails."""
     words = [DEPLOY / "sbom.py", "--output", file, *(["--scratch-path", scratch] if scratch else [])]
@@ -289,6 +307,7 @@ def main():
     materials, unit = check_materials(asked.scratch_path), check_unit()
     alerts, expressions, manifests = check_rules(), check_names(), check_manifests()
     check_versions()
+    check_exact_versions()
     renderings = check_chart()
     check_strimzi(asked.mailboat.resolve())
     check_scaling()
