@@ -5,24 +5,25 @@ import PushModel
 struct CrowdRecords {
     /// Where the record of progress stands.
     enum Progress: UInt8 {
-        /// To be written no more: a record tells all. `toWrite` once something happens to a member.
+        /// A record tells all. To `toWrite` when something happens to a member.
         case written
-        /// To be written: something has happened that no record tells. `underWay` once it is.
+        /// Something has happened that no record tells. To `underWay` when one is written.
         case toWrite
-        /// To be acknowledged, and `written` then; `toWriteAgain` if something happens before.
+        /// The last record tells all, and Kafka has not acknowledged it. To `written` then, to `toWriteAgain` if something happens before.
         case underWay
-        /// To be acknowledged, and `toWrite` then; `underWay` if it is written at once.
+        /// Something has happened that the last record does not tell, and Kafka has not acknowledged that. To `toWrite` then, to `underWay` if one is
+        /// written before.
         case toWriteAgain
     }
-    /// What has to be acknowledged before the newest version is brought to anybody.
+    /// What Kafka has to have before the newest version is brought to anybody.
     enum Durability: UInt8 {
-        /// To be awaited is nothing. `awaitsBoth` with the next version.
+        /// It has all. To `awaitsVersions`, and on to `awaitsBoth`, when a version comes.
         case durable
-        /// To be acknowledged are the versions, then it is `durable`.
+        /// Not the versions. To `durable` with them.
         case awaitsVersions
-        /// To be acknowledged is the progress that the version began, then it is `durable`.
+        /// Not the progress that the version began. To `durable` with that.
         case awaitsProgress
-        /// To be acknowledged are both, in either order.
+        /// Neither. To one of the two, whichever comes last.
         case awaitsBoth
     }
     /// Where passes stand is written down this often.
@@ -88,7 +89,7 @@ struct CrowdRecords {
     }
     /// A record of versions is written.
     mutating func versionsWritten() { self.versionsNumber &+= 1 }
-    /// The record of versions that was written last has a new one: nobody is served before Kafka has it.
+    /// The record of versions that was written last has a version that is new: nobody is served before Kafka has it.
     mutating func awaitVersions() {
         switch self.durability {
         case .durable: self.durability = .awaitsVersions
