@@ -2,7 +2,7 @@ import APNSProtocol
 import PushModel
 
 extension PushRequest {
-    /// Fills all of the request: whoever sends something, it is here. Buffers keep their memory.
+    /// Fills the whole request; whatever is sent was filled here. Its buffers keep their memory.
     /// - Parameters:
     ///   - target: appends whom it is for.
     ///   - body: appends the payload.
