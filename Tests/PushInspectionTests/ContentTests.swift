@@ -41,6 +41,14 @@ struct ContentSchemaTests {
         (#"{"minutes":12,"driver":{"name":"Anne"}}"#, nil as String?),
         (#"{"minutes":12.0,"driver":{"name":"Anne"},"eta":null,"phase":"riding","stops":["a"],"more":1}"#, nil),
         (#"{"driver":{"name":"Anne"}}"#, "“minutes” is missing, and the app requires it"),
+        (
+            #"{"Minutes":3,"driver":{"name":"Anne"}}"#,
+            "“minutes” is missing, and the app requires it; “Minutes” is there, which Swift takes for another key"
+        ),
+        (
+            #"{"minutes":12,"driver":{"na_me":"Anne"}}"#,
+            "“driver.name” is missing, and the app requires it; “na_me” is there, which Swift takes for another key"
+        ),
         (#"{"minutes":"12","driver":{"name":"Anne"}}"#, #"“minutes” is the string "12", expected integer"#),
         (#"{"minutes":12.5,"driver":{"name":"Anne"}}"#, "“minutes” is the number 12.5, expected integer"),
         (#"{"minutes":12,"driver":{}}"#, "“driver.name” is missing, and the app requires it"),

@@ -8,7 +8,7 @@ struct PushVerdictTests {
         (TimelineTests.push(), PushVerdict.Word.shown, "The card shows what it brought."),
         (
             TimelineTests.push(phone: .took(.ignoredOlder)), .ignored,
-            "1795600000 (09:46:40) is older than 1795600010 (09:46:50), which the phone has seen."
+            "1795600000 (09:46:40 UTC) is older than 1795600010 (09:46:50 UTC), which the phone has seen."
         ),
         (TimelineTests.push(phone: .took(.ignoredSameStamp)), .ignored, "is that of what the phone shows."),
         (TimelineTests.push(phone: .took(.ignoredRepeat)), .ignored, "the same push came before"),
@@ -21,7 +21,7 @@ struct PushVerdictTests {
         (TimelineTests.push(phone: .isAway), .waiting, "APNs keeps the newest push"),
         (
             TimelineTests.push(status: 410, reason: "Unregistered", phone: .notReached), .refused,
-            "410 Unregistered. The app has another token by now"
+            "410 Unregistered. The token is dead."
         ),
         (
             TimelineTests.push(status: 503, reason: "ServiceUnavailable", phone: .notReached), .refused,

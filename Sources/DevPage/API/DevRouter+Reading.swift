@@ -64,6 +64,8 @@ extension DevRouter {
                         try await writer.write(ByteBuffer(string: ": still here\n\n"))
                         continue
                     }
+                    // What belongs together comes within a moment: an event, its push, its card.
+                    try? await Task.sleep(for: .milliseconds(DevPageLimits.gatherMillis))
                     let state = self.state(since: revision)
                     // What was sent may be newer than what was looked at before.
                     revision = state["revision"].flatMap { Int($0.plainText) } ?? newest
@@ -72,12 +74,8 @@ extension DevRouter {
                     news.writeBytes(DevAnswer.bytes(of: state))
                     news.writeString("\n\n")
                     try await writer.write(news)
-                    // A flood of pushes is followed by looking now and then. Cancelled: the next write says so.
-                    let isCrowded = self.house.store.read { $0.isCrowded }
-                    try? await Task.sleep(
-                        for: .milliseconds(
-                            isCrowded
-                                ? DevPageLimits.crowdedDistanceMillis : DevPageLimits.followDistanceMillis))
+                    // Cancelled: the next write says so.
+                    try? await Task.sleep(for: .milliseconds(DevPageLimits.followDistanceMillis))
                 }
                 try await writer.finish(nil)
             })
@@ -127,7 +125,7 @@ extension DevRouter {
     private func answer(_ condition: WaitCondition) -> Result<Response, DevRefusal> {
         self.house.store.read { timeline in
             switch condition.answer(timeline) {
-            case .met(let phone): .success(DevAnswer.json(timeline.phones[phone]?.json ?? .null))
+            case .met(let phone): .success(DevAnswer.json(timeline.phones[phone].map(timeline.json) ?? .null))
             case .metByMembers(let audience, let members):
                 .success(DevAnswer.json(["audience": .integer(audience), "members": .integer(members)]))
             case .unmet(let reason): .failure(DevRefusal(.gatewayTimeout, reason))
@@ -136,18 +134,33 @@ extension DevRouter {
     }
 
     func search(_ request: Request) async throws -> Response {
-        try Self.refuseParameters(
-            of: request, besides: "search",
-            meaning: "such as search=activity:order-7; the fields are \(EntryQuery.names.joined(separator: ", "))")
+        let parameters = try FormQuery(of: request)
+        let names = parameters.parameters.map(\.name)
+        if let foreign = names.first(where: { !["search", "before"].contains($0) }) {
+            throw DevRefusal(
+                .badRequest,
+                "“\(foreign.prefix(40))” is no parameter: expected search, such as search=activity:order-7, or before, an entry's "
+                    + "number; the fields of a search are \(EntryQuery.names.joined(separator: ", "))")
+        }
+        if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
+            throw DevRefusal(.badRequest, "“\(twice)” is given twice")
+        }
+        var before: Int?
+        if let given = parameters["before"] {
+            guard let number = Int(given), number > 0 else {
+                throw DevRefusal(.badRequest, "“before” is “\(given.prefix(40))”: expected an entry's number")
+            }
+            before = number
+        }
         let query: EntryQuery
-        let text = try FormQuery(of: request)["search"] ?? ""
+        let text = parameters["search"] ?? ""
         do {
             query = try EntryQuery(text)
         } catch {
             throw DevRefusal(.badRequest, error.description)
         }
         for activity in query.activities { await self.house.look(at: activity) }
-        let found = self.house.store.read { timeline in timeline.search(query).map(timeline.json) }
+        let found = self.house.store.read { timeline in timeline.search(query, before: before).map(timeline.json) }
         return DevAnswer.json(.array(found))
     }
 

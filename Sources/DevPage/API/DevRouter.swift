@@ -55,7 +55,7 @@ struct DevRouter: Sendable {
         router.get("/api/entries/:id/copies") { _, context in DevAnswer.json(self.copies(try self.entry(context))) }
         router.post("/api/entries/:id/replay") { _, context in try await self.replay(try self.entry(context)) }
         router.get("/api/phones") { _, _ in
-            DevAnswer.json(.array(self.house.store.read { $0.phonesInOrder.map(\.json) }))
+            DevAnswer.json(.array(self.house.store.read { timeline in timeline.phonesInOrder.map(timeline.json) }))
         }
         router.post("/api/phones/:id/:action") { request, context in try await self.perform(request, context) }
         router.post("/api/activities") { request, _ in try await self.makeActivity(request) }

@@ -17,13 +17,7 @@ extension DevHouse {
     func look(at activity: String) async {
         if self.store.look(at: activity, nowMillis: self.nowMillis) { self.lookAtPhones() }
         self.follower.choose()
-        guard !activity.isEmpty, self.store.read({ $0.phone(activity: activity) == nil }),
-            let found = await self.worker.activityToken(key: activity)
-        else { return }
-        var digits: [UInt8] = []
-        Hex.append(found.token.span, to: &digits)
-        let token = String(decoding: digits, as: UTF8.self)
-        self.store.change { _ = $0.meet(token: token, activity: activity, app: found.app) }
-        self.lookAtPhones()
+        guard !activity.isEmpty, self.store.read({ $0.phone(activity: activity) == nil }) else { return }
+        _ = await self.meetPhone(of: activity)
     }
 }

@@ -21,6 +21,8 @@ final class DevHouse: Sendable {
     private let updateTokensTaken = Mutex(0)
     /// How the members of each audience are named to the simulator, by the audience's id.
     let memberReferences = Mutex<[Int: [APNSSimulator.TokenReference?]]>([:])
+    /// Events that the worker is being asked about, whether somebody has registered a phone for them.
+    let needsAsked = Mutex(0)
 
     /// How often phones are looked at without a reason: cards turn stale by the clock.
     private static let lookSpacing = Duration.seconds(1)
@@ -77,31 +79,8 @@ final class DevHouse: Sendable {
             $0.listEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
         }
         guard let need else { return }
-        switch need {
-        case .phone(let activity, let app):
-            // Beside the reading, which goes on: as many at once as the publisher lets wait.
-            Task.detached { await self.heedNeed(activity: activity, app: app) }
-        }
-    }
-
-    /// Nobody has registered a phone for an activity that is published to.
-    private func heedNeed(activity: String, app: String) async {
-        let shownActivity = TokenText.shortened(activity)
-        guard self.settings.makesPhones else {
-            let nowMillis = self.nowMillis
-            self.store.change {
-                $0.note(
-                    "Nobody has registered a phone for “\(shownActivity)”. Publish, with the same key: "
-                        + "{\"event\": \"register\", \"token\": \"…\"}", phone: 0, nowMillis: nowMillis)
-            }
-            return
-        }
-        do {
-            try await self.makePhone(activity: activity, app: app)
-        } catch {
-            self.logger.warning(
-                "no phone was registered", metadata: ["activity": "\(shownActivity)", "cause": "\(error)"])
-        }
+        // Beside the reading, which goes on: as many at once as the publisher lets wait.
+        Task.detached { await self.heed(need) }
     }
 
     // MARK: Publishing
@@ -232,10 +211,15 @@ final class DevHouse: Sendable {
     private func watchPhones() async {
         guard let keeper = self.store.keepers.enter() else { return }
         defer { keeper.leave() }
+        var failedBefore = 0
         for await _ in keeper.wakes {
             await self.takeUpdateTokens()
             self.lookAtPhones()
             self.lookAtMembers()
+            // What APNs did not take may be tried again: the phone says when.
+            let failed = self.store.read { $0.failedPushes }
+            if failed != failedBefore { await self.askWhatWaits(ageMillisMin: 0) }
+            failedBefore = failed
             // Cancelled: the stream ends.
             let isCrowded = self.store.read { $0.isCrowded }
             try? await Task.sleep(

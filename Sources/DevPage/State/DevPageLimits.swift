@@ -16,10 +16,18 @@ enum DevPageLimits {
     static let membersPerJoinMax = 5_000
     /// Joins that wait for Kafka at once: fewer than `unwrittenRecordsMax`, so that others can publish meanwhile.
     static let joinsAtOnce = 500
-    /// How long a follower that has just been told something waits before the next, milliseconds.
-    static let followDistanceMillis = 100
-    /// The same, and how far looks at phones are apart, where there are very many members, milliseconds.
+    /// How long something new waits for what belongs to it before a follower is told, milliseconds.
+    static let gatherMillis = 50
+    /// How long a follower that has just been told something is left alone, milliseconds. With `gatherMillis`: four times a second at most.
+    static let followDistanceMillis = 200
+    /// How far looks at phones are apart where there are very many members, milliseconds.
     static let crowdedDistanceMillis = 250
+    /// Events at once whose phones the worker is asked for, after a flood; the next event for such an activity asks again.
+    static let needsAskedMax = 64
+    /// How often it is asked about each, and how far apart, milliseconds: it may not have read the event yet.
+    static let needAsksMax = 50
+    /// How far apart the worker is asked about one, milliseconds.
+    static let needAskDistanceMillis = 100
     /// Broadcast channels that the page makes and shows.
     static let channelsMax = 16
     /// Faults of the simulated APNs that are shown.

@@ -152,6 +152,7 @@ public struct ContentSchema: Equatable, Sendable {
         case .object:
             for name in shape.required where value[name] == nil {
                 return "“\(path.isEmpty ? name : "\(path).\(name)")” is missing, and the app requires it"
+                    + Self.besides(name, in: value)
             }
             for property in shape.properties {
                 guard let member = value[property.name] else { continue }
@@ -166,6 +167,15 @@ public struct ContentSchema: Equatable, Sendable {
         case .string, .number, .bool, .null: break
         }
         return nil
+    }
+
+    /// A key that is there and differs by capitals or by what joins its words alone.
+    private static func besides(_ name: String, in value: JSONTree) -> String {
+        guard case .object(let members) = value else { return "" }
+        func plain(_ key: String) -> String { key.lowercased().filter { $0.isLetter || $0.isNumber } }
+        let wanted = plain(name)
+        guard !wanted.isEmpty, let near = members.first(where: { plain($0.name) == wanted }) else { return "" }
+        return "; “\(near.name.prefix(Self.namedCountMax))” is there, which Swift takes for another key"
     }
 
     private static func matches(_ value: JSONTree, _ kind: Kind) -> Bool {

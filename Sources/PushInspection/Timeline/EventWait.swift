@@ -30,6 +30,9 @@ public struct EventWait: Equatable, Sendable {
         return abs(mine - its) <= Self.untilSlackMillis
     }
 
+    /// The worker goes on by itself. `false`: somebody has to register a token.
+    var isLeftToTheWorker: Bool { !["token", "registration"].contains(self.cause) }
+
     /// What stands before the moment.
     private var untilText: String { self.isGivenUpThen ? "It is given up at" : "It may leave at" }
 
@@ -109,6 +112,7 @@ extension Timeline {
                 event.wait = wait
                 entry.body = .event(event)
             }
+            self.setPhoneWait(wait, ofEvent: id)
         }
     }
 }

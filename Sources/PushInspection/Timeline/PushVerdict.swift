@@ -121,14 +121,14 @@ public struct PushVerdict: Equatable, Sendable {
     }
 
     private static func stamp(_ seconds: Int64?) -> String {
-        seconds.map { "\($0) (\(CivilTime(secondsSince1970: $0).clockText))" } ?? "(unknown)"
+        seconds.map { "\($0) (\(CivilTime(secondsSince1970: $0).clockText) UTC)" } ?? "(unknown)"
     }
 
-    /// What to do about the reasons that a developer causes.
+    /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone: `PhoneStanding`.
     private static func remedy(_ reason: String) -> String {
         switch reason {
-        case "Unregistered": "The app has another token by now: register the new one."
-        case "ExpiredToken": "The activity is gone from the phone: nothing can be pushed to it any more."
+        case "Unregistered": "The token is dead."
+        case "ExpiredToken": "The token is dead: the activity is gone from the phone."
         case "BadDeviceToken": "This is no token of this environment."
         case "DeviceTokenNotForTopic": "The token belongs to another app."
         case "PayloadTooLarge": "A push may have 4,096 bytes."

@@ -32,6 +32,16 @@ public struct SimulatedPhone: Sendable {
     public var lastPush = 0
     /// What came of that.
     public var lastVerdict: PushVerdict?
+    /// The token that it went to. A secret.
+    var lastPushToken = ""
+    /// APNs refused it for its token, which is dead.
+    var isTokenDead = false
+    /// What an event for its activity waits for in the worker; `nil`: none waits.
+    var wait: EventWait?
+    /// The entry of that event; 0: none waits.
+    var waitingEvent = 0
+    /// The phone that pushes to its activity go to by now; `nil`: this one.
+    var replacedBy: Int?
     /// The newest push that it showed brought an alert.
     public var isAlertNew = false
     /// The content of the newest push, whatever became of it.
@@ -47,6 +57,10 @@ public struct SimulatedPhone: Sendable {
 
     /// The token that is pushed to now, in lower-case hex.
     public var token: String { self.tokens.last ?? "" }
+    /// The newest token that the app has told of; empty: none is kept.
+    var registeredToken: String { self.tokens.last { $0 != self.untoldToken } ?? "" }
+    /// Its card was looked at since a push has put it up.
+    var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
     /// Tokens kept of one phone; of older ones nothing is known any more.
     static let tokensMax = 8
 
@@ -61,8 +75,8 @@ public struct SimulatedPhone: Sendable {
 }
 
 extension SimulatedPhone {
-    /// For the page and the API: without its tokens.
-    public var json: JSONTree {
+    /// What `Timeline.json` tells, without how it stands.
+    var json: JSONTree {
         var dates: [JSONTree] = []
         if let content {
             dates = DateLens.findings(in: content).map(\.json)
@@ -81,7 +95,7 @@ extension SimulatedPhone {
             "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,
             "dismissedAt": self.shown?.dismissedAtSeconds.map { .integer($0) } ?? .null,
             "relevanceScore": self.shown?.relevanceScore.map { .number("\($0)") } ?? .null,
-            "lastPush": .integer(self.lastPush), "verdict": self.lastVerdict?.json ?? .null,
+            "lastPush": .integer(self.lastPush),
         ]
     }
 }

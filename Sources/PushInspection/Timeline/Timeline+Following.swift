@@ -10,7 +10,7 @@ extension Timeline {
         let phones = self.phonesInOrder
         return [
             "revision": .integer(self.revision),
-            "phones": .array(phones.filter { $0.revision > revision }.map(\.json)),
+            "phones": .array(phones.filter { $0.revision > revision }.map(self.json)),
             "phoneIDs": .array(phones.map { .integer($0.id) }),
             "entries": .array(entries.map(self.json)),
             "firstEntry": .integer(self.entries.first?.id ?? 1),
@@ -22,9 +22,13 @@ extension Timeline {
     }
 
     /// Entries that a search finds, newest first.
-    public func search(_ query: EntryQuery, limit: Int = Self.entriesPerAnswerMax) -> [TimelineEntry] {
+    /// - Parameter before: only those with a lower id; `nil`: all.
+    public func search(
+        _ query: EntryQuery, before: Int? = nil, limit: Int = Self.entriesPerAnswerMax
+    ) -> [TimelineEntry] {
         var found: [TimelineEntry] = []
-        for entry in self.entries.reversed() where query.matches(self.facts(of: entry)) {
+        for entry in self.entries.reversed()
+        where entry.id < before ?? .max && query.matches(self.facts(of: entry)) {
             found.append(entry)
             if found.count >= limit { break }
         }

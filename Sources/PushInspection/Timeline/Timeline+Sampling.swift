@@ -123,13 +123,16 @@ extension Timeline {
         self.audiences.tell(revision: self.nextRevision())
     }
 
+    /// Whether an event for an activity without a phone asks for one. In a flood its registration may not have been read.
+    var makesPhones: Bool { !self.eventAllowance.isCrowded }
+
     /// Whether only a sample is written down, and how much came within a second.
     var sampling: JSONTree {
         [
             "isSample": .bool(self.eventAllowance.isCrowded || self.pushAllowance.isCrowded),
             "events": .integer(self.eventAllowance.recentCount),
             "pushes": .integer(self.pushAllowance.recentCount),
-            "activities": .integer(self.sample.activities.count),
+            "activities": .integer(self.sample.activities.count), "makesPhones": .bool(self.makesPhones),
         ]
     }
 }

@@ -31,6 +31,8 @@ public struct Timeline: Sendable {
     public enum Need: Equatable, Sendable {
         /// Nobody has registered a phone for this activity: the event waits in the worker.
         case phone(activity: String, app: String)
+        /// As far as was read. Events came too fast to be read, and the worker knows whether one of them registered a phone.
+        case phoneUnlessRegistered(activity: String, app: String)
     }
 
     /// How much is kept.
@@ -49,6 +51,8 @@ public struct Timeline: Sendable {
     public internal(set) var audiences: AudienceBook
     /// Grows with each change.
     public private(set) var revision = 0
+    /// Pushes that are listed and that APNs did not take.
+    public private(set) var failedPushes = 0
     /// Entries that were forgotten.
     public private(set) var forgottenCount = 0
     private var nextEntryID = 1
@@ -182,15 +186,17 @@ public struct Timeline: Sendable {
         case (.register, .activity):
             self.know(activity)
             self.activitiesByToken[ByteKey(token: event.token)] = activity
-            self.meet(token: event.token, activity: activity, app: event.app)
+            self.heedRegistration(
+                of: activity, by: self.meet(token: event.token, activity: activity, app: event.app))
         case (.update, .token), (.end, .token), (.start, .startToken):
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.update, .activity), (.end, .activity):
-            guard !self.knownActivities.contains(activity) else { break }
+            // In a flood the next of its events asks again.
+            guard !self.knownActivities.contains(activity), !self.eventAllowance.isCrowded else { break }
             self.know(activity)
-            // Who has a phone was told in an event that may have come too fast to be read.
-            guard self.unlisted.events == 0 else { break }
-            return .phone(activity: activity, app: event.app)
+            return self.unlisted.events == 0
+                ? .phone(activity: activity, app: event.app)
+                : .phoneUnlessRegistered(activity: activity, app: event.app)
         default: break
         }
         return nil
@@ -202,6 +208,9 @@ public struct Timeline: Sendable {
         if self.activitiesByToken.count >= self.limits.activitiesMax { self.activitiesByToken.removeAll() }
         self.knownActivities.insert(activity)
     }
+
+    /// What became of a need is not known: the activity's next event asks again.
+    public mutating func forgetNeed(activity: String) { self.knownActivities.remove(activity) }
 
     /// What the outcomes topic says of an event.
     public mutating func takeOutcome(_ outcome: EventOutcome, of position: EventPosition) {
@@ -221,6 +230,7 @@ public struct Timeline: Sendable {
             event.outcome = outcome
             entry.body = .event(event)
         }
+        self.endPhoneWait(ofEvent: id)
         self.relate(event: id)
     }
 
@@ -256,7 +266,7 @@ public struct Timeline: Sendable {
         for attempt in attempts { self.relate(event: event, push: attempt.id) }
     }
 
-    private mutating func relate(event: Int, push: Int) {
+    mutating func relate(event: Int, push: Int) {
         let activity = self.entry(event)?.activity ?? ""
         for (one, other) in [(event, push), (push, event)] {
             self.change(one) { entry in
@@ -308,13 +318,17 @@ public struct Timeline: Sendable {
                         ? [] : ContentDifference.changes(from: before ?? .object([]), to: content),
                     dates: content.map(DateLens.findings) ?? [])),
             activity: self.phones[phone]?.activity ?? "", atMillis: push.atMillis)
+        if [.refused, .unanswered].contains(verdict.word) { self.failedPushes += 1 }
         self.changePhone(phone) { phone in
             phone.lastPush = id
             phone.lastVerdict = verdict
+            phone.lastPushToken = push.token.lowercased()
+            phone.isTokenDead = push.status == 410 || push.reason == "BadDeviceToken"
             if verdict.word == .shown { phone.isAlertNew = hasAlert }
             if let content { phone.lastPushed = content }
         }
         self.relate(push: id, messageID: push.messageID)
+        if [.refused, .unanswered].contains(verdict.word) { self.relate(failedPush: id, of: phone, content) }
         return phone
     }
 

@@ -94,7 +94,7 @@ public struct WaitCondition: Equatable, Sendable {
     public func answer(_ timeline: Timeline) -> Answer {
         guard self.audience.isEmpty else { return self.answerForMembers(timeline) }
         guard let phone = timeline.phone(activity: self.activity) else {
-            let news = self.lastEvent(timeline) + (timeline.unlisted.events > 0 ? Self.adviceAfterFlood : "")
+            let news = self.lastEvent(timeline) + Self.advice(timeline)
             return .unmet("no phone has the activity “\(self.activity)”.\(news)")
         }
         if let card = self.card, card != phone.card {
@@ -123,8 +123,12 @@ public struct WaitCondition: Equatable, Sendable {
         found.plainText == value || (found.double != nil && found.double == Double(value))
     }
 
-    private static let adviceAfterFlood =
-        " No phone comes by itself since events came too fast to be listed: POST /api/activities makes one."
+    /// The event that would have brought a phone may have come too fast to be read.
+    private static func advice(_ timeline: Timeline) -> String {
+        guard timeline.unlisted.events > 0 else { return "" }
+        let reason = timeline.makesPhones ? "" : " None comes by itself while events come too fast to be listed."
+        return "\(reason) POST /api/activities makes one."
+    }
 
     private func answerForMembers(_ timeline: Timeline) -> Answer {
         guard let audience = timeline.audiences.audience(named: self.audience) else {

@@ -1,0 +1,126 @@
+import PushModel
+
+/// How each phone stands, as its tokens, its card and the worker's next attempt are now.
+extension Timeline {
+    /// `nil`: nothing was pushed to it, and nothing waits.
+    public func standing(of phone: SimulatedPhone) -> PhoneStanding? {
+        let wait = phone.wait
+        guard let verdict = phone.lastVerdict else {
+            return wait.map { PhoneStanding(.pending, "Nothing was pushed to it yet.", wait: $0) }
+        }
+        if let other = phone.replacedBy, verdict.word != .shown {
+            return PhoneStanding(
+                .replaced, "Pushes to its activity go to phone \(other) by now, whose token was registered since.",
+                wait: nil)
+        }
+        switch verdict.word {
+        case .shown where !phone.isCardSeen:
+            return PhoneStanding(
+                .unseen, "The phone took the push. This page has not seen its card yet.", wait: wait)
+        case .refused, .unanswered: return self.failure(of: phone, verdict)
+        case .undecodable:
+            return PhoneStanding(
+                .verdict(verdict.word), verdict.text, wait: wait, remedies: [.copySwift(entry: phone.lastPush)])
+        case .shown, .ignored, .budget, .waiting, .sent:
+            return PhoneStanding(.verdict(verdict.word), verdict.text, wait: wait)
+        }
+    }
+
+    /// APNs did not take the newest push.
+    private func failure(of phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStanding {
+        let wait = phone.wait
+        let word = PhoneStanding.Word.verdict(verdict.word)
+        let again = self.eventToRepeat(phone).map { [PhoneStanding.Remedy.sendAgain(entry: $0)] } ?? []
+        if phone.isSwiped {
+            return PhoneStanding(
+                word, "\(verdict.text) The card was swiped away: the activity is over.", wait: wait)
+        }
+        if phone.lastPushToken != phone.registeredToken.lowercased() {
+            return PhoneStanding(
+                .renewed,
+                "The new token is registered, and nothing was pushed to it yet. The push to the one before: \(verdict.text)",
+                wait: wait, remedies: again)
+        }
+        guard phone.isTokenDead else {
+            return PhoneStanding(
+                wait.map(\.isLeftToTheWorker) == true ? .retrying : word, verdict.text, wait: wait, remedies: again)
+        }
+        guard phone.untoldToken != nil else {
+            return PhoneStanding(
+                word, "\(verdict.text) The app has no other token.", wait: wait,
+                remedies: phone.activity.isEmpty ? [] : [.renewToken])
+        }
+        return PhoneStanding(
+            word, "\(verdict.text) The app has another token, which nobody has registered.", wait: wait,
+            remedies: phone.activity.isEmpty ? [] : [.registerToken])
+    }
+
+    /// The newest event of the phone's activity. `nil`: it is not kept, or the worker has not given it up.
+    private func eventToRepeat(_ phone: SimulatedPhone) -> Int? {
+        guard phone.wait == nil, !phone.activity.isEmpty else { return nil }
+        let newest = self.entries.last { entry in
+            guard entry.activity == phone.activity, case .event(let event) = entry.body else { return false }
+            return [.start, .update, .end].contains(event.reading.event?.kind)
+        }
+        guard let newest, case .event(let event) = newest.body, event.outcome != nil || event.isOutcomeUnread else {
+            return nil
+        }
+        return newest.id
+    }
+
+    /// What APNs did not take belongs to the event that waits with its content. An outcome names the last attempt alone, and comes when all is over.
+    mutating func relate(failedPush push: Int, of phone: Int, _ content: JSONTree?) {
+        guard let activity = self.phones[phone]?.activity, !activity.isEmpty else { return }
+        let event = self.entries.last { entry in
+            guard entry.activity == activity, case .event(let event) = entry.body, event.outcome == nil else {
+                return false
+            }
+            return event.reading.event.map { $0.contentState == content && $0.target == .activity } ?? false
+        }
+        if let event { self.relate(event: event.id, push: push) }
+    }
+
+    // MARK: What is waited for
+
+    /// What the worker says of an event is said of its phone, too. - Parameter wait: `nil`: nothing.
+    mutating func setPhoneWait(_ wait: EventWait?, ofEvent id: Int) {
+        guard let entry = self.entry(id), case .event(let event) = entry.body,
+            [.activity, .token].contains(event.reading.event?.target),
+            let phone = self.phone(activity: entry.activity)
+        else { return }
+        // The newest event decides.
+        guard wait == nil ? phone.waitingEvent == id : phone.waitingEvent <= id else { return }
+        self.changePhone(phone.id) { ($0.wait, $0.waitingEvent) = (wait, wait == nil ? 0 : id) }
+    }
+
+    /// An event has an outcome: no phone waits for it, and it can be sent again where it failed.
+    mutating func endPhoneWait(ofEvent id: Int) {
+        let activity = self.entry(id)?.activity ?? ""
+        for phone in self.phones.values {
+            if phone.waitingEvent == id {
+                self.changePhone(phone.id) { ($0.wait, $0.waitingEvent) = (nil, 0) }
+            } else if phone.activity == activity, [.refused, .unanswered].contains(phone.lastVerdict?.word) {
+                self.changePhone(phone.id) { _ in }
+            }
+        }
+    }
+
+    // MARK: Who is pushed to
+
+    /// A phone was registered for an activity: its pushes go there, and to no other.
+    mutating func heedRegistration(of activity: String, by id: Int) {
+        for phone in self.phones.values where phone.activity == activity {
+            let other = phone.id == id ? nil : id
+            // Members of an audience have its name for their activity.
+            guard phone.replacedBy != other, self.audienceNames(ofMember: phone.token).isEmpty else { continue }
+            self.changePhone(phone.id) { $0.replacedBy = other }
+        }
+    }
+
+    /// A phone for the page and the API: without its tokens.
+    public func json(_ phone: SimulatedPhone) -> JSONTree {
+        guard case .object(var members) = phone.json else { return .null }
+        members.append(.init("verdict", self.standing(of: phone)?.json ?? .null))
+        return .object(members)
+    }
+}

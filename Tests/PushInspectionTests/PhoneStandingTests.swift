@@ -1,0 +1,166 @@
+import DeviceModel
+import Testing
+
+@testable import PushInspection
+
+/// What a phone is said to be, which changes with its tokens, its card and the worker's next attempt.
+struct PhoneStandingTests {
+    private static let event = #"{"event":"update","content-state":{"minutes":12}}"#
+    private static let newToken = String(repeating: "cd", count: 32)
+
+    /// A phone of `order-1`, and an event for it.
+    private static func registered() throws -> (timeline: Timeline, phone: Int) {
+        var timeline = TimelineTests.timeline()
+        Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 0, &timeline)
+        Self.publish(Self.event, at: 1, &timeline)
+        return (timeline, try #require(timeline.phone(activity: "order-1")?.id))
+    }
+
+    private static func publish(_ value: String, at offset: Int64, _ timeline: inout Timeline) {
+        _ = timeline.takeEvent(
+            at: EventPosition(partition: 0, offset: offset), key: Array("order-1".utf8), value: Array(value.utf8),
+            nowMillis: TimelineTests.now)
+    }
+
+    private static func refused(_ status: Int, _ reason: String) -> ObservedPush {
+        TimelineTests.push(status: status, reason: reason, phone: .notReached)
+    }
+
+    private static func card() -> Shown {
+        var shown = Device().shown(atSeconds: 0)
+        shown.card = .active
+        shown.contentState = Array(#"{"minutes":12}"#.utf8)
+        return shown
+    }
+
+    private static func standing(_ timeline: Timeline, _ id: Int) throws -> PhoneStanding {
+        try #require(timeline.phones[id].flatMap(timeline.standing))
+    }
+
+    /// A flood makes phones faster than they are looked at.
+    @Test func aCardThatNobodyHasSeenIsNotSaidToBeShown() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        #expect(try Self.standing(timeline, id).word == .unseen)
+        // Looked at, and nothing is on it.
+        timeline.setShown(Device().shown(atSeconds: 0), isOnline: true, of: id)
+        #expect(try Self.standing(timeline, id).word == .unseen)
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        #expect(try Self.standing(timeline, id).word == .verdict(.shown))
+        #expect(timeline.json(try #require(timeline.phones[id])).text.contains(#""verdict":{"word":"shown","text":"#))
+    }
+
+    @Test func aRefusalBelongsToTheTokenThatWasPushedTo() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.addToken(Self.newToken, to: id, isTold: false)
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        let told = try Self.standing(timeline, id)
+        #expect(told.word == .verdict(.refused) && told.remedies == [.registerToken])
+        #expect(told.text.hasSuffix("The app has another token, which nobody has registered."), "\(told.text)")
+
+        Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
+        let renewed = try Self.standing(timeline, id)
+        #expect(renewed.word == .renewed && renewed.remedies.isEmpty, "the worker has the event still")
+        #expect(renewed.text.hasPrefix("The new token is registered, and nothing was pushed to it yet."))
+
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        timeline.listPush(TimelineTests.push(id: "id-2", token: Self.newToken))
+        #expect(try Self.standing(timeline, id).word == .verdict(.shown))
+    }
+
+    @Test func whatDoesNotExistIsNotAdvised() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        let dead = try Self.standing(timeline, id)
+        #expect(dead.text == "Refused by APNs: 410 Unregistered. The token is dead. The app has no other token.")
+        #expect(dead.remedies == [.renewToken])
+        timeline.setSwiped(id)
+        let swiped = try Self.standing(timeline, id)
+        #expect(swiped.text.hasSuffix("The card was swiped away: the activity is over.") && swiped.remedies.isEmpty)
+    }
+
+    @Test func aRefusalIsNotTheEndWhileTheWorkerTriesAgain() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(503, "ServiceUnavailable"))
+        #expect(timeline.failedPushes == 1)
+        #expect(timeline.entry(2)?.related == [3], "the attempt stands behind its event at once")
+        let plain = try Self.standing(timeline, id)
+        #expect(plain.word == .verdict(.refused) && plain.remedies.isEmpty, "the worker has not given it up")
+        let wait = EventWait(
+            cause: "attempt", text: "the next attempt: the last has failed", untilMillis: TimelineTests.now + 2_000,
+            isGivenUpThen: false)
+        timeline.setWait(wait, of: [2])
+        let retrying = try Self.standing(timeline, id)
+        #expect(retrying.word == .retrying && retrying.wait == wait && retrying.remedies.isEmpty)
+
+        try timeline.takeOutcome(
+            #require(EventOutcome.read(TimelineTests.outcome("delivered", at: 1), topic: "events")?.outcome),
+            of: EventPosition(partition: 0, offset: 1))
+        #expect(try Self.standing(timeline, id).wait == nil)
+    }
+
+    @Test func whatTheWorkerHasGivenUpCanBeSentAgain() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(413, "PayloadTooLarge"))
+        try timeline.takeOutcome(
+            #require(EventOutcome.read(TimelineTests.outcome("rejected", at: 1), topic: "events")?.outcome),
+            of: EventPosition(partition: 0, offset: 1))
+        #expect(try Self.standing(timeline, id).remedies == [.sendAgain(entry: 2)])
+    }
+
+    /// A token that APNs refuses is waited for, and the wait does not mend it.
+    @Test func aWaitForAnotherTokenIsNoRetry() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        timeline.setWait(
+            EventWait(cause: "token", text: "another token", untilMillis: nil, isGivenUpThen: true), of: [2])
+        let standing = try Self.standing(timeline, id)
+        #expect(standing.word == .verdict(.refused) && standing.wait?.cause == "token")
+        #expect(standing.remedies == [.renewToken])
+    }
+
+    @Test func aPhoneWhoseActivityIsRegisteredElsewhereSaysWhere() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
+        let standing = try Self.standing(timeline, id)
+        #expect(standing.word == .replaced && standing.text.contains("go to phone \(id + 1) by now"))
+        Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 3, &timeline)
+        #expect(try Self.standing(timeline, id).word == .verdict(.refused))
+    }
+
+    @Test func aPushThatCannotBeDecodedOffersTheSwiftType() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")))
+        let standing = try Self.standing(timeline, id)
+        let push = try #require(timeline.entries.last?.id)
+        #expect(standing.word == .verdict(.undecodable) && standing.remedies == [.copySwift(entry: push)])
+    }
+
+    /// Whoever has a phone was perhaps told too fast to be read: the worker is asked.
+    @Test func afterAFloodTheWorkerIsAskedForAPhone() {
+        var timeline = TimelineTests.timeline { $0.entriesPerSecondMax = 1 }
+        func update(_ key: String, second: Int64) -> Timeline.Need? {
+            timeline.takeEvent(
+                at: EventPosition(partition: 0, offset: Int64(timeline.revision)), key: Array(key.utf8),
+                value: Array(Self.event.utf8), nowMillis: TimelineTests.now + second * 1_000)
+        }
+        #expect(update("order-1", second: 0) == .phone(activity: "order-1", app: ""))
+        #expect(update("order-2", second: 0) == nil, "it came too fast")
+        timeline.look(at: "order-3", nowMillis: TimelineTests.now)
+        #expect(update("order-3", second: 0) == nil, "listed, and no time to ask")
+        #expect(!timeline.makesPhones)
+        #expect(update("order-9", second: 1) == nil, "the second before brought too much")
+        #expect(update("order-3", second: 3) == .phoneUnlessRegistered(activity: "order-3", app: ""))
+        #expect(update("order-3", second: 5) == nil, "asked once")
+        timeline.forgetNeed(activity: "order-3")
+        #expect(update("order-3", second: 7) == .phoneUnlessRegistered(activity: "order-3", app: ""))
+    }
+
+    @Test func olderEntriesAreFound() throws {
+        var timeline = TimelineTests.timeline()
+        for offset in 0..<5 { Self.publish(Self.event, at: Int64(offset), &timeline) }
+        #expect(timeline.search(try EntryQuery(""), before: 3).map(\.id) == [2, 1])
+        #expect(timeline.search(try EntryQuery("is:event"), before: nil, limit: 2).map(\.id) == [5, 4])
+    }
+}
