@@ -28,14 +28,18 @@ package enum ElementsScript {
           return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
         }
 
+        // Stamps in a sentence of the server, which writes them in UTC, by the clock of all others here.
+        export const localTimes = (text) => text.replace(/\b(\d{9,11}) \(\d\d:\d\d:\d\d UTC\)/g, (_, seconds) => `${seconds} (${clock(seconds * 1000)})`);
+
         // How each word of a verdict or an outcome is coloured. The word itself is always there, too.
         const tones = {
           shown: "good", sent: "good", delivered: "good", applied: "good", "fanned-out": "good",
+          unseen: "info", renewed: "info", replaced: "info", retrying: "warn",
           ignored: "warn", waiting: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
           undecodable: "bad", budget: "bad", refused: "bad", unanswered: "bad", rejected: "bad", unregistered: "bad", "dead-lettered": "bad",
         };
         export const tone = (word) => tones[word] ?? "info";
-        export const badge = (word) => el("span", { class: `badge ${tone(word)}` }, word);
+        export const badge = (word, more = "") => el("span", { class: `badge ${tone(word)}` }, word + more);
 
         // Puts text on the clipboard, and says on the button that it did.
         export function copyButton(label, text) {

@@ -28,6 +28,7 @@ package enum PageCSS {
         code, pre, textarea, .mono { font-family: ui-monospace, SFMono-Regular, Menlo, "DejaVu Sans Mono", monospace; font-size: .875rem; }
         :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
         .skip { position: absolute; left: -999rem; }
+        .sr { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
         .skip:focus { left: .5rem; top: .5rem; z-index: 2; background: var(--panel); padding: .5rem 1rem; border-radius: .5rem; }
         .bar { display: flex; flex-wrap: wrap; align-items: center; gap: .25rem 1rem; padding: .75rem 1rem; border-bottom: 1px solid var(--line); background: var(--panel); }
         .bar h1 { font-size: 1.25rem; line-height: 1.3; }
@@ -37,14 +38,9 @@ package enum PageCSS {
         .bar p.good::before, .bar p.waits::before, .bar p.bad::before { content: "● "; }
         .bar p.good::before { color: var(--good); }
         .bar p.waits::before { color: var(--warn); }
-        main { display: grid; gap: 1rem; padding: 1rem; max-width: 90rem; margin: 0 auto; }
-        .work, .phones { display: grid; gap: 1rem; align-content: start; min-width: 0; }
+        main.single { display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; padding: 1rem; max-width: 72rem; margin: 0 auto; }
+        .work { display: grid; gap: 1rem; align-content: start; min-width: 0; }
         .panel { display: grid; gap: .75rem; min-width: 0; background: var(--panel); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem; }
-        @media (min-width: 60rem) {
-          main { grid-template-columns: 24rem minmax(0, 1fr); }
-          main.single { grid-template-columns: minmax(0, 1fr); max-width: 72rem; }
-          .phones { position: sticky; top: 1rem; max-height: calc(100vh - 2rem); overflow-y: auto; padding: 3px; margin: -3px; }
-        }
         label { font-size: .875rem; font-weight: 600; }
         label.check { font-weight: 400; display: inline-flex; align-items: center; gap: .375rem; }
         input, select, textarea { width: 100%; min-height: 2.5rem; padding: .375rem .625rem; font: inherit; color: inherit; background: var(--bg); border: 1px solid var(--field); border-radius: .5rem; }
@@ -61,7 +57,6 @@ package enum PageCSS {
         @media (max-width: 34rem) {
           form.inline { grid-template-columns: minmax(0, 1fr) auto; }
           form.inline > label:first-child, form.inline > label.check { grid-column: 1 / -1; }
-          #search input[type="search"] { grid-column: 1 / -1; }
         }
         .fields { display: grid; gap: .5rem 1rem; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); }
         .row { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .75rem; }
@@ -78,22 +73,9 @@ package enum PageCSS {
         .badge.good { background: var(--good-bg); } .badge.warn { background: var(--warn-bg); }
         .badge.bad { background: var(--bad-bg); } .badge.info { background: var(--info-bg); }
         summary { cursor: pointer; border-radius: .375rem; }
-        #lookup-found pre { max-height: 30rem; overflow-y: auto; }
         pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--bg); border: 1px solid var(--line); border-radius: .5rem; padding: .5rem .75rem; }
         .snippet { display: grid; gap: .375rem; margin-top: .75rem; }
         .snippet .row { justify-content: space-between; }
-        .entries > li { border-top: 1px solid var(--line); }
-        .entries summary { display: grid; grid-template-columns: 4.25rem minmax(0, 1fr); gap: 0 .75rem; padding: .5rem .25rem; list-style: none; }
-        .entries summary::-webkit-details-marker { display: none; }
-        .entries summary:hover { background: var(--bg); }
-        .entries time { color: var(--muted); font-size: .8125rem; line-height: 1.85; font-variant-numeric: tabular-nums; }
-        .entries .head { display: flex; flex-wrap: wrap; align-items: center; gap: .125rem .5rem; }
-        .entries .says { grid-column: 2; color: var(--muted); font-size: .9375rem; overflow-wrap: anywhere; }
-        .entries .body { display: grid; gap: .75rem; padding: .25rem .25rem 1rem; }
-        @media (min-width: 40rem) { .entries .body { padding-left: 5.25rem; } }
-        .chain { display: grid; gap: .375rem; font-size: .9375rem; }
-        .chain li { display: grid; grid-template-columns: 5rem minmax(0, 1fr); gap: .5rem; }
-        .chain b { font-weight: 600; }
         table { width: 100%; border-collapse: collapse; font-size: .875rem; }
         caption { text-align: left; font-weight: 600; padding-bottom: .25rem; }
         th, td { text-align: left; vertical-align: top; padding: .25rem .5rem .25rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
@@ -105,6 +87,5 @@ package enum PageCSS {
         .numbers dt { color: var(--muted); font-size: .875rem; line-height: 1.35; }
         .numbers dd { font-size: 1.25rem; font-weight: 600; font-variant-numeric: tabular-nums; }
         .empty { color: var(--muted); }
-        .jump { min-height: 0; padding: 0; border: 0; text-decoration: underline; font-weight: 400; }
         """#
 }

@@ -3,7 +3,7 @@ enum AudiencesCSS {
     static let text = #"""
         .audience { display: grid; gap: .75rem; min-width: 0; }
         .audience h3 { overflow-wrap: anywhere; }
-        .field { min-width: 0; max-height: 24rem; overflow-y: auto; background: #0b0c10; border: 1px solid var(--field); border-radius: .5rem; }
+        .field { min-width: 0; background: #0b0c10; border: 1px solid var(--field); border-radius: .5rem; }
         .field canvas { display: block; cursor: pointer; }
         .legend { display: flex; flex-wrap: wrap; gap: .25rem 1rem; font-size: .875rem; }
         .legend li { display: inline-flex; align-items: center; gap: .375rem; }
@@ -18,11 +18,8 @@ enum AudiencesCSS {
         #fault-count { width: 6rem; }
         .member-number { display: inline-flex; align-items: center; gap: .375rem; }
         .member-number input { width: 5.5rem; min-height: 2rem; padding: .125rem .5rem; }
-        #new-members { grid-template-columns: minmax(0, 1fr) 6rem minmax(0, 1fr) auto; align-items: end; }
+        #new-members { grid-template-columns: minmax(0, 1fr) 6rem; align-items: end; }
         #new-members p { display: grid; gap: .25rem; min-width: 0; }
-        @media (max-width: 34rem) {
-          #new-members { grid-template-columns: minmax(0, 1fr) 6rem; }
-          #new-members p:nth-child(3), #new-members button { grid-column: 1 / -1; }
-        }
+        #new-members p:nth-child(3), #new-members button { grid-column: 1 / -1; }
         """#
 }

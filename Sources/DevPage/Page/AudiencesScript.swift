@@ -3,6 +3,7 @@ enum AudiencesScript {
     static let text = #"""
         import { el, byID, ask, say, badge, clock } from "/elements.js";
         import { BudgetPanel } from "/budget.js";
+        import { isSeen } from "/layout.js";
 
         // The field is dark in the light, too, as a phone's card is: then one scale of colours does for both.
         const ages = [
@@ -155,7 +156,7 @@ enum AudiencesScript {
             this.view = new AudienceView(write);
             this.list = byID("audience-list");
             this.audiences = new Map();
-            this.chosen = 0;
+            Object.assign(this, { chosen: 0, drawnMillis: 0 });
             byID("new-members").addEventListener("submit", async (event) => {
               event.preventDefault();
               const said = byID("new-members-answer");
@@ -167,7 +168,8 @@ enum AudiencesScript {
                 say(said, `${many(made.joined, "phone")} joined ${made.audience}.`);
               } catch (error) { say(said, error.message, true); }
             });
-            setInterval(() => this.draw(), 1000);
+            // What is shown grows older by itself.
+            setInterval(() => { if (Date.now() - this.drawnMillis >= 900) this.draw(); }, 1000);
           }
 
           clear() { this.audiences.clear(); }
@@ -181,6 +183,8 @@ enum AudiencesScript {
           }
 
           draw() {
+            if (!isSeen("audiences")) return;
+            this.drawnMillis = Date.now();
             const place = byID("audience");
             const audience = this.audiences.get(this.chosen) ?? [...this.audiences.values()].at(-1);
             if (!audience) {

@@ -1,15 +1,16 @@
 /// The phones: a Lock Screen and the Dynamic Island. A card is as dark in the light as in the dark, as on a phone with a dark wallpaper.
 enum PhonesCSS {
     static let text = #"""
-        .chips { display: flex; flex-wrap: wrap; gap: .5rem; max-height: 9.5rem; margin: -.25rem; padding: .25rem; overflow-y: auto; }
+        .chips { display: flex; flex-wrap: wrap; gap: .375rem; }
         .chips:empty { display: none; }
-        .chips button { display: inline-flex; align-items: center; gap: .5rem; max-width: 100%; color: var(--text); border-color: var(--field); font-weight: 400; overflow-wrap: anywhere; text-align: left; }
+        #phones .chips { display: grid; gap: .25rem; }
+        #phones .chips button { justify-content: space-between; width: 100%; }
+        .chips button { display: inline-flex; align-items: center; gap: .5rem; max-width: 100%; min-height: 2rem; padding: .125rem .625rem; color: var(--text); border-color: var(--field); font-size: .9375rem; font-weight: 400; overflow-wrap: anywhere; text-align: left; }
         .chips button[aria-pressed="true"] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); font-weight: 600; }
-        /* The panel has a bound of its own, and would take it from the list, which scrolls. */
-        .phones { grid-auto-rows: max-content; }
-        #phone { display: grid; gap: 1rem; }
+        #quiet-phones[open] > summary { margin-bottom: .375rem; }
+        #phone { display: grid; gap: .75rem; }
         .device { position: relative; width: 100%; max-width: 22rem; margin: 0 auto; padding: .75rem; border-radius: 2.75rem; background: #0b0c10; border: 1px solid #4a4f5a; }
-        .screen { display: grid; gap: .75rem; align-content: start; min-height: 25rem; padding: .75rem .75rem 1.5rem; border-radius: 2.125rem; color: #ffffff;
+        .screen { display: grid; gap: .75rem; align-content: start; min-height: 24rem; padding: .75rem .75rem 1.5rem; border-radius: 2.125rem; color: #ffffff;
           background: linear-gradient(160deg, #1f2b4d, #3a2a5c 55%, #5a2c52); }
         .away .screen { background: #26282e; }
         .lock-time { text-align: center; font-size: 3.25rem; font-weight: 300; line-height: 1.1; font-variant-numeric: tabular-nums; }
@@ -23,14 +24,16 @@ enum PhonesCSS {
         .islands { display: grid; gap: .75rem; max-width: 22rem; width: 100%; margin: 0 auto; }
         .islands figure { margin: 0; display: grid; gap: .25rem; }
         .islands figcaption { color: var(--muted); font-size: .8125rem; }
-        .lock-card { border-radius: 1.375rem; background: #1d1e26; color: #ffffff; overflow: hidden; }
-        .lock-card .inside { padding: .875rem 1rem 1rem; }
+        /* Both are cut where iOS cuts them: at 160 points. */
+        .lock-card, .island.expanded { max-height: 160px; overflow: hidden; }
+        .lock-card { padding: .875rem 1rem 1rem; border-radius: 1.375rem; background: #1d1e26; color: #ffffff; }
+        .cut { font-size: .8125rem; text-align: center; }
+        .islands .cut { color: var(--muted); text-align: left; }
         .lock-card.stale .face, .lock-card.ended .face { color: #c9cbd6; }
         .lock-empty { border: 1px dashed #b9bccb; border-radius: 1.375rem; padding: 1rem; text-align: center; font-size: .9375rem; }
-        .card-head { display: flex; justify-content: space-between; gap: .75rem; font-size: .8125rem; color: #c9cbd6; margin-bottom: .375rem; overflow-wrap: anywhere; }
-        .card-head b { white-space: nowrap; font-weight: 600; }
-        .stale .card-head b { color: #ffcf7a; } .ended .card-head b { color: #b9d4ff; }
-        .card-alert { padding: .625rem 1rem; background: #3d3f4d; font-size: .9375rem; overflow-wrap: anywhere; }
+        .card-state { margin-bottom: -.5rem; padding: 0 1rem; text-align: right; font-size: .8125rem; font-weight: 600; }
+        .card-state.stale { color: #ffcf7a; } .card-state.ended { color: #b9d4ff; }
+        .card-alert { padding: .625rem 1rem; border-radius: 1.375rem; background: #3d3f4d; font-size: .9375rem; overflow-wrap: anywhere; }
         .card-alert b { display: block; }
         .face .headline { font-size: 1.125rem; font-weight: 600; line-height: 1.3; overflow-wrap: anywhere; }
         .face .sides { display: grid; grid-template-columns: 1fr auto 1fr; align-items: center; gap: .75rem; text-align: center; overflow-wrap: anywhere; }
@@ -47,6 +50,7 @@ enum PhonesCSS {
         .face dd { text-align: right; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
         .away-note { text-align: center; font-size: .9375rem; }
         .phone-says { display: grid; gap: .75rem; max-width: 22rem; width: 100%; margin: 0 auto; }
+        .phone-says .note { display: grid; gap: .5rem; }
         .phone-facts { color: var(--muted); font-size: .875rem; overflow-wrap: anywhere; }
         @media (prefers-reduced-motion: no-preference) {
           .lock-card.fresh { animation: fresh .6s ease-out; }

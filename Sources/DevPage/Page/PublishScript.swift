@@ -2,10 +2,25 @@
 enum PublishScript {
     static let text = #"""
         import { el, byID, ask, say, copyButton } from "/elements.js";
+        import { show } from "/layout.js";
 
         const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; } };
 
+        // What is being written stays when the page is loaded again.
+        const drafts = ["publish-activity", "publish-event", "new-activity-id"];
+
+        function keepDrafts() {
+          try { for (const id of drafts) sessionStorage.setItem(`mailboat-${id}`, byID(id).value); } catch { /* not allowed: nothing is kept */ }
+        }
+
+        function restoreDrafts() {
+          try { for (const id of drafts) byID(id).value = sessionStorage.getItem(`mailboat-${id}`) ?? ""; } catch { /* not allowed: nothing is kept */ }
+        }
+
         export function preparePublishing() {
+          restoreDrafts();
+          // Also what this page wrote into the fields.
+          window.addEventListener("pagehide", keepDrafts);
           const form = byID("publish");
           const text = byID("publish-event");
           const answer = byID("publish-answer");
@@ -30,6 +45,7 @@ enum PublishScript {
             try {
               const made = await ask("/api/activities", { method: "POST", body: JSON.stringify({ activity: field.value }) });
               byID("publish-activity").value = made.activity;
+              byID("new-phone").open = false;
               say(said, `Phone ${made.phone} is registered for ${made.activity}.`);
               field.value = nextName(field.value);
             } catch (error) { say(said, error.message, true); }
@@ -41,8 +57,8 @@ enum PublishScript {
           byID("publish-activity").value = key;
           const text = byID("publish-event");
           text.value = JSON.stringify(event, null, 2);
+          show("publish");
           text.focus();
-          text.scrollIntoView({ block: "center" });
         }
 
         // One for all phones that listen.

@@ -11,7 +11,6 @@ enum SchemasScript {
             this.answer = byID("schema-answer");
             this.app = byID("schema-app");
             this.given = [];
-            byID("schemas").addEventListener("toggle", () => { if (byID("schemas").open) this.change(() => ask("/api/schemas")); });
             this.app.addEventListener("change", () => this.show());
             byID("schema-card").addEventListener("click", () => this.beginWithCard());
             byID("schema-none").addEventListener("click", () => this.change(() => ask(this.path(), { method: "DELETE" }), () => this.afterwards()));
@@ -20,6 +19,9 @@ enum SchemasScript {
               this.change(() => ask(this.path(), { method: "PUT", body: this.text.value }), () => `The phones decode by it from now on. It is ${this.kind(this.inForce())}.`);
             });
           }
+
+          // Somebody looks: what is in force is shown.
+          open() { this.change(() => ask("/api/schemas")); }
 
           path() { return `/api/schemas${this.app.value ? `?app=${encodeURIComponent(this.app.value)}` : ""}`; }
 

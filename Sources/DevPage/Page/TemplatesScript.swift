@@ -7,29 +7,33 @@ enum TemplatesScript {
           { when: { activity: "order-*" }, title: "status", lines: ["driverName", { label: "Arrives", key: "eta" }], progress: "progress", timer: "estimatedDeliveryTime", trailing: "progress" },
         ] };
 
-        export function prepareTemplates() {
-          const text = byID("template-text");
-          const answer = byID("template-answer");
-          text.value = JSON.stringify(sample, null, 2);
-          byID("templates").addEventListener("toggle", async () => {
-            if (!byID("templates").open) return;
+        export class TemplatesPanel {
+          constructor() {
+            this.text = byID("template-text");
+            this.answer = byID("template-answer");
+            this.text.value = JSON.stringify(sample, null, 2);
+            byID("template-form").addEventListener("submit", (event) => { event.preventDefault(); this.use(this.text.value); });
+            byID("template-none").addEventListener("click", () => this.use("{\"templates\": []}"));
+          }
+
+          // Somebody looks: those in force are shown.
+          async open() {
             try {
               const used = await ask("/api/templates");
-              if (used.templates.length) text.value = JSON.stringify(used, null, 2);
-            } catch (error) { say(answer, error.message, true); }
-          });
-          const use = async (body) => {
+              if (used.templates.length) this.text.value = JSON.stringify(used, null, 2);
+            } catch (error) { say(this.answer, error.message, true); }
+          }
+
+          async use(body) {
             try {
               const used = await ask("/api/templates", { method: "POST", body });
-              text.removeAttribute("aria-invalid");
-              say(answer, used.count ? `Cards are drawn by ${used.count === 1 ? "it" : `${used.count} templates`} where one fits.` : "Cards are drawn by their keys.");
+              this.text.removeAttribute("aria-invalid");
+              say(this.answer, used.count ? `Cards are drawn by ${used.count === 1 ? "it" : `${used.count} templates`} where one fits.` : "Cards are drawn by their keys.");
             } catch (error) {
-              text.setAttribute("aria-invalid", "true");
-              say(answer, error.message, true);
+              this.text.setAttribute("aria-invalid", "true");
+              say(this.answer, error.message, true);
             }
-          };
-          byID("template-form").addEventListener("submit", (event) => { event.preventDefault(); use(text.value); });
-          byID("template-none").addEventListener("click", () => use("{\"templates\": []}"));
+          }
         }
         """#
 }

@@ -1,80 +1,68 @@
 /// Draws events, what became of them, and pushes.
 enum TimelineScript {
     static let text = #"""
-        import { el, byID, ask, badge, clock, copyButton, dateNotes } from "/elements.js";
+        import { el, badge, clock, localTimes, name } from "/elements.js";
+        import { go } from "/address.js";
+        import { fillEntry } from "/entry.js";
 
-        // Drawn at once; a search finds the older ones.
-        const drawnMax = 100;
         // A push is mostly seen before its event's outcome, and moves into the event then: for so long it has no line of its own.
         const unlinkedMillis = 1500;
 
-        const isPush = (entry) => entry?.type === "push" || entry?.type === "broadcast";
+        export const isPush = (entry) => entry?.type === "push" || entry?.type === "broadcast";
 
-        const verdicts = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => isPush(other)).sort((a, b) => a.id - b.id);
+        export const pushesOf = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => isPush(other)).sort((a, b) => a.id - b.id);
 
-        function head(entry, entries) {
-          const parts = [];
+        const activityOf = (entry) => entry.activity ? el("span", { class: "mono" }, name(entry.activity)) : null;
+
+        // One badge for each word; of several attempts, how many.
+        function verdictBadges(pushes) {
+          const counts = new Map();
+          for (const push of pushes) counts.set(push.verdict.word, (counts.get(push.verdict.word) ?? 0) + 1);
+          return [...counts].map(([word, count]) => badge(word, count > 1 ? ` ${count}×` : ""));
+        }
+
+        function head(entry, pushes) {
           if (entry.type === "event") {
-            parts.push(el("b", {}, entry.event ? entry.event : "event"));
-            if (entry.activity) parts.push(el("span", { class: "mono" }, entry.activity));
-            parts.push(badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"));
-            if (entry.outcome?.isDowngraded) parts.push(badge("downgraded"));
-            for (const push of verdicts(entry, entries)) parts.push(badge(push.verdict.word));
-          } else if (isPush(entry)) {
-            parts.push(el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`));
-            if (entry.activity) parts.push(el("span", { class: "mono" }, entry.activity));
-            parts.push(badge(entry.verdict.word));
-          } else {
-            parts.push(el("b", {}, entry.phone ? `phone ${entry.phone}` : "note"));
-            if (entry.activity) parts.push(el("span", { class: "mono" }, entry.activity));
+            return el("span", { class: "head" }, el("b", {}, entry.event || "event"), activityOf(entry),
+              badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"),
+              entry.outcome?.isDowngraded ? badge("downgraded") : null, verdictBadges(pushes));
           }
-          return el("span", { class: "head" }, parts);
+          if (isPush(entry)) {
+            return el("span", { class: "head" }, el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`), activityOf(entry), badge(entry.verdict.word));
+          }
+          return el("span", { class: "head" }, el("b", {}, entry.phone ? `phone ${entry.phone}` : "note"), activityOf(entry));
         }
 
         // What became of an event, or what it waits for. Moments are written as all others here.
-        const became = ({ wait, text }) => !wait ? text : wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
+        export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
+        export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(entry.text);
 
-        function says(entry, entries) {
-          if (isPush(entry)) return entry.verdict.text;
+        function says(entry, pushes) {
+          if (isPush(entry)) return localTimes(entry.verdict.text);
           if (entry.type === "note") return entry.text;
           const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
-          return own + [became(entry), ...verdicts(entry, entries).filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => push.verdict.text)].join(" ");
-        }
-
-        function pushParts(push) {
-          const parts = [el("ol", { class: "chain" },
-            el("li", {}, el("b", {}, push.type === "push" ? "Push" : "Broadcast"), el("span", {}, `${push.event || "unreadable"} at priority ${push.priority}, timestamp ${push.stamp ?? "none"}`)),
-            el("li", {}, el("b", {}, "APNs"), el("span", {}, push.status === null ? "no answer now" : `${push.status} ${push.reason}`)),
-            el("li", {}, el("b", {}, push.type === "push" ? `Phone ${push.phone}` : "Phones"), el("span", {}, push.verdict.text)))];
-          if (push.changes.length) {
-            parts.push(el("table", {}, el("caption", {}, "Against the push before"),
-              el("thead", {}, el("tr", {}, ["key", "before", "after"].map((name) => el("th", { scope: "col" }, name)))),
-              el("tbody", {}, push.changes.map((change) => el("tr", {}, el("th", { scope: "row", class: "mono" }, change.path || "all"),
-                el("td", { class: "mono" }, change.before ?? "—"), el("td", { class: "mono" }, change.after ?? "—"))))));
-          }
-          parts.push(...dateNotes(push.dates));
-          return parts;
+          const others = pushes.filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => localTimes(push.verdict.text));
+          return own + [became(entry), ...new Set(others)].join(" ");
         }
 
         export class Timeline {
-          // `told`: how many rows there are, and how many of them are drawn; after each drawing.
-          constructor(list, publishAgain, told) {
+          constructor(list) {
             this.list = list;
             this.items = new Map();
-            this.publishAgain = publishAgain;
-            this.told = told;
+            this.opened = 0;
           }
 
-          // `shown`: newest first.
-          draw(shown, entries) {
+          // `shown`: newest first. `open` is the entry that is open, or a push behind it; it is drawn however old it is.
+          // Returns how many lines there are, and how many of them are drawn.
+          draw(shown, entries, open, drawnMax) {
             clearTimeout(this.later);
             const now = Date.now();
-            const isHidden = (entry) => isPush(entry) && (entry.related.some((id) => entries.has(id)) || now - entry.atMillis < unlinkedMillis);
-            if (shown.some((entry) => isPush(entry) && now - entry.atMillis < unlinkedMillis)) {
-              this.later = setTimeout(() => this.draw(shown, entries), unlinkedMillis);
-            }
+            const isFresh = (entry) => isPush(entry) && now - entry.atMillis < unlinkedMillis;
+            const isHidden = (entry) => isPush(entry) && (entry.related.some((id) => entries.has(id)) || isFresh(entry));
+            if (shown.some(isFresh)) this.later = setTimeout(() => this.draw(shown, entries, open, drawnMax), unlinkedMillis);
             const rows = shown.filter((entry) => !isHidden(entry));
-            const wanted = rows.slice(0, drawnMax);
+            const target = rows.findIndex((entry) => entry.id === open || (entry.type === "event" && entry.related.includes(open)));
+            const wanted = rows.slice(0, Math.max(drawnMax, target + 1));
             const kept = new Set(wanted.map((entry) => entry.id));
             for (const [id, item] of this.items) if (!kept.has(id)) { item.element.remove(); this.items.delete(id); }
             let before = null;
@@ -85,16 +73,22 @@ enum TimelineScript {
               if (item.element !== place) this.list.insertBefore(item.element, place);
               before = item.element;
             }
-            this.told(rows.length, wanted.length);
+            this.open(rows[target]?.id ?? 0, open);
+            return { rows: rows.length, drawn: wanted.length };
           }
 
           item(entry, entries) {
-            const text = JSON.stringify([entry, verdicts(entry, entries)]);
+            const pushes = pushesOf(entry, entries);
+            const text = JSON.stringify([entry, pushes]);
             let item = this.items.get(entry.id);
             if (!item) {
-              const summary = el("summary");
+              const summary = el("summary", { onclick: (event) => {
+                // The address says what is open.
+                event.preventDefault();
+                go({ entry: item.details.open ? "" : String(entry.id) });
+              } });
               const body = el("div", { class: "body" });
-              const details = el("details", { ontoggle: () => this.fill(item) }, summary, body);
+              const details = el("details", {}, summary, body);
               item = { element: el("li", { id: `entry-${entry.id}` }, details), details, summary, body, filled: "" };
               this.items.set(entry.id, item);
             }
@@ -102,52 +96,22 @@ enum TimelineScript {
             if (item.text !== text) {
               item.text = text;
               item.summary.replaceChildren(el("time", { datetime: new Date(entry.atMillis).toISOString() }, clock(entry.atMillis)),
-                head(entry, entries), el("span", { class: "says" }, says(entry, entries)));
-              if (item.details.open) this.fill(item);
+                head(entry, pushes), el("span", { class: "says" }, says(entry, pushes)));
             }
             return item;
           }
 
-          async fill(item) {
-            if (!item.details.open || item.filled === item.text) return;
-            item.filled = item.text;
-            const { entry, entries } = item;
-            const parts = [];
-            if (entry.type === "event") {
-              const into = entry.outcome?.into;
-              parts.push(el("ol", { class: "chain" },
-                el("li", {}, el("b", {}, "Event"), el("span", {}, `number ${entry.id}, partition ${entry.partition}, offset ${entry.offset}` +
-                  (entry.priority === null ? "" : `, asks for priority ${entry.priority}`))),
-                el("li", {}, el("b", {}, "Became"), el("span", {}, became(entry),
-                  into ? el("button", { type: "button", class: "jump", onclick: () => this.jump(into) }, ` Show event ${into}`) : null)),
-                entry.outcome?.queuedMillis != null ? el("li", {}, el("b", {}, "Took"), el("span", {}, `${entry.outcome.queuedMillis} ms in the worker` +
-                  (entry.outcome.apnsMillis != null ? `, ${entry.outcome.apnsMillis} ms at APNs` : ""))) : null));
-              for (const push of verdicts(entry, entries)) parts.push(...pushParts(push));
-            } else if (isPush(entry)) {
-              parts.push(...pushParts(entry));
-            }
-            const row = el("div", { class: "row" });
-            item.body.replaceChildren(...parts, row);
-            if (entry.type === "note") return;
-            try {
-              const copies = await ask(`/api/entries/${entry.id}/copies`);
-              const names = { curl: "Copy as curl", kcat: "Copy as kcat", swift: "Copy as Swift", test: "Copy as Swift test", json: "Copy as JSON", fixture: "Copy as test fixture" };
-              const buttons = Object.keys(names).filter((name) => copies[name]).map((name) => copyButton(names[name], copies[name]));
-              if (entry.type === "event" && !entry.rejection) {
-                buttons.push(el("button", { type: "button", class: "small", onclick: () => this.publishAgain(entry.id) }, "Publish again"));
+          open(id, asked) {
+            for (const [other, item] of this.items) {
+              item.details.open = other === id;
+              if (other === id && item.filled !== item.text) {
+                item.filled = item.text;
+                fillEntry(item);
               }
-              buttons.push(copyButton("Copy a link", `${location.origin}/#search=entry:${entry.id}`));
-              row.replaceChildren(...buttons);
-              // As it was spelt: the browser's own numbers would lose a digit or a zero.
-              if (copies.json) row.before(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, copies.json));
-            } catch (error) { row.replaceChildren(el("span", { class: "hint" }, error.message)); }
-          }
-
-          jump(id) {
-            const item = this.items.get(id);
-            if (!item) return;
-            item.details.open = true;
-            item.summary.focus();
+            }
+            if (asked === this.opened || (asked && !id)) return;
+            this.opened = asked;
+            if (id) this.items.get(id).element.scrollIntoView({ block: "nearest" });
           }
         }
         """#

@@ -1,0 +1,39 @@
+import PageStyle
+import PushInspection
+import Testing
+
+@testable import DevPage
+
+/// The page is texts that name each other, where the compiler finds nothing.
+struct PageFilesTests {
+    private static let served = Set(DevPageFiles.all.map(\.path))
+
+    @Test(arguments: DevPageFiles.all.map(\.path)) func whatAFileNamesIsServed(path: String) throws {
+        let file = try #require(DevPageFiles.all.first { $0.path == path })
+        let imports = file.text.matches(of: #/from "(/[^"]+)"|(?:src|href)="(/[^"]+\.(?:js|css))"/#)
+        for found in imports {
+            let named = String(found.output.1 ?? found.output.2 ?? "")
+            #expect(Self.served.contains(named), "\(path) names \(named)")
+        }
+        #expect(!imports.isEmpty || path.hasSuffix(".css") || ["/elements.js", "/address.js"].contains(path))
+    }
+
+    @Test func everyElementOfTheScriptsStandsInThePage() throws {
+        let page = try #require(DevPageFiles.all.first { $0.path == "/" }).text
+        for file in DevPageFiles.all where file.path.hasSuffix(".js") {
+            for found in file.text.matches(of: #/byID\("([^"]+)"\)/#) {
+                #expect(page.contains("id=\"\(found.output.1)\""), "\(file.path) looks for \(found.output.1)")
+            }
+        }
+    }
+
+    /// What a phone is said to be has a colour, and each remedy a button.
+    @Test func whatIsSaidOfAPhoneIsDrawn() {
+        for name in PhoneStanding.Word.names {
+            #expect(ElementsScript.text.contains(" \(name): \""), "tones in ElementsScript names no \(name)")
+        }
+        for action in PhoneStanding.Remedy.actions {
+            #expect(RemediesScript.text.contains("\"\(action)\": {"), "RemediesScript has no \(action)")
+        }
+    }
+}
