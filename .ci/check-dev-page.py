@@ -1,214 +1,24 @@
 #!/usr/bin/env python3
 """Opens the page of `mailboat dev` in a headless Chromium and uses it: publishes, searches, reads, by keyboard where it matters.
 
-It fails on an error on the console, on a text whose contrast is below WCAG AA, on a control without a name or a visible focus, and on a page that is wider than a phone.
-`--screenshots DIR` keeps pictures: desktop and phone, light and dark. Needs `chromium` (Debian) and nothing else that is not in Python.
+It fails on an error on the console, on a text whose contrast is below WCAG AA, on a control without a name or a visible focus, on a page that is wider than a phone, and
+where what became of the last event has to be scrolled to. `--screenshots DIR` keeps pictures: each view in windows of four sizes, light and dark. Needs `chromium` (Debian) and nothing else that is not in Python.
 """
 
 import argparse
-import base64
 import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 
+import dev_page_steps
 import foreign_pages
-
-LIMIT_SECONDS = 40
-
-# Contrast of every text, by the colours below it. A gradient counts with each of its colours.
-AUDIT = r"""
-(() => {
-  const faults = [];
-  const parse = (text) => (text.match(/[\d.]+/g) ?? []).map(Number);
-  const over = (top, below) => { const a = top[3] ?? 1; return [0, 1, 2].map((i) => top[i] * a + below[i] * (1 - a)); };
-  const luminance = (color) => {
-    const [r, g, b] = color.slice(0, 3).map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const ratio = (one, other) => {
-    const [a, b] = [luminance(one), luminance(other)].sort((x, y) => y - x);
-    return (a + 0.05) / (b + 0.05);
-  };
-  const backgrounds = (element) => {
-    for (let at = element; at; at = at.parentElement) {
-      const style = getComputedStyle(at);
-      const gradient = style.backgroundImage.match(/rgba?\([^)]*\)/g);
-      if (style.backgroundImage.includes("gradient") && gradient) return gradient.map(parse);
-      const color = parse(style.backgroundColor);
-      if ((color[3] ?? 1) === 1) return [color];
-      if (color[3] > 0) return backgrounds(at.parentElement).map((below) => over(color, below));
-    }
-    return [[255, 255, 255]];
-  };
-  const isSeen = (element) => element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) && element.getClientRects().length > 0;
-  const check = (element, text, colorText) => {
-    const style = getComputedStyle(element);
-    const size = parseFloat(style.fontSize);
-    const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
-    for (const below of backgrounds(element)) {
-      const found = ratio(over(parse(colorText), below), below);
-      if (found < (isLarge ? 3 : 4.5)) faults.push(`contrast ${found.toFixed(2)} of “${text.trim().slice(0, 40)}” (${element.tagName} ${element.className})`);
-    }
-  };
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  let count = 0;
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.data.trim() || !isSeen(element) || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(element.tagName)) continue;
-    count += 1;
-    check(element, walker.currentNode.data, getComputedStyle(element).color);
-  }
-  for (const field of document.querySelectorAll("input, select, textarea")) if (isSeen(field)) check(field, field.value || "a field", getComputedStyle(field).color);
-  // What a field is told from its surroundings by: 3 to 1.
-  for (const field of document.querySelectorAll("input:not([type=checkbox]), select, textarea")) {
-    if (isSeen(field) && ratio(parse(getComputedStyle(field).borderTopColor), backgrounds(field.parentElement)[0]) < 3) faults.push(`the border of ${field.id} is faint`);
-  }
-  const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
-  for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) faults.push(`the id ${id} is there twice`);
-  for (const element of document.querySelectorAll("[aria-labelledby], [aria-describedby]")) {
-    for (const id of `${element.getAttribute("aria-labelledby") ?? ""} ${element.getAttribute("aria-describedby") ?? ""}`.trim().split(/\s+/)) {
-      if (!document.getElementById(id)) faults.push(`nothing has the id ${id}`);
-    }
-  }
-  for (const element of document.querySelectorAll("label[for]")) if (!document.getElementById(element.htmlFor)) faults.push(`a label is for ${element.htmlFor}`);
-  if (document.documentElement.lang !== "en") faults.push("the page names no language");
-  let level = 0;
-  for (const heading of document.querySelectorAll("h1, h2, h3, h4")) {
-    if (!isSeen(heading)) continue;
-    if (Number(heading.tagName[1]) > level + 1) faults.push(`“${heading.textContent}” skips a level of headings`);
-    level = Number(heading.tagName[1]);
-  }
-  const width = document.scrollingElement.scrollWidth;
-  if (width > innerWidth) faults.push(`the page is ${width} pixels wide, the window ${innerWidth}`);
-  for (const button of document.querySelectorAll("button, summary")) {
-    const box = button.getBoundingClientRect();
-    if (isSeen(button) && !button.classList.contains("jump") && (box.width < 24 || box.height < 24)) faults.push(`“${button.textContent}” is smaller than 24 pixels`);
-  }
-  for (const list of document.querySelectorAll(".chips")) {
-    const first = list.querySelector("button");
-    if (first && list.clientHeight < first.offsetHeight) faults.push(`${list.id} shows ${list.clientHeight} pixels, less than a row`);
-  }
-  return { count, faults };
-})()
-"""
-
-
-class Browser:
-    """Chromium by its DevTools protocol, over two pipes: one JSON text after the other, each ended by a zero."""
-
-    def __init__(self, executable, profile):
-        to_read, self.to_write = os.pipe()
-        self.from_read, from_write = os.pipe()
-
-        # Chromium reads on 3 and writes on 4. First out of the way, where one of the pipes has such a number itself.
-        def prepare():
-            high = [os.dup2(fd, 200 + index) for index, fd in enumerate((to_read, from_write))]
-            os.dup2(high[0], 3)
-            os.dup2(high[1], 4)
-
-        self.process = subprocess.Popen(
-            [executable, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-extensions",
-             "--disable-dev-shm-usage", "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
-            preexec_fn=prepare, close_fds=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_read)
-        os.close(from_write)
-        self.waiting = b""
-        self.next_id = 0
-        self.session = None
-        self.complaints = []
-        self.has_loaded = False
-
-    def message(self, deadline):
-        while b"\0" not in self.waiting:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.from_read], [], [], left)[0]:
-                sys.exit("check-dev-page: Chromium does not answer")
-            piece = os.read(self.from_read, 1 << 20)
-            if not piece:
-                sys.exit("check-dev-page: Chromium has ended")
-            self.waiting += piece
-        text, self.waiting = self.waiting.split(b"\0", 1)
-        return json.loads(text)
-
-    def heed(self, message):
-        method, values = message.get("method"), message.get("params", {})
-        if method == "Page.loadEventFired":
-            self.has_loaded = True
-        elif method == "Runtime.exceptionThrown":
-            self.complaints.append(values["exceptionDetails"].get("exception", {}).get("description", "an exception"))
-        elif method == "Runtime.consoleAPICalled" and values["type"] in ("error", "warning", "assert"):
-            self.complaints.append(" ".join(str(part.get("value", part.get("description"))) for part in values["args"]))
-        elif method == "Log.entryAdded" and values["entry"]["level"] in ("error", "warning"):
-            entry = values["entry"]
-            self.complaints.append(f"{entry['text']} {entry.get('url', '')}")
-
-    def call(self, method, **values):
-        self.next_id += 1
-        wanted = self.next_id
-        request = {"id": wanted, "method": method, "params": values}
-        if self.session:
-            request["sessionId"] = self.session
-        os.write(self.to_write, json.dumps(request).encode() + b"\0")
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while True:
-            message = self.message(deadline)
-            if message.get("id") == wanted:
-                if "error" in message:
-                    sys.exit(f"check-dev-page: {method}: {message['error']['message']}")
-                return message["result"]
-            self.heed(message)
-
-    def open(self, address):
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Runtime", "Log", "Page", "Accessibility"):
-            self.call(f"{domain}.enable")
-        self.go(address)
-
-    def go(self, address):
-        self.has_loaded = False
-        self.call("Page.navigate", url=address)
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while not self.has_loaded:
-            self.heed(self.message(deadline))
-
-    def run(self, script):
-        answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
-        if "exceptionDetails" in answer:
-            sys.exit(f"check-dev-page: {script[:80]} …: {answer['exceptionDetails'].get('exception', {}).get('description')}")
-        return answer["result"].get("value")
-
-    def until(self, condition, what):
-        """Waits for the page to become so; looks whenever it has changed."""
-        found = self.run(
-            """new Promise((found) => {
-                 const look = () => { try { return Boolean(%s); } catch { return false; } };
-                 if (look()) return found(true);
-                 const observer = new MutationObserver(() => { if (look()) { observer.disconnect(); found(true); } });
-                 const start = () => observer.observe(document.documentElement, { subtree: true, childList: true, attributes: true, characterData: true });
-                 start();
-                 setTimeout(() => found(look()), %d);
-               })""" % (condition, (LIMIT_SECONDS - 10) * 1000))
-        if not found:
-            sys.exit(f"check-dev-page: waited in vain for {what}; the page says: {self.run('document.body.innerText')[:2000]}")
-
-    def press(self, key, code, text="", modifiers=0):
-        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, text=text, modifiers=modifiers)
-        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code, modifiers=modifiers)
-
-    def close(self):
-        os.close(self.to_write)
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+import page_audit
+from chromium import LIMIT_SECONDS, Browser
+from dev_page_steps import choose_phone, open_tab
 
 
 def start_dev(mailboat, directory):
@@ -283,17 +93,16 @@ def use(browser, address, snippets):
 
     # The search, and what is behind an entry.
     browser.run("const field = document.getElementById('search-text'); field.value = 'status:410'; field.dispatchEvent(new Event('input'))")
-    browser.until("document.getElementById('search-answer').innerText.endsWith('found') && document.querySelectorAll('#entries > li').length > 0", "what APNs answered with 410")
-    browser.until("document.getElementById('search-answer').innerText === `${document.querySelectorAll('#entries > li').length} found`", "as many rows as were found")
+    browser.until("document.getElementById('entry-count').innerText === `${document.querySelectorAll('#entries > li').length} found` && document.querySelectorAll('#entries > li').length > 0", "what APNs answered with 410")
     browser.run("document.querySelector('#entries summary').click()")
     browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('410')", "the answer of APNs")
     browser.run("document.getElementById('search-text').value = 'is:nothing'; document.getElementById('search-text').dispatchEvent(new Event('input'))")
     browser.until("document.getElementById('search-answer').innerText.includes('expected event')", "what is: takes")
     # A push stands behind its event.
     browser.run("document.getElementById('search-text').value = 'match-1'; document.getElementById('search-text').dispatchEvent(new Event('input'))")
-    browser.until("document.querySelectorAll('#entries > li').length > 5 && document.getElementById('search-answer').innerText === `${document.querySelectorAll('#entries > li').length} found`", "as many rows as were found")
+    browser.until("document.querySelectorAll('#entries > li').length > 5 && document.getElementById('entry-count').innerText === `${document.querySelectorAll('#entries > li').length} found`", "as many rows as were found")
     browser.run("document.getElementById('search-text').value = ''; document.getElementById('search-text').dispatchEvent(new Event('input'))")
-    browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
+    browser.until("!location.hash.includes('search')", "the search to end")
     browser.run("[...document.querySelectorAll('#entries summary')].find((one) => one.innerText.includes('update') && one.innerText.includes('match-1')).click()")
     browser.until("[...document.querySelectorAll('#entries details[open] button')].some((one) => one.innerText === 'Copy as Swift')", "what can be copied")
     use_copies(browser)
@@ -323,7 +132,7 @@ def use_copies(browser):
 
 def use_budget(browser):
     """The phone is up again; the meter of its activity shows what its events have spent, in cells and in words."""
-    browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('match-1')).click()")
+    choose_phone(browser, "match-1")
     browser.until("document.querySelector('.lock-card .score')?.innerText.includes('2 : 1')", "what waited for the phone that was starting up")
     meter = "document.querySelector('#budget [role=meter]')"
     browser.until(f"document.querySelector('#budget h3')?.innerText === 'Budget of match-1' && Number({meter}.ariaValueNow) >= 4", "the budget of the activity")
@@ -333,7 +142,7 @@ def use_budget(browser):
 
 def use_schemas(browser, address):
     """A schema that is none, a sample that a push does not fit, and none again."""
-    browser.run("document.getElementById('schemas').open = true")
+    open_tab(browser, "App")
     browser.until("document.getElementById('schema-text').value.includes('homeScore')", "the card as a sample")
     browser.run("document.getElementById('schema-text').value = '{\"type\": \"object\", \"properties\": {\"minute\": {\"minimum\": 0}}}'; document.getElementById('schema-form').requestSubmit()")
     browser.until("document.getElementById('schema-answer').innerText.includes('“minute” has “minimum”: expected type')", "what is wrong with the schema")
@@ -364,6 +173,7 @@ def use_flood(browser, mailboat, kafka):
 
 def use_audiences(browser, address):
     """A few hundred members join by a click, a few more by curl; some go away, and an event reaches the others."""
+    open_tab(browser, "Audiences")
     browser.run("document.getElementById('new-members-count').value = '300'; document.getElementById('new-members').requestSubmit()")
     browser.until("document.getElementById('new-members-answer').innerText.includes('300 phones joined match-7')", "the members to join")
     shell(f"curl -fsS {address}/api/members -d '{{\"audience\": \"match-7\", \"count\": 20}}'")
@@ -372,6 +182,7 @@ def use_audiences(browser, address):
     browser.run((button % "'Take a tenth away'") + ".click()")
     browser.until("document.querySelector('.audience canvas').ariaLabel.includes('32 of them are away')", "some members to be away")
     browser.run((button % "'Write an event for it'") + ".click(); document.getElementById('publish').requestSubmit()")
+    open_tab(browser, "Audiences")
     browser.until("[...document.querySelectorAll('.audience td')].some((one) => one.innerText === '288')", "what the members show")
     answer = shell(f"curl -sS '{address}/wait-for?audience=match-7&key=homeScore&value=1&members=288&timeout=10'")
     if '"members":288' not in answer:
@@ -394,6 +205,7 @@ def use_audiences(browser, address):
 
 def use_channels(browser):
     """A channel, a phone that listens, and a broadcast that it shows."""
+    open_tab(browser, "Channels")
     browser.run("document.getElementById('new-channel').requestSubmit()")
     browser.until("document.getElementById('new-channel-answer').innerText.includes('a phone listens')", "the channel")
     button = "[...document.querySelectorAll('#channel-list button, #phone button')].find((one) => one.innerText === %s && !one.hidden)"
@@ -401,7 +213,7 @@ def use_channels(browser):
     browser.run((button % "'Write an event for it'") + ".click(); document.getElementById('publish').requestSubmit()")
     browser.until("document.getElementById('channel-list').innerText.includes('1 broadcast,')", "the broadcast")
     browser.until("document.querySelector('#entries')?.innerText.includes('APNs sent it to the phone that listens')", "what became of the broadcast")
-    browser.run("[...document.querySelectorAll('#phone-list button')].at(-1).click()")
+    choose_phone(browser)
     browser.until("document.querySelector('.lock-card .score')?.innerText.includes('1 : 0')", "the card that the broadcast brought")
     browser.run((button % "'Stop listening'") + ".click()")
     browser.until(button % "'Listen to the newest channel'", "the phone to listen no more")
@@ -413,8 +225,7 @@ def use_long_names(browser, address):
     names = ["estimatedDeliveryTimeInMinutes", "delivery_instructions_for_driver", "customer.preferredLanguage"]
     content = json.dumps({"event": "update", "priority": 10, "content-state": {name: "leave it with the neighbours" for name in names}})
     shell(f"curl -fsS '{address}/events?activity=long-names' -d '{content}' && curl -fsS '{address}/wait-for?activity=long-names&key={names[0]}'")
-    browser.until("[...document.querySelectorAll('#phone-list button')].some((one) => one.innerText.includes('long-names'))", "the phone of long names")
-    browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('long-names')).click()")
+    choose_phone(browser, "long-names")
     browser.until(f"[...document.querySelectorAll('.lock-card dt')].some((one) => one.textContent === '{names[0]}')", "the card of long names")
     broken = browser.run(
         "[...document.querySelectorAll('.face dt')].flatMap((one) => [...one.childNodes]).filter((node) => node.nodeType === Node.TEXT_NODE && (() => { const range = document.createRange(); "
@@ -426,7 +237,9 @@ def use_long_names(browser, address):
 
 def use_faults(browser):
     """One request is answered 503 and tried again; answers become slow; all clear."""
-    browser.run("[...document.querySelectorAll('#phone-list button')].find((one) => one.innerText.includes('match-1')).click(); document.getElementById('fault-count').value = '1'")
+    choose_phone(browser, "match-1")
+    open_tab(browser, "Faults")
+    browser.run("document.getElementById('fault-count').value = '1'")
     button = "[...document.querySelectorAll('#fault-buttons button')].find((one) => one.innerText === %s)"
     browser.run((button % "'503, unavailable'") + ".click()")
     browser.until("document.getElementById('fault-list').innerText.includes('APNs answers 503 ServiceUnavailable, 1 more time.')", "the fault in words")
@@ -444,7 +257,8 @@ def use_faults(browser):
 
 def use_templates(browser):
     """A template of the developer's own; first one that is wrong."""
-    browser.run("document.getElementById('templates').open = true; document.getElementById('template-text').value = '{\"headline\": \"clock\"}'; document.getElementById('template-form').requestSubmit()")
+    open_tab(browser, "App")
+    browser.run("document.getElementById('template-text').value = '{\"headline\": \"clock\"}'; document.getElementById('template-form').requestSubmit()")
     browser.until("document.getElementById('template-answer').innerText.includes('“headline” is no field of it')", "what is wrong with the template")
     browser.run("document.getElementById('template-text').value = JSON.stringify({templates: [{when: {activity: 'match-*', keys: ['minute']}, title: 'homeTeam', lines: [{label: 'Goals', key: 'homeScore'}], progress: 'minute'}]}); "
                 "document.getElementById('template-form').requestSubmit()")
@@ -456,16 +270,17 @@ def follow_a_link(browser):
     number = browser.run("[...document.querySelectorAll('#entries > li')].find((one) => one.innerText.includes('Refused by APNs: 503')).id.replace('entry-', '')")
     push = browser.run(f"fetch('/api/entries/{number}').then((answer) => answer.json()).then((entry) => fetch(`/api/entries/${{entry.related[0]}}`)).then((answer) => answer.json()).then((entry) => entry.apnsID)")
     browser.run(f"location.hash = '#search=push:{push}'")
-    browser.until(f"document.querySelector('#entry-{number} details').open && document.getElementById('search-answer').innerText.endsWith('found')", "what the link leads to")
-    browser.run("document.getElementById('search-text').value = ''; document.getElementById('search-text').dispatchEvent(new Event('input')); history.replaceState(null, '', '/')")
-    browser.until("document.getElementById('search-answer').innerText === ''", "the search to end")
+    browser.until(f"document.querySelector('#entry-{number} details').open && document.getElementById('entry-count').innerText.endsWith('found')", "what the link leads to")
+    browser.run("location.hash = ''")
+    browser.until("document.getElementById('search-text').value === ''", "the search to end")
 
 
 def open_a_phone(browser, address):
     """The address of a phone that is not the newest leads to it, also when the page is opened there."""
-    phone = browser.run("document.querySelector('#phone-list button').dataset.phone")
-    if browser.run("document.querySelectorAll('#phone-list button').length") < 2:
+    phones = browser.run("fetch('/api/phones').then((answer) => answer.json()).then((phones) => phones.map((phone) => phone.id))")
+    if len(phones) < 2:
         sys.exit("check-dev-page: there is one phone alone, and any link would lead to it")
+    phone = phones[0]
     browser.go("about:blank")
     browser.go(f"{address}/#phone={phone}")
     browser.until(f"document.querySelector('#phone-list button[data-phone=\"{phone}\"]').getAttribute('aria-pressed') === 'true'", "the phone that the page's address names")
@@ -487,66 +302,6 @@ def use_worker_page(browser):
     browser.until("document.getElementById('lookup-answer').innerText.includes('knows no such activity')", "that it knows nothing of another")
     browser.run("document.getElementById('lookup-kind').value = 'audiences'; document.getElementById('lookup-id').value = 'match-7'; document.getElementById('lookup').requestSubmit()")
     browser.until("document.querySelector('#lookup-found pre')?.innerText.includes('\"audience\": \"match-7\"')", "what the worker knows of an audience")
-
-
-def look_at(browser, faults, pictures, name):
-    """Desktop and phone, light and dark."""
-    for device, width, height in (("desktop", 1280, 900), ("phone", 360, 740)):
-        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=device == "phone")
-        for scheme in ("light", "dark"):
-            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-            audit(browser, faults, f"{name}{device}, {scheme}")
-            if pictures:
-                keep_pictures(browser, pictures, f"{name}{device}-{scheme}")
-    browser.call("Emulation.clearDeviceMetricsOverride")
-    tab_through(browser, faults)
-
-
-def audit(browser, faults, where):
-    found = browser.run(AUDIT)
-    if found["count"] < 50:
-        faults.append(f"{where}: only {found['count']} texts were looked at")
-    faults.extend(f"{where}: {fault}" for fault in found["faults"])
-    for node in browser.call("Accessibility.getFullAXTree")["nodes"]:
-        role = node.get("role", {}).get("value")
-        if node.get("ignored") or role not in ("meter", "button", "link", "textbox", "searchbox", "combobox", "checkbox", "progressbar"):
-            continue
-        if not node.get("name", {}).get("value", "").strip():
-            faults.append(f"{where}: a {role} has no name")
-
-
-def keep_pictures(browser, directory, name):
-    """The whole page, and each of its sections: the whole is taller than anybody looks at."""
-    os.makedirs(directory, exist_ok=True)
-
-    def keep(suffix, **options):
-        picture = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, **options)["data"]
-        with open(os.path.join(directory, f"{name}{suffix}.png"), "wb") as file:
-            file.write(base64.b64decode(picture))
-
-    keep("")
-    for section in browser.run("[...document.querySelectorAll('section')].filter((one) => one.checkVisibility()).map((one) => one.getAttribute('aria-labelledby'))"):
-        # What sticks to the window stands where it belongs when the page is scrolled to its top.
-        box = browser.run(
-            f"(() => {{ scrollTo(0, 0); const box = document.querySelector('[aria-labelledby={section}]').getBoundingClientRect(); "
-            "return { x: box.x, y: box.y + scrollY, width: box.width, height: Math.min(box.height, 2200) }; })()")
-        keep("-" + section.replace("-title", ""), clip={**box, "scale": 1})
-
-
-def tab_through(browser, faults):
-    """Everything that can be pressed is reached by Tab, and shows that it is."""
-    wanted = browser.run(
-        "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled).length")
-    browser.run("document.activeElement?.blur(); window.reached = new Set(); window.faint = []; document.body.tabIndex = -1; document.body.focus()")
-    for _ in range(wanted + 20):
-        browser.press("Tab", 9)
-        browser.run(
-            "(() => { const one = document.activeElement; if (!one || one === document.body) return; window.reached.add(one); "
-            "const style = getComputedStyle(one); if (style.outlineStyle === 'none' || parseFloat(style.outlineWidth) < 2) window.faint.push(one.outerHTML.slice(0, 80)); })()")
-    missed = browser.run(
-        "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled && !window.reached.has(one)).map((one) => one.outerHTML.slice(0, 80))")
-    faults.extend(f"Tab does not reach {one}" for one in missed)
-    faults.extend(f"focus does not show on {one}" for one in browser.run("window.faint"))
 
 
 def main():
@@ -571,10 +326,13 @@ def main():
             use_templates(browser)
             follow_a_link(browser)
             open_a_phone(browser, address)
-            look_at(browser, faults, options.screenshots, "")
+            dev_page_steps.use_all(browser, address, shell)
+            views = [f"tab={name}" for name in ("timeline", "phone", "publish", "audiences", "channels", "faults", "app", "numbers")]
+            page_audit.look_at(browser, faults, options.screenshots, "", views, texts_min=15)
             use_flood(browser, os.path.abspath(options.mailboat), kafka)
+            dev_page_steps.use_phones_after_a_flood(browser, address, shell)
             use_worker_page(browser)
-            look_at(browser, faults, options.screenshots, "worker-")
+            page_audit.look_at(browser, faults, options.screenshots, "worker")
             # The pages were asked for what they refuse on purpose; a browser writes down the status.
             expected = re.compile(r"status of (400|404|409)")
             faults.extend(f"console: {text}" for text in browser.complaints if not expected.search(text))
