@@ -174,8 +174,13 @@ extension ShardEngine {
             let member = self.audiences.pushes[push].member
             if members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
                 // Whoever has been away since came after the alert.
-                let owesAlert = self.audiences.pushes[push].hasAlert && !self.audiences.pushes[push].isDetached
-                part.waiting.append((Int64(members.table.position(of: member)), owesAlert))
+                var owesAlert = self.audiences.pushes[push].hasAlert && !self.audiences.pushes[push].isDetached
+                let isLeft = self.isLeftToChannel(self.audiences.pushes[push])
+                if isLeft, owesAlert {
+                    owesAlert = self.owesAlertBesideChannel(self.audiences.pushes[push], members: members)
+                }
+                // The next owner would send what the channel brings by token, without its alert, and the phone would ignore the broadcast.
+                if !isLeft || owesAlert { part.waiting.append((Int64(members.table.position(of: member)), owesAlert)) }
             }
             push = self.audiences.pushes[push].next
         }

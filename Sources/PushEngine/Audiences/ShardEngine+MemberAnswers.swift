@@ -166,14 +166,8 @@ extension ShardEngine {
         let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
         // A newer alert has a round of its own, which comes to it or has found it unanswered.
         let isNewestAlert = push.hasAlert && self.audiences.crowds[crowd].alert?.stampSeconds == push.alertStampSeconds
-        if self.audiences.crowds[crowd].passes[push.pass].isServedByChannel,
-            push.stampSeconds != self.audiences.crowds[crowd].stampSeconds, old?.owesAlert != true
-        {
-            // A newer version reaches it by broadcast, and what alert it brought only if the channel has not had that. Where that version is owed to it by token
-            // as well, the phone may ignore the broadcast.
-            let alertsSinceSeconds = self.keepsAlertsSinceSeconds(crowd, pass: push.pass, wentBothWays: true)
-            let isKept = Int64(members.table.joinedSeconds(of: push.member)) >= alertsSinceSeconds
-            if isNewestAlert, !dropsAlert, isKept || old?.isOwed == true {
+        if self.isLeftToChannel(push), old?.owesAlert != true {
+            if !dropsAlert, self.owesAlertBesideChannel(push, members: members) {
                 let before = self.owed(crowd, pass: push.pass, alert: self.audiences.crowds[crowd].alert)
                 self.audiences.crowds[crowd].passes[push.pass].retries.set(
                     RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true, owesAlert: true), for: push.member)
@@ -202,6 +196,21 @@ extension ShardEngine {
         guard !isAhead, old?.isOwed != true else { return .ended(.superseded) }
         self.noteWaiting(1)
         return .waits
+    }
+    /// Whether the push brings an older version while the newest comes to its member by broadcast: nothing but its alert is owed by token then.
+    func isLeftToChannel(_ push: MemberPush) -> Bool {
+        self.audiences.crowds[push.crowd].passes[push.pass].isServedByChannel
+            && push.stampSeconds != self.audiences.crowds[push.crowd].stampSeconds
+    }
+    /// Whether the alert of such a push is owed by token all the same: it is the newest, and no broadcast may bring it to that member. Where the newest
+    /// version is owed to the member by token as well, the phone may ignore the broadcast.
+    func owesAlertBesideChannel(_ push: MemberPush, members: CrowdTable.Members) -> Bool {
+        guard push.hasAlert, push.alertStampSeconds == self.audiences.crowds[push.crowd].alert?.stampSeconds else {
+            return false
+        }
+        let sinceSeconds = self.keepsAlertsSinceSeconds(push.crowd, pass: push.pass, wentBothWays: true)
+        return Int64(members.table.joinedSeconds(of: push.member)) >= sinceSeconds
+            || self.audiences.crowds[push.crowd].passes[push.pass].retries[push.member]?.isOwed == true
     }
     /// The alert that the push was to bring has expired on its way, and that of an older version is in its place: the member has not had it either.
     private func owesReturned(_ push: MemberPush, members: CrowdTable.Members) -> Bool {

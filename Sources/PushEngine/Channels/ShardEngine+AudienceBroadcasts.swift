@@ -100,7 +100,7 @@ extension ShardEngine {
         book.channels.all[index].attempt = 0
         if book.channels.all[index].throttleSteps > 0 { book.channels.all[index].throttleSteps -= 1 }
         book.channels.all[index].dueMillis = nil
-        book.noteCaughtUp(channel: index)
+        book.noteCaughtUp(channel: index, nowSeconds: now.wallSeconds)
         book.returnUnits(nowMillis: now.steadyMillis)
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }

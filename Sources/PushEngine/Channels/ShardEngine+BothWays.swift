@@ -58,12 +58,14 @@ extension AudienceChannels.Channel {
 }
 
 extension AudienceBook {
-    /// APNs has taken a broadcast. Once it has taken the newest version, the next one is left to the channel again.
-    mutating func noteCaughtUp(channel index: Int) {
-        let newest = self.publications.last?.version.stampSeconds ?? 0
-        guard self.channels.all[index].takenStampSeconds >= newest else { return }
+    /// APNs has taken a broadcast. Once it has taken the newest version that has not expired, the next one is left to the channel again.
+    mutating func noteCaughtUp(channel index: Int, nowSeconds: Int64) {
+        let versions = self.publications.last.map { $0.fallbacks + [$0.version] } ?? []
+        let newest = versions.last { !$0.isExpired(nowSeconds: nowSeconds) }?.stampSeconds ?? 0
+        let taken = self.channels.all[index].takenStampSeconds
+        guard taken >= newest else { return }
         // Members that are owed its alert by their tokens have it by the broadcast: see `keepsAlertsSinceSeconds`.
-        if self.channels.all[index].isCatchingUp { self.channels.all[index].takenAlertStampSeconds = newest }
+        if self.channels.all[index].isCatchingUp { self.channels.all[index].takenAlertStampSeconds = taken }
         self.channels.all[index].byTokenUntilMillis = 0
         self.channels.all[index].tokensFirstUntilMillis = nil
     }

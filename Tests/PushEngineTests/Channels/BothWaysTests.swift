@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A phone that is still owed an alert by its token when the channel has brought it is not shown it twice.
-    @Test func theNextVersionBringsTheAlertToNobodyAgain() throws {
+    @Test(arguments: [false, true]) func theNextVersionBringsTheAlertToNobodyAgain(isTakenOver: Bool) throws {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
         h.deliverAll()
@@ -72,19 +72,40 @@ import Testing
         h.audienceUpdate(2, alert: "goal")
         h.deliverAll()
         h.refuseBroadcasts(seconds: 61)
-        // Its push is refused for a while.
         let push = try #require(h.take())
         #expect(push.token == EngineHarness.memberToken(2) && push.alert == "goal")
-        h.answer(
-            push,
-            .response(PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 600)))
+        if !isTakenOver {
+            // Its push is refused for a while. Otherwise it has no answer when the worker dies.
+            h.answer(
+                push,
+                .response(PushResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 600)))
+        }
         #expect(h.takeBroadcasts(seconds: 65).first?.alert == "goal")
         h.advance(16_000)
         h.audienceUpdate(3)
+        if isTakenOver {
+            h.advance(2_000)
+            h.crash()
+            h.carryBus()
+            h.advance(20_000)
+        }
         #expect(h.deliver(route: 2)?.n == 3)
         let pushes = h.deliverAll(withinMillis: 700_000, stepMillis: 5_000)
         #expect(pushes.map(\.token) == [EngineHarness.memberToken(1)])
         #expect(h.counters.members.isConserved)
+    }
+
+    /// The newest version has expired before APNs takes a broadcast, which brings the one beneath it: nothing newer is to be brought.
+    @Test func aChannelHasCaughtUpWhenItHasWhatHasNotExpired() {
+        let (h, _) = Self.fallenBack()
+        h.audienceUpdate(3, more: #""expires":\#(h.wallSeconds + 60)"#)
+        h.deliverAll()
+        h.refuseBroadcasts(seconds: 61)
+        let broadcasts = h.takeBroadcasts(seconds: 65)
+        #expect(broadcasts.map(\.n) == [2] && broadcasts.first?.alert == "goal")
+        h.audienceUpdate(4)
+        #expect(h.takeBroadcasts(seconds: 20).map(\.n) == [4])
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
     @Test func aMessageThatIsRefusedForGoodIsNotTriedAgain() throws {

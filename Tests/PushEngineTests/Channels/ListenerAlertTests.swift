@@ -228,16 +228,50 @@ struct ListenerAlertTests {
     }
 
     /// The same of one that was owed to it where it listens, while the next version is broadcast.
-    @Test func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast() throws {
+    @Test(arguments: [false, true]) func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast(
+        isTakenOver: Bool
+    ) throws {
         let h = Self.harnessOwingAlerts()
         h.advance(16_000)
         let push = try #require(h.take())
         h.audienceUpdate(3)
-        h.answer(push, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(20_000)
+        } else {
+            h.answer(push, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        }
         #expect(h.deliver(route: 2)?.n == 3)
         h.advance(60_000)
         let pushes = h.deliverAll()
         #expect(Set(pushes.map(\.token)).count == 4 && pushes.allSatisfy { $0.alert == "goal" })
         #expect(h.counters.members.isConserved)
+    }
+
+    /// An older version is on its way to a phone that listens, and has no answer. The newest is left to its channel: it comes to that phone by no token,
+    /// as that would be without the alert, and the phone would ignore the broadcast that brings it under the same stamp.
+    @Test(arguments: [false, true]) func whatIsOnItsWayWhenTheNextVersionIsBroadcastIsNotFollowedByToken(
+        isTakenOver: Bool
+    ) throws {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: AudienceChannelTests.channel)
+        let push = try #require(h.take())
+        #expect(push.token == EngineHarness.memberToken(2) && push.n == 1)
+        h.advance(3_000)
+        h.audienceUpdate(2, alert: "goal")
+        h.advance(2_000)
+        if isTakenOver {
+            h.crash()
+            h.carryBus()
+            h.advance(20_000)
+        } else {
+            h.answer(push, .response(PushResponse(status: 503, reason: "ServiceUnavailable")))
+        }
+        h.advance(10_000)
+        #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
+        let broadcasts = h.takeBroadcasts(seconds: 20)
+        #expect(broadcasts.map(\.n) == [2] && broadcasts.first?.alert == "goal")
+        #expect(h.deliverAll().isEmpty && h.counters.members.isConserved)
     }
 }
