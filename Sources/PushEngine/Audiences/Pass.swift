@@ -247,6 +247,8 @@ struct Pass {
         versionCount: Int, alertStampSeconds: Int64?, keepingAlertsSinceSeconds alertsSinceSeconds: Int64,
         in table: inout MemberTable
     ) {
+        // Members that came late wait for a version without that alert. It is no more for them than for those that have been served.
+        if self.isServedByChannel { for member in self.lateListeners { self.byToken.noteServed(member) } }
         self.byToken.take(alertStampSeconds: alertStampSeconds, retries: self.retries)
         var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
         if alertsSinceSeconds < .max {
@@ -304,10 +306,13 @@ struct Pass {
         for member in others { self.keepQuiet(member) }
     }
     /// Members that joined while the newest version came by broadcast, or had its alert by their tokens before: an alert that is owed to all is not for
-    /// them. Those that wait for it all the same are left out.
+    /// them. Those that wait for it all the same are left out. Some wait for an answer first, or for their next attempt.
     var lateListeners: [MemberID] {
         let alerted = self.byToken.alerted.filter { self.retries[$0]?.owesAlert != true }
-        return self.byToken.served.union(alerted).union(self.lateNumbers.keys).sorted { $0.rawValue < $1.rawValue }
+        let waiting = self.isServedByChannel ? self.retries.members.filter { self.retries[$0]?.owesAlert != true } : []
+        return self.byToken.served.union(alerted).union(self.lateNumbers.keys).union(waiting).sorted {
+            $0.rawValue < $1.rawValue
+        }
     }
     /// How many.
     var lateListenerCount: Int { self.byToken.served.count + self.lateNumbers.count }

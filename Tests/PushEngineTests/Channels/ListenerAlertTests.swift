@@ -249,6 +249,39 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
+    /// A phone has had an alert by its token, and a newer version is on its way there when it says that it listens. The channel has not had that alert. Its
+    /// broadcasts fail, and the alert goes round by tokens. It is not for that phone, whether yet another version comes meanwhile or not.
+    @Test(arguments: [false, true], [false, true]) func whoWaitsForAnAnswerAsItBeginsToListenHearsNoAlertTwice(
+        fits: Bool, isFollowed: Bool
+    ) throws {
+        let (h, _) = AudienceChannelTests.harness()
+        h.join(2, channel: AudienceChannelTests.channel)
+        h.join(3)
+        h.deliverAll()
+        h.advance(16_000)
+        h.audienceUpdate(2, alert: String(repeating: "g", count: 2_000))
+        let heard = h.deliverAll().filter { $0.alert != nil }.map(\.token)
+        #expect(heard.contains(EngineHarness.memberToken(3)) && !heard.contains(EngineHarness.memberToken(2)))
+        h.refuseBroadcasts(seconds: 2)
+        h.audienceUpdate(3, padding: fits ? 0 : 2_500)
+        var under: [Push] = []
+        while let push = h.take() {
+            if push.token == EngineHarness.memberToken(3) { under.append(push) } else { h.answer(push, .accepted) }
+        }
+        let push = try #require(under.first)
+        #expect(push.n == 3 && push.alert == nil)
+        h.join(3, channel: AudienceChannelTests.channel)
+        h.refuseBroadcasts(seconds: 2)
+        if isFollowed { h.audienceUpdate(4, padding: fits ? 0 : 2_500) }
+        h.refuseBroadcasts(seconds: 65)
+        h.answer(push, .accepted)
+        h.advance(2_000)
+        let pushes = h.deliverAll()
+        let alerts = pushes.filter { $0.alert != nil }.map(\.token)
+        #expect(alerts == [EngineHarness.memberToken(2)])
+        #expect(h.counters.members.isConserved)
+    }
+
     /// An older version is on its way to a phone that listens, and has no answer. The newest is left to its channel: it comes to that phone by no token,
     /// as that would be without the alert, and the phone would ignore the broadcast that brings it under the same stamp.
     @Test(arguments: [false, true]) func whatIsOnItsWayWhenTheNextVersionIsBroadcastIsNotFollowedByToken(
