@@ -206,8 +206,9 @@ MUTATIONS = [
     Mutation(
         "stamp-of-unrecorded", "a replay is not stamped past what may have gone unrecorded",
         engine("Engine/ShardMemory+Stamps"),
-        "        if self.updates[update].containsReplay {\n            stamp =",
-        "        if self.updates[update].containsReplay, self.slots.count < 0 {\n            stamp ="),
+        "        guard self.updates[update].stampSeconds == nil else { return }\n        if self.updates[update].containsReplay {\n",
+        "        guard self.updates[update].stampSeconds == nil else { return }\n"
+        "        if self.updates[update].containsReplay, self.slots.count < 0 {\n"),
     Mutation(
         "replay-taken-again", "an event that `state` covers is taken as a new one", engine("Intake/Intake"),
         "        return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset\n",

@@ -14,10 +14,7 @@ extension ShardMemory {
 
     /// Gives the update its stamp. The device drops what is not newer than what it has.
     private mutating func giveStamp(_ update: UpdateID, of slot: SlotID) {
-        var stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)
-        if self.updates[update].containsReplay {
-            stamp = self.stampPastUnrecorded(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
-        }
+        let stamp = max(self.updates[update].top.stampFloorSeconds, self.slots[slot].lastStampSeconds + 1)
         self.updates[update].stampSeconds = stamp
         self.slots[slot].lastStampSeconds = stamp
     }
@@ -26,25 +23,28 @@ extension ShardMemory {
     @inline(__always) mutating func giveStampForAttempt(_ update: UpdateID, of slot: SlotID) {
         self.updates[update].stampBeforeSeconds = nil
         guard self.updates[update].stampSeconds == nil else { return }
+        if self.updates[update].containsReplay {
+            self.passUnrecordedStamp(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
+        }
         self.updates[update].stampBeforeSeconds = self.slots[slot].lastStampSeconds
         self.giveStamp(update, of: slot)
     }
 
-    /// Past the one push of each owner before that may have gone unrecorded: of several that died one after the other each has gone
-    /// one further. The time of the assignment helps where their markers are gone.
-    private func stampPastUnrecorded(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
+    /// Steps past the stamps with which owners before may have sent an event, and of which no record tells. The event is sent again now, or given up; the
+    /// caller has the slot written down.
+    ///
+    /// Each owner before may have sent one push that went unrecorded, and each has gone one further than the one before it. So this owner steps over all of
+    /// them once, however many events it sends again or gives up. If it stepped twice and died before `state` said so, the owner after it would stay
+    /// behind. The time of the assignment helps where markers of owners before are gone.
+    @inline(never) mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
         let partition = self.slots[slot].partition
         let assigned = max(self.partitions[partition].assignedWallMillis, self.partitions[partition].stampBaseMillis)
         let further = max(1, self.partitions[partition].takeoversRead)
-        return max(
-            floorSeconds + further, self.slots[slot].lastStampSeconds + 1 + further, assigned / 1_000 + 2)
-    }
-
-    /// An event that an owner before may have sent ends without being sent again. No record tells of the stamp it may have left with:
-    /// whatever comes next is stamped past it, by the next owner too. The caller has the slot written
-    /// down.
-    mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
-        self.slots[slot].lastStampSeconds = self.stampPastUnrecorded(slot, floorSeconds: floorSeconds)
+        let last = self.slots[slot].lastStampSeconds
+        self.slots[slot].lastStampSeconds = max(
+            floorSeconds + further - 1, self.slots[slot].hasPassedUnrecorded ? last : last + further,
+            assigned / 1_000 + 1)
+        self.slots[slot].hasPassedUnrecorded = true
     }
 
     /// The push did not reach the phone: a stamp first given to this attempt is free again. So there is never more than one stamp that
@@ -59,6 +59,9 @@ extension ShardMemory {
 
     /// A second card is worse than none (contract: Unknown answers): before a start leaves, `state` says that it may have, and with which stamp.
     mutating func announceStart(_ update: UpdateID, of slot: SlotID) {
+        if self.updates[update].containsReplay {
+            self.passUnrecordedStamp(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
+        }
         self.giveStamp(update, of: slot)
         self.updates[update].isAnnounced = true
     }

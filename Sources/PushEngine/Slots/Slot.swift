@@ -103,7 +103,7 @@ enum ChannelStorage: UInt8 {
 /// | who, folder | writes |
 /// |---|---|
 /// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idLastIndex, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
-/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, earlierDeaths, frequentUpdates, awaitsTokenOfStart |
+/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, earlierDeaths, frequentUpdates, awaitsTokenOfStart, hasPassedUnrecorded |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
 /// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, questionSeconds, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
@@ -185,8 +185,8 @@ struct Slot {
     /// Of a channel: how far its distance has grown, in quarters of a doubling.
     var throttleSteps: UInt8 = 0
     var frequentUpdates = false
-    /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
-    var awaitsTokenOfStart = false
+    /// `awaitsTokenOfStart` and `hasPassedUnrecorded`: a slot has no byte to spare.
+    private var lifeFlags: UInt8 = 0
     /// What may have left unrecorded before this process took over has been counted against the budget.
     var countedUnrecordedPush = false
     /// Owners that have run after the one that wrote the record which was restored, and before this one; `ownersReadMax`: there was none.
@@ -209,6 +209,16 @@ struct Slot {
     @inline(__always) var earlierDeaths: UInt8 {
         get { self.failures >> 5 }
         set { self.failures = self.failures & 0x1f | newValue << 5 }
+    }
+    /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
+    var awaitsTokenOfStart: Bool {
+        get { self.lifeFlags & 1 != 0 }
+        set { self.lifeFlags = self.lifeFlags & ~1 | (newValue ? 1 : 0) }
+    }
+    /// This owner's stamps are past those that owners before may have given unrecorded.
+    var hasPassedUnrecorded: Bool {
+        get { self.lifeFlags & 2 != 0 }
+        set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
     /// It has been made and not been removed.
     var isLive: Bool { self.identity != ByteArena.none }

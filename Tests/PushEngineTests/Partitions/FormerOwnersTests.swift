@@ -135,6 +135,35 @@ import Testing
         #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the own does not")
     }
 
+    /// Owners die one after the other, each over a push that no record tells of. Some have given up events before that may have left. Each stamps past the
+    /// one before, though clocks stand still and the newest recorded stamp, or the event's time, is ahead of them.
+    @Test(arguments: [0, 1, 5], [0, 1_000] as [Int64])
+    func eachOwnerStepsOnceHoweverMuchItGivesUp(givenUp: Int, aheadSeconds: Int64) {
+        var stamps: [Int64] = []
+        for owner in 0..<20 as Range<Int64> {
+            let bench = Bench()
+            for offset in 0...owner { bench.readMarker(at: offset) }
+            let slot = bench.restored("a")
+            let seconds = bench.now.wallMillis / 1_000
+            bench[slot].lastStampSeconds = seconds + 2_000 - aheadSeconds
+            // They are given up by every second owner alone.
+            for _ in 0..<(owner % 2 == 0 ? givenUp : 0) {
+                bench.memory.passUnrecordedStamp(slot, floorSeconds: seconds + 1_500)
+            }
+            let update = bench.memory.updates.make(slot: slot)
+            bench[update].containsReplay = true
+            bench[update].top.stampFloorSeconds = seconds + 1_000 + aheadSeconds
+            bench.memory.giveStampForAttempt(update, of: slot)
+            let stamp = bench[update].stampSeconds
+            // APNs did not process it: the next attempt may have the stamp.
+            bench.memory.takeStampBack(update)
+            bench.memory.giveStampForAttempt(update, of: slot)
+            #expect(bench[update].stampSeconds == stamp)
+            stamps.append(stamp ?? 0)
+        }
+        #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
+    }
+
     /// Positions mean nothing in another cluster, and activities lie elsewhere among another number of partitions.
     @Test func stateOfAnotherLogIsNoticed() {
         let bench = Bench()
