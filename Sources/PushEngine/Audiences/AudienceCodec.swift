@@ -73,6 +73,8 @@ enum AudienceCodec {
         var reference: UInt64 = 0
         /// Where its last record first lay, if it was forwarded.
         var origin: Origin?
+        /// Where the last one from another partition than that first lay.
+        var formerOrigin: Origin?
         /// It is a member no more.
         var hasLeft = false
         /// And may have had priority 10 there within the hour.
@@ -88,7 +90,7 @@ enum AudienceCodec {
     }
     /// Channels that members of a crowd in one environment name, at a time.
     static let channelNumbersMax: UInt8 = 8
-    static var memberByteCountMax: Int { 4 + 7 * ByteCursor.leb128ByteCountMax + 8 }
+    static var memberByteCountMax: Int { 4 + 10 * ByteCursor.leb128ByteCountMax + 8 }
     static func write(_ member: Member, to writer: inout ByteCursor) {
         writer.byte(StateCodec.version)
         writer.byte(StateCodec.Kind.member.rawValue)
@@ -102,14 +104,11 @@ enum AudienceCodec {
         }
         let marks: UInt8 =
             (member.origin == nil ? 0 : 1) | (member.hasLeft ? 2 : 0) | (member.hadTens ? 4 : 0)
-            | (member.owedAlertStampSeconds == 0 ? 0 : 8)
+            | (member.owedAlertStampSeconds == 0 ? 0 : 8) | (member.formerOrigin == nil ? 0 : 16)
         guard marks != 0 else { return }
         writer.byte(marks)
-        if let origin = member.origin {
-            writer.unsigned(UInt64(origin.topicHash))
-            writer.signed(Int64(origin.partition))
-            writer.signed(origin.offset)
-        }
+        if let origin = member.origin { Self.write(origin, to: &writer) }
+        if let origin = member.formerOrigin { Self.write(origin, to: &writer) }
         if member.owedAlertStampSeconds != 0 { writer.signed(member.owedAlertStampSeconds) }
     }
     static func readMember(_ reader: inout StateReader) throws(StateError) -> Member {
@@ -135,18 +134,26 @@ enum AudienceCodec {
 
     private static func readMarks(of member: inout Member, _ reader: inout StateReader) throws(StateError) {
         let marks = try reader.byte()
-        guard marks != 0, marks < 16 else { throw .malformed("member marks \(marks)") }
+        guard marks != 0, marks < 32 else { throw .malformed("member marks \(marks)") }
         member.hasLeft = marks & 2 != 0
         member.hadTens = marks & 4 != 0
-        if marks & 1 != 0 {
-            let topicHash = try reader.unsigned()
-            let partition = try reader.signed()
-            guard let topicHash = UInt32(exactly: topicHash), let partition = Int32(exactly: partition) else {
-                throw .malformed("an origin in partition \(partition) of topic \(topicHash)")
-            }
-            member.origin = Origin(topicHash: topicHash, partition: partition, offset: try reader.signed())
-        }
+        if marks & 1 != 0 { member.origin = try Self.readOrigin(&reader) }
+        if marks & 16 != 0 { member.formerOrigin = try Self.readOrigin(&reader) }
         if marks & 8 != 0 { member.owedAlertStampSeconds = try StateCodec.readSeconds(&reader) }
+    }
+
+    private static func write(_ origin: Origin, to writer: inout ByteCursor) {
+        writer.unsigned(UInt64(origin.topicHash))
+        writer.signed(Int64(origin.partition))
+        writer.signed(origin.offset)
+    }
+    private static func readOrigin(_ reader: inout StateReader) throws(StateError) -> Origin {
+        let topicHash = try reader.unsigned()
+        let partition = try reader.signed()
+        guard let topicHash = UInt32(exactly: topicHash), let partition = Int32(exactly: partition) else {
+            throw .malformed("an origin in partition \(partition) of topic \(topicHash)")
+        }
+        return Origin(topicHash: topicHash, partition: partition, offset: try reader.signed())
     }
 
     // MARK: Versions

@@ -18,26 +18,47 @@ struct ForwardedRecords {
     private struct Taken {
         var origin: SourcePosition
         var isByOthers: Bool
+
+        /// What it tells of a record that comes; `nil`: nothing.
+        func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
+            guard self.origin.isOfSameLog(as: origin), origin.offset <= self.origin.offset else { return nil }
+            guard self.isByOthers else { return .isTaken }
+            // The last itself changes nothing when it is taken once more, and does what was lost with that owner: it names the audience, and asks.
+            return mayBeReplay && (!isLast || origin.offset < self.origin.offset) ? .isTakenByOthers : nil
+        }
     }
-    private var taken: [Audiences.DepartedKey: Taken] = [:]
+    /// Of one token.
+    private struct History {
+        var last: Taken
+        /// The last from another partition than that: a publisher goes over when somebody adds partitions.
+        var former: Taken?
+
+        func standing(of origin: SourcePosition, mayBeReplay: Bool) -> Standing? {
+            self.last.standing(of: origin, isLast: true, mayBeReplay: mayBeReplay)
+                ?? self.former?.standing(of: origin, isLast: false, mayBeReplay: mayBeReplay)
+        }
+        mutating func note(_ taken: Taken) {
+            if !self.last.origin.isOfSameLog(as: taken.origin) { self.former = self.last }
+            self.last = taken
+        }
+    }
+    private var taken: [Audiences.DepartedKey: History] = [:]
     private var order: Deque<Audiences.DepartedKey> = []
 
     var isEmpty: Bool { self.taken.isEmpty }
     /// Where the one that was taken last first lay; `nil`: none was, or it is not remembered.
-    func last(of key: Audiences.DepartedKey) -> SourcePosition? { self.taken.isEmpty ? nil : self.taken[key]?.origin }
+    func last(of key: Audiences.DepartedKey) -> SourcePosition? {
+        self.taken.isEmpty ? nil : self.taken[key]?.last.origin
+    }
+    /// Where the one that was taken last from another partition than that first lay; `nil`: there was none.
+    func former(of key: Audiences.DepartedKey) -> SourcePosition? { self.taken[key]?.former?.origin }
 
     /// A record comes: one that is new is taken.
     /// - Parameter mayBeReplay: it is older than this owner. Of what is newer positions say nothing: its topic may be another by now.
     mutating func take(
         _ origin: SourcePosition, of key: Audiences.DepartedKey, mayBeReplay: Bool
     ) -> Standing {
-        if let last = self.taken[key], last.origin.topic == origin.topic,
-            last.origin.partition == origin.partition, origin.offset <= last.origin.offset
-        {
-            guard last.isByOthers else { return .isTaken }
-            // The last itself changes nothing when it is taken once more, and does what was lost with that owner: it names the audience, and asks.
-            if mayBeReplay, origin.offset < last.origin.offset { return .isTakenByOthers }
-        }
+        if let standing = self.taken[key]?.standing(of: origin, mayBeReplay: mayBeReplay) { return standing }
         self.note(Taken(origin: origin, isByOthers: false), of: key)
         return .isNew
     }
@@ -46,8 +67,12 @@ struct ForwardedRecords {
         self.note(Taken(origin: origin, isByOthers: true), of: key)
     }
     private mutating func note(_ taken: Taken, of key: Audiences.DepartedKey) {
-        if self.taken.updateValue(taken, forKey: key) != nil { return }
+        guard self.taken[key] == nil else {
+            self.taken[key]!.note(taken)
+            return
+        }
         if self.order.count >= Self.countMax { self.taken[self.order.removeFirst()] = nil }
+        self.taken[key] = History(last: taken)
         self.order.append(key)
     }
     /// The partition has left.

@@ -11,13 +11,14 @@ extension Journal {
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendMemberKey(token)
+        let origins = self.origins(of: token, partition: partition, audiences: audiences)
         let member = AudienceCodec.Member(
             epoch: memory.partitions[partition].epoch,
             environment: audiences.crowds[crowd].passes[pass].environment,
             isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
             isKnown: record.isKnown, channelNumber: audiences.crowds[crowd].passes[pass].channelNumber,
             joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference,
-            origin: self.origin(of: token, partition: partition, audiences: audiences),
+            origin: origins.last, formerOrigin: origins.former,
             owedAlertStampSeconds: record.owedAlertStampSeconds)
         let start = self.batch.bytes.count
         self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
@@ -41,10 +42,10 @@ extension Journal {
         in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
         let key = self.appendMemberKey(trace.token.span)
+        let origins = self.origins(of: trace.token.span, partition: partition, audiences: audiences)
         let member = AudienceCodec.Member(
             epoch: memory.partitions[partition].epoch, joinedSeconds: leftSeconds, reference: trace.reference,
-            origin: self.origin(of: trace.token.span, partition: partition, audiences: audiences), hasLeft: true,
-            hadTens: trace.hadTens)
+            origin: origins.last, formerOrigin: origins.former, hasLeft: true, hadTens: trace.hadTens)
         let start = self.batch.bytes.count
         self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
             AudienceCodec.write(member, to: &cursor)
@@ -62,16 +63,18 @@ extension Journal {
         let key = self.appendMemberKey(token)
         self.writeTombstone(key: key, of: partition, entry: entry, in: &memory)
     }
-    /// Where the token's last record first lay, if it was forwarded.
-    private func origin(
+    /// Where the token's last record first lay, if it was forwarded, and the last one from another partition than that.
+    private func origins(
         of token: Span<UInt8>, partition: PartitionIndex, audiences: borrowing Audiences
-    ) -> AudienceCodec.Origin? {
-        guard !audiences.forwarded.isEmpty else { return nil }
+    ) -> (last: AudienceCodec.Origin?, former: AudienceCodec.Origin?) {
+        guard !audiences.forwarded.isEmpty else { return (nil, nil) }
         let key = Audiences.DepartedKey(partition: partition, position: RingPosition.of(token))
-        return audiences.forwarded.last(of: key).map {
+        func origin(_ position: SourcePosition) -> AudienceCodec.Origin {
             AudienceCodec.Origin(
-                topicHash: self.topicHashes[Int($0.topic)], partition: $0.partition, offset: $0.offset)
+                topicHash: self.topicHashes[Int(position.topic)], partition: position.partition,
+                offset: position.offset)
         }
+        return (audiences.forwarded.last(of: key).map(origin), audiences.forwarded.former(of: key).map(origin))
     }
     private mutating func appendMemberKey(_ token: Span<UInt8>) -> Range<Int> {
         let start = self.batch.bytes.count

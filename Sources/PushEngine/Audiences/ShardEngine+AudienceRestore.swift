@@ -12,6 +12,7 @@ extension ShardEngine {
         }
         let member = try AudienceCodec.readMember(&reader)
         guard self.memory.isBelieved(member.epoch, partition: partition) else { return nil }
+        self.restoreOrigin(member.formerOrigin, of: token, partition: partition)
         self.restoreOrigin(member.origin, of: token, partition: partition)
         guard !member.hasLeft else {
             self.restoreMemberTombstone(token, partition: partition)

@@ -241,11 +241,7 @@ struct Intake: ~Copyable {
         guard self.liesBelowReplayEnd(in: memory) || self.record.origin != nil else { return false }
         if let origin = self.record.origin {
             let positions = memory.slots.routedPositions(of: slot)
-            let applied = positions.appliedOrigin
-            if applied.topic == origin.topic, applied.partition == origin.partition, origin.offset <= applied.offset {
-                return true
-            }
-            return self.record.offset <= positions.appliedOffset
+            return positions.covers(origin) || self.record.offset <= positions.appliedOffset
         }
         let applied = memory.slots[slot].applied
         return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset
@@ -259,7 +255,7 @@ struct Intake: ~Copyable {
         }
         var positions = memory.slots.routedPositions(of: slot)
         positions.appliedOffset = self.record.offset
-        if let origin = self.record.origin { positions.appliedOrigin = origin }
+        if let origin = self.record.origin { positions.note(origin) }
         memory.slots.setRoutedPositions(positions, of: slot)
     }
 }

@@ -34,14 +34,6 @@ struct AppliedPosition: Equatable {
     func isOf(topic: UInt16) -> Bool { self.topic == Int16(truncatingIfNeeded: topic) }
 }
 
-/// Of records that came through the routed topic: few slots take any.
-struct RoutedPositions: Equatable {
-    /// Offset of the last one taken; -1: none.
-    var appliedOffset: Int64 = -1
-    /// Where it first lay.
-    var appliedOrigin = SourcePosition(topic: 0, partition: -1, offset: -1)
-}
-
 /// What APNs has said of a slot's token, or the keeper of a channel.
 enum TokenStanding: UInt8 {
     /// Not refused; APNs has accepted no push to it that is known here.

@@ -89,9 +89,9 @@ enum StateCodec {
 
     // MARK: Writing
 
-    /// An upper bound of a slot's record without its updates: 27 numbers and bytes, the token, and the budget's units.
+    /// An upper bound of a slot's record without its updates: 30 numbers and bytes, the token, and the budget's units.
     static func byteCountMax(_ slot: borrowing Slot, budgetUnits: Int) -> Int {
-        (27 + budgetUnits + 1) * ByteCursor.leb128ByteCountMax + Int(slot.tokenByteCount)
+        (30 + budgetUnits + 1) * ByteCursor.leb128ByteCountMax + Int(slot.tokenByteCount)
     }
 
     /// The same of one update.
@@ -136,7 +136,7 @@ enum StateCodec {
         writer.byte(
             (slot.frequentUpdates ? 1 : 0) | (slot.tokenStanding == .dead ? 2 : 0)
                 | (slot.environment == .development ? 4 : 0) | (slot.awaitsTokenOfStart || isUnkept ? 8 : 0)
-                | (isReleased ? 16 : 0))
+                | (isReleased ? 16 : 0) | (routed.formerOrigin.offset >= 0 ? 32 : 0))
         writer.run(token)
         writer.signed(slot.registeredWallMillis)
         writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
@@ -145,9 +145,8 @@ enum StateCodec {
         writer.unsigned(slot.applied.topic < 0 ? 0 : UInt64(topicHashes[Int(slot.applied.topic)]))
         writer.signed(slot.applied.offset)
         writer.signed(routed.appliedOffset)
-        writer.unsigned(routed.appliedOrigin.offset < 0 ? 0 : UInt64(topicHashes[Int(routed.appliedOrigin.topic)]))
-        writer.signed(Int64(routed.appliedOrigin.partition))
-        writer.signed(routed.appliedOrigin.offset)
+        Self.write(routed.appliedOrigin, topicHashes: topicHashes, to: &writer)
+        if routed.formerOrigin.offset >= 0 { Self.write(routed.formerOrigin, topicHashes: topicHashes, to: &writer) }
         var first = 0
         while first < answers.count, answers[first] + RollingBudget.windowMillis <= now.steadyMillis { first += 1 }
         writer.unsigned(UInt64(answers.count - first + (isInFlight ? 1 : 0)))
@@ -331,7 +330,7 @@ enum StateCodec {
         guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
         read.slot.life = life
         let flags = try reader.byte()
-        guard flags < 32 else { throw .malformed("flags \(flags)") }
+        guard flags < 64 else { throw .malformed("flags \(flags)") }
         read.token = try reader.runRange(byteCountMax: Self.tokenByteCountMax)
         read.slot.frequentUpdates = flags & 1 != 0
         read.slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
@@ -352,14 +351,8 @@ enum StateCodec {
             read.slot.applied = AppliedPosition(offset: appliedOffset, topic: UInt16(topic))
         }
         read.routed.appliedOffset = try reader.signed()
-        let originHash = try reader.unsigned()
-        let originPartition = try reader.signed()
-        let originOffset = try reader.signed()
-        if let topic = topicHashes.firstIndex(where: { UInt64($0) == originHash }),
-            let partition = Int32(exactly: originPartition)
-        {
-            read.routed.appliedOrigin = SourcePosition(topic: UInt16(topic), partition: partition, offset: originOffset)
-        }
+        read.routed.appliedOrigin = try Self.readOrigin(&reader, topicHashes: topicHashes)
+        if flags & 32 != 0 { read.routed.formerOrigin = try Self.readOrigin(&reader, topicHashes: topicHashes) }
         let spent = try reader.unsigned()
         guard spent <= Self.budgetUnitsMax else { throw .malformed("\(spent) budget units") }
         for _ in 0..<spent {

@@ -62,6 +62,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var appliedRoutedOffset: Int64?
         /// Where the record that `appliedRoutedOffset` names first lay.
         public var appliedRoutedOrigin: Position?
+        /// The last record that was forwarded from another partition than that.
+        public var formerRoutedOrigin: Position?
         /// High-priority pushes of the last hour.
         public var budgetUnitsOut: Int
         /// When the first of them is back.

@@ -277,6 +277,8 @@ public struct StateRecordReader: Sendable {
             appliedRoutedOffset: read.routed.appliedOffset < 0 ? nil : read.routed.appliedOffset,
             appliedRoutedOrigin: read.routed.appliedOrigin.offset < 0
                 ? nil : self.describe(read.routed.appliedOrigin),
+            formerRoutedOrigin: read.routed.formerOrigin.offset < 0
+                ? nil : self.describe(read.routed.formerOrigin),
             budgetUnitsOut: read.budget.answers.count,
             budgetReturnsMillis: read.budget.answers.first.map { $0 + RollingBudget.windowMillis },
             channel: read.channel.map(Self.describe), isAudience: kind == .audience,

@@ -27,10 +27,12 @@ import Testing
     }
 
     /// A record of a member's that was forwarded.
-    private static func forward(_ h: EngineHarness, _ value: String, _ offset: Int64, at recordMillis: Int64) {
+    private static func forward(
+        _ h: EngineHarness, _ value: String, _ offset: Int64, at recordMillis: Int64, from partition: Int32 = 5
+    ) {
         h.consume(
             key: EngineHarness.memberToken(1), value: value, topic: 1, recordMillis: recordMillis,
-            origin: SourcePosition(topic: 0, partition: 5, offset: offset))
+            origin: SourcePosition(topic: 0, partition: partition, offset: offset))
         h.carryBus()
     }
     private static func join(_ audience: String) -> String { #"{"event":"register","audience":"\#(audience)"}"# }
@@ -67,6 +69,22 @@ import Testing
         Self.forward(h, Self.join("match"), 3, at: millis)
         #expect(h.counters.membersHeld == 0)
         #expect(h.outcomes.last?.outcome == "applied", "whoever took it may have died before it said so")
+    }
+
+    /// A join comes late from the partition before, while its publisher has gone over to an added one, and the member has left.
+    @Test(arguments: [0, 1, 2]) func aJoinFromThePartitionBeforeBringsNobodyBack(takeovers: Int) {
+        let h = AudienceTests.harness()
+        let millis = h.now.wallMillis
+        Self.forward(h, Self.join("match"), 30, at: millis)
+        Self.forward(h, Self.join("match"), 3, at: millis, from: 9)
+        Self.forward(h, #"{"event":"unregister"}"#, 4, at: millis, from: 9)
+        for _ in 0..<takeovers { h.crash(replays: false) }
+        h.carryBus()
+        Self.forward(h, Self.join("match"), 30, at: millis)
+        #expect(h.counters.membersHeld == 0)
+        #expect(h.outcomes.last?.outcome == (takeovers == 0 ? "duplicate" : "applied"))
+        Self.forward(h, Self.join("match"), 31, at: millis)
+        #expect(h.counters.membersHeld == 1)
     }
 
     /// The audience in between has nothing to show, and remembers all the same when the phone was last pushed to.

@@ -213,6 +213,7 @@ import Testing
             var member = AudienceCodec.Member(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
             member.channelNumber = number
             member.origin = number.map { AudienceCodec.Origin(topicHash: 9, partition: 4, offset: Int64($0) << 40) }
+            if number ?? 0 > 2 { member.formerOrigin = AudienceCodec.Origin(topicHash: 9, partition: 1, offset: 70) }
             (member.hasLeft, member.hadTens) = (number ?? 1 > 0, number == 2)
             member.owedAlertStampSeconds = number.map { Int64($0) * 1_000_000 } ?? 0
             let bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }

@@ -65,6 +65,36 @@ import Testing
         #expect(h.isCommitted(topic: 1))
     }
 
+    /// Somebody has added partitions, and the publisher went over to one of them. What a former owner of the partition before had on its way comes late, and is
+    /// not taken again; what is written there all the same is new.
+    @Test(arguments: [false, true]) func aLateCopyFromThePartitionBeforeIsNotTakenAgain(isTakenOver: Bool) {
+        let h = Self.checked()
+        let millis = h.now.wallMillis
+        func forward(_ value: String, from partition: Int32, at offset: Int64) {
+            h.consume(
+                key: "order-1", value: value, topic: 1, recordMillis: millis,
+                origin: SourcePosition(topic: 0, partition: partition, offset: offset))
+        }
+        func update(_ n: Int) -> String { #"{"event":"update","priority":10,"content-state":{"n":\#(n)}}"# }
+        forward(#"{"event":"register","token":"aa"}"#, from: 1, at: 19)
+        forward(update(1), from: 1, at: 20)
+        #expect(h.deliver()?.n == 1)
+        forward(#"{"event":"register","token":"bb"}"#, from: 9, at: 3)
+        forward(update(2), from: 9, at: 4)
+        h.advance(2_000)
+        #expect(h.deliver()?.n == 2)
+        h.advance(2_000)
+        if isTakenOver { h.crash(replays: false) }
+        forward(#"{"event":"register","token":"aa"}"#, from: 1, at: 19)
+        forward(update(1), from: 1, at: 20)
+        forward(update(2), from: 9, at: 4)
+        #expect(h.outcomes.suffix(3).map(\.outcome) == ["duplicate", "duplicate", "duplicate"])
+        forward(update(3), from: 1, at: 21)
+        h.advance(2_000)
+        let push = h.deliver()
+        #expect(push?.n == 3 && push?.token == "bb")
+    }
+
     @Test func placementMayBeTrusted() {
         let h = EngineHarness()
         h.register(of: Self.key(onPartition: 3))

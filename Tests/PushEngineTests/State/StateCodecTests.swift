@@ -174,6 +174,7 @@ import Testing
         var slot = StateCodec.ReadSlot()
         slot.slot.applied = AppliedPosition(offset: 77, topic: 0)
         slot.routed.appliedOrigin = SourcePosition(topic: 0, partition: 3, offset: 9)
+        slot.routed.formerOrigin = SourcePosition(topic: 0, partition: 1, offset: 70)
         var written = Self.write(slot, [], epoch: 0)
         written.removeLast()
         func read(_ hashes: [UInt32]) throws -> StateCodec.ReadSlot {
@@ -183,10 +184,11 @@ import Testing
         }
         let swapped = try read(Self.hashes.reversed())
         #expect(swapped.slot.applied == AppliedPosition(offset: 77, topic: 1))
-        #expect(swapped.routed.appliedOrigin.topic == 1)
+        #expect(swapped.routed.appliedOrigin == SourcePosition(topic: 1, partition: 3, offset: 9))
+        #expect(swapped.routed.formerOrigin == SourcePosition(topic: 1, partition: 1, offset: 70))
         let gone = try read([Self.hashes[1]])
         #expect(gone.slot.applied == AppliedPosition())
-        #expect(gone.routed.appliedOrigin.offset == -1)
+        #expect(gone.routed.appliedOrigin.offset == -1 && gone.routed.formerOrigin.offset == -1)
     }
 
     @Test func theKeyNamesKindAppAndId() {

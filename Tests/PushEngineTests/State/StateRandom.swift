@@ -60,6 +60,9 @@ struct StateRandom {
                 topic: UInt16(self.int(0...1)), partition: Int32(truncatingIfNeeded: self.extreme()),
                 offset: Int64(self.int(0...1_000)))
         }
+        if self.bool() {
+            read.routed.formerOrigin = SourcePosition(topic: 1, partition: 7, offset: Int64(self.int(0...1_000)))
+        }
         var at = now.steadyMillis - 2 * RollingBudget.windowMillis
         for _ in 0..<self.int(0...20) {
             at = min(now.steadyMillis, at + Int64(self.int(0...600_000)))
