@@ -151,7 +151,8 @@ extension SimulationWorld {
 
     /// When a turn would find more records; `nil`: there are none.
     func readDueMillis(_ worker: SimulatedWorker) -> Int64? {
-        guard worker.loop.engine.wantsRecords, !worker.isStopping else { return nil }
+        // Nothing is read while no Kafka client takes what comes of it.
+        guard worker.loop.engine.wantsRecords, !worker.isStopping, !worker.clientHasEnded else { return nil }
         return worker.partitions.filter { partition, owned in
             let end = self.kafka.end(.init(topic: .events, partition: partition))
             let isInlet = self.isInlet(partition)
