@@ -19,6 +19,27 @@ struct ProducerPlan {
     }
 }
 
+/// A bound on how long clients end one after the other.
+///
+/// What a client leaves on its way may come to lie behind newer records of its keys, and compaction keeps the last one alone. So an owner has to find such a
+/// record, and write over it, within `min.compaction.lag.ms` (Topics, "State"), half an hour at least. No promise holds where nothing can be written for longer.
+struct ClientEnds {
+    private var firstMillis: Int64 = .min
+    private var lastMillis: Int64?
+
+    /// Between two ends of this distance an owner writes what it owes.
+    static let calmMillis: Int64 = 180_000
+    static let troubleMillisMax: Int64 = 20 * 60_000
+
+    /// Whether a client may end now; `false`: they have ended for long enough, and this one lives.
+    mutating func mayGoOn(nowMillis: Int64) -> Bool {
+        if self.lastMillis.map({ nowMillis - $0 >= Self.calmMillis }) ?? true { self.firstMillis = nowMillis }
+        guard nowMillis - self.firstMillis < Self.troubleMillisMax else { return false }
+        self.lastMillis = nowMillis
+        return true
+    }
+}
+
 /// Kafka clients that end while their process goes on, such as by a sequence number that the broker did not expect.
 extension SimulationWorld {
     /// A record has left for `state`. Perhaps its client ends over it: it takes nothing more, what it had comes back, and some of that arrives all
@@ -26,7 +47,8 @@ extension SimulationWorld {
     func perhapsEndClient(of worker: SimulatedWorker) {
         guard self.faultsAreOn, worker.isAlive, !worker.clientHasEnded, self.plan.producers.endPercent > 0,
             !self.lateVoids.contains(where: { $0.transit.producer == worker.number }),
-            Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.endPercent
+            Int.random(in: 0..<100, using: &self.producerRandom) < self.plan.producers.endPercent,
+            self.clientEnds.mayGoOn(nowMillis: self.steadyMillis)
         else { return }
         self.tell("the Kafka client of worker \(worker.number) ends")
         self.noteClient(of: worker, isThere: false)

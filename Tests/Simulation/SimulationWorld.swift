@@ -122,6 +122,7 @@ package final class SimulationWorld {
     var moveTimes: [Int32: [Int64]] = [:]
     /// By partition: when its owner's Kafka client ended, or another took its place, steady.
     var clientTimes: [Int32: [(millis: Int64, hasClient: Bool)]] = [:]
+    var clientEnds = ClientEnds()
     /// Times at which a partition came to a worker.
     var assignmentCount = 0
     var flightCount = 0
