@@ -19,9 +19,11 @@ struct Arguments {
     var startsPercent = AudiencePlan.startsPercent
     /// And those that keep channels for their audiences.
     var keptPercent = KeptPlan.worldsPercent
+    /// Worlds that move to another cluster.
+    var movesPercent = 0
 
     static let usage =
-        "usage: simulate [--audiences PERCENT] [--starts PERCENT] [--channels-kept PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
+        "usage: simulate [--audiences PERCENT] [--starts PERCENT] [--channels-kept PERCENT] [--moves PERCENT] --seeds COUNT [--from SEED] [--first-failure] | --seed SEED"
 
     init(_ words: [String]) throws(Complaint) {
         var words = words[...]
@@ -30,7 +32,8 @@ struct Arguments {
                 self.stopsAtFailure = true
                 continue
             }
-            guard ["--seeds", "--from", "--seed", "--audiences", "--starts", "--channels-kept"].contains(word) else {
+            let known = ["--seeds", "--from", "--seed", "--audiences", "--starts", "--channels-kept", "--moves"]
+            guard known.contains(word) else {
                 throw Complaint(text: "\(word) is not understood; \(Self.usage)")
             }
             guard let text = words.popFirst(), let number = UInt64(text), number <= UInt64(Int64.max) else {
@@ -41,6 +44,7 @@ struct Arguments {
             case "--from": self.from = number
             case "--audiences": self.audiencesPercent = Int(min(number, 100))
             case "--starts": self.startsPercent = Int(min(number, 100))
+            case "--moves": self.movesPercent = Int(min(number, 100))
             case "--channels-kept": self.keptPercent = Int(min(number, 100))
             default: self.seed = number
             }
@@ -89,7 +93,7 @@ func play(_ arguments: Arguments) -> Int {
         currentSeed = arguments.from + count - 1
         let world = SimulationWorld(
             seed: currentSeed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent,
-            keptPercent: arguments.keptPercent)
+            keptPercent: arguments.keptPercent, movesPercent: arguments.movesPercent)
         world.run()
         simulatedMillis += world.simulatedMillis
         traced.add(world.traceTally)
@@ -123,7 +127,7 @@ func trace(_ seed: UInt64, _ arguments: Arguments) -> Int {
     currentSeed = seed
     let world = SimulationWorld(
         seed: seed, audiencesPercent: arguments.audiencesPercent, startsPercent: arguments.startsPercent,
-        keptPercent: arguments.keptPercent
+        keptPercent: arguments.keptPercent, movesPercent: arguments.movesPercent
     ) { print($0) }
     world.run()
     print(world.plan)

@@ -153,6 +153,12 @@ struct SimulatedKafka {
         self.starts[place] = start
     }
 
+    /// What lies there is another cluster's by now.
+    mutating func rewrite(_ place: Place, _ body: (inout LoggedRecord) -> Void) {
+        guard let log = self.logs[place] else { return }
+        for index in log.indices where !log[index].isGone { body(&self.logs[place]![index]) }
+    }
+
     mutating func commit(_ place: Place, _ offset: Int64) { self.committed[place] = offset }
 
     /// A record leaves its producer.

@@ -115,6 +115,7 @@ extension SimulationWorld {
                 : Int64.random(in: -self.plan.clockSkewMillisMax...self.plan.clockSkewMillisMax, using: &self.random))
         self.workerCount += 1
         self.drawTracing(of: worker)
+        self.strikeAfterMove(worker)
         self.workers.append(worker)
         self.tell("worker \(worker.number) begins in seat \(seat)")
         let last = self.seatLast[seat]
@@ -133,6 +134,7 @@ extension SimulationWorld {
         var engine = EngineConfiguration(
             settings: EngineSettings(), apps: self.plan.apps, inputTopics: Self.topics, routedTopicIndex: 1,
             partitionCount: self.plan.partitions)
+        engine.clusterID = self.clusterMove.clusterID
         engine.settings.placement = self.plan.placement
         engine.settings.outcomePublication = self.plan.publishesAll ? .all : .pushes
         engine.settings.unacknowledgedMax = self.plan.unacknowledgedMax
@@ -216,7 +218,7 @@ extension SimulationWorld {
     }
 
     /// SIGTERM: it gives its partitions back and leaves.
-    private func terminate(_ worker: SimulatedWorker) {
+    func terminate(_ worker: SimulatedWorker) {
         self.tell("worker \(worker.number) is to end")
         self.moves += 1
         worker.isStopping = true

@@ -54,6 +54,7 @@ extension SimulationWorld {
             case .refused(let notice): self.noteRefusal(notice, of: worker)
             case .failed(let text): self.fail("worker \(worker.number) ends: \(text)")
             case .voided(let partition, .accepted) where partition == self.losses.partition: break
+            case .voided(_, .cluster("old")) where self.clusterMove.hasMoved: break
             case .voided, .readingFails: self.fail("worker \(worker.number) says \(news)")
             case .keeper(let notice): self.tell("worker \(worker.number) says \(notice)")
             case .restoring, .gapRepaired, .misplaced, .untimed, .producerEnded, .producerNotRenewed, .producerRenewed:

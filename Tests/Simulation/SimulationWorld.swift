@@ -166,6 +166,7 @@ package final class SimulationWorld {
     var failedBeacons: [String: Int64] = [:]
     var losses = SimulatedLosses()
     var growth: Growth
+    var clusterMove: ClusterMove
 
     struct CommitUnderWay {
         var worker: Int
@@ -216,11 +217,12 @@ package final class SimulationWorld {
     ///   - audiencesPercent: worlds that have audiences, in a hundred. A seed means another world with another share.
     ///   - startsPercent: of these, worlds that have start members, in a hundred.
     ///   - keptPercent: of worlds with audiences, those that keep channels for them, in a hundred.
+    ///   - movesPercent: worlds that move to another cluster, in a hundred.
     ///   - hasRefusals: some worlds have a Kafka that refuses records for good.
     package init(
         seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
         startsPercent: Int = AudiencePlan.startsPercent, keptPercent: Int = KeptPlan.worldsPercent,
-        hasRefusals: Bool = true, trace: ((String) -> Void)? = nil
+        movesPercent: Int = 0, hasRefusals: Bool = true, trace: ((String) -> Void)? = nil
     ) {
         self.seed = seed
         self.withdrawals = Withdrawals(seed: seed)
@@ -232,6 +234,7 @@ package final class SimulationWorld {
         self.startStrikes = StartStrikes(seed: seed)
         self.lostAlertRandom = SplitMix64(seed: seed ^ 0x1057_A1E2_1057_A1E2)
         self.growth = Growth(seed: seed)
+        self.clusterMove = ClusterMove(seed: seed, worldsPercent: movesPercent)
         self.trace = trace
         self.random = SplitMix64(seed: seed)
         var plan = SimulationPlan(random: &self.random)
@@ -349,6 +352,7 @@ package final class SimulationWorld {
     package func run() {
         for count in 0..<self.plan.events {
             self.perhapsGrow(afterEvents: count)
+            self.perhapsMoveCluster(afterEvents: count)
             if !self.writesAboutAudience() { self.writeSomething() }
             self.perhapsPause()
             self.perhapsSleep()

@@ -29,6 +29,19 @@ import Testing
         #expect(count > 5)
     }
 
+    /// Everything moves to another cluster on the way, whose logs have other offsets, and workers die over their first steps there.
+    @Test("Positions of another cluster hide nothing", arguments: 0..<2)
+    func whatMovesGoesOn(fifty: UInt64) {
+        var count = 0
+        for seed in (fifty * 50)..<(fifty * 50 + 50) {
+            let world = SimulationWorld(seed: seed, movesPercent: 100)
+            world.run()
+            if world.hasMovedCluster { count += 1 }
+            #expect(world.faults.isEmpty, "\(world.faults.joined(separator: "\n"))")
+        }
+        #expect(count > 30)
+    }
+
     private static func play(_ seed: UInt64) {
         let world = SimulationWorld(seed: seed)
         world.run()

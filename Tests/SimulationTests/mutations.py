@@ -26,7 +26,8 @@ SECONDS_MAX = 1_200
 @dataclasses.dataclass(frozen=True)
 class Mutation:
     """One promise broken. `old` must stand exactly once in `file`; `new` takes its place. `test`: who notices what no seed does.
-    `audiences`: it is played in worlds that have some. `kept`: in such worlds that keep channels for them."""
+    `audiences`: it is played in worlds that have some. `kept`: in such worlds that keep channels for them. `moves`: in worlds that move to another
+    cluster."""
 
     name: str
     what: str
@@ -36,11 +37,14 @@ class Mutation:
     test: str | None = None
     audiences: bool = False
     kept: bool = False
+    moves: bool = False
 
     @property
     def worlds(self):
         """What is said of the worlds that it is played in, after `simulate`."""
-        return ("--audiences", "100" if self.audiences or self.kept else "0", "--channels-kept", "100" if self.kept else "0")
+        return (
+            "--audiences", "100" if self.audiences or self.kept else "0", "--channels-kept", "100" if self.kept else "0",
+            "--moves", "100" if self.moves else "0")
 
     def seeds(self, asked):
         return asked.kept_seeds if self.kept else asked.audience_seeds if self.audiences else asked.seeds
@@ -493,6 +497,14 @@ MUTATIONS = [
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         if pause.isPaused""",
         "        let entry = EntryID.none\n        if pause.isPaused", audiences=True),
+    Mutation(
+        "void-kept", "positions of another cluster's logs count in this one", engine("Partitions/ShardEngine+Partitions"),
+        "if self.memory.slots[slot].recordOffset < voidBefore {",
+        "if self.memory.slots[slot].recordOffset < min(voidBefore, -1) {", moves=True),
+    Mutation(
+        "void-not-told", "an owner that dies in another cluster leaves its successor positions that count",
+        engine("Journal/Journal+State"), "voidBefore: isClaim ? -1 : memory.partitions[partition].voidBefore)",
+        "voidBefore: -1)", moves=True),
     Mutation(
         "kept-no-intent", "a creation leaves before its intent is in `state`", keeping("Keeper/ChannelKeeper+Making"),
         "guard let held = self.table[number], held.isDurable else { return }\n            guard held.channel.owner",

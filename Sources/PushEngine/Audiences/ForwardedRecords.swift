@@ -18,6 +18,8 @@ struct ForwardedRecords {
     private struct Taken {
         var origin: SourcePosition
         var isByOthers: Bool
+        /// Where the record of `state` lies that says so.
+        var recordOffset: Int64 = .max
 
         /// What it tells of a record that comes; `nil`: nothing.
         func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
@@ -41,6 +43,12 @@ struct ForwardedRecords {
             if !self.last.origin.isOfSameLog(as: taken.origin) { self.former = self.last }
             self.last = taken
         }
+        /// What records of `state` from an offset on say of it; `nil`: nothing.
+        func since(_ offset: Int64) -> History? {
+            let former = self.former.flatMap { $0.recordOffset < offset ? nil : $0 }
+            guard self.last.recordOffset < offset else { return History(last: self.last, former: former) }
+            return former.map { History(last: $0) }
+        }
     }
     private var taken: [Audiences.DepartedKey: History] = [:]
     private var order: Deque<Audiences.DepartedKey> = []
@@ -63,8 +71,15 @@ struct ForwardedRecords {
         return .isNew
     }
     /// `state` says that an owner before has taken it.
-    mutating func restore(_ origin: SourcePosition, of key: Audiences.DepartedKey) {
-        self.note(Taken(origin: origin, isByOthers: true), of: key)
+    /// - Parameter recordOffset: where it says so.
+    mutating func restore(_ origin: SourcePosition, of key: Audiences.DepartedKey, recordOffset: Int64) {
+        self.note(Taken(origin: origin, isByOthers: true, recordOffset: recordOffset), of: key)
+    }
+    /// What records of the partition's `state` below an offset say is of other logs.
+    mutating func void(before offset: Int64, partition: PartitionIndex) {
+        guard !self.taken.isEmpty else { return }
+        for (key, history) in self.taken where key.partition == partition { self.taken[key] = history.since(offset) }
+        self.order.removeAll { self.taken[$0] == nil }
     }
     private mutating func note(_ taken: Taken, of key: Audiences.DepartedKey) {
         guard self.taken[key] == nil else {
@@ -79,6 +94,6 @@ struct ForwardedRecords {
     mutating func forget(partition: PartitionIndex) {
         guard !self.taken.isEmpty else { return }
         self.taken = self.taken.filter { $0.key.partition != partition }
-        self.order.removeAll { $0.partition == partition }
+        self.order.removeAll { self.taken[$0] == nil }
     }
 }

@@ -12,8 +12,8 @@ extension ShardEngine {
         }
         let member = try AudienceCodec.readMember(&reader)
         guard self.memory.isBelieved(member.epoch, partition: partition) else { return nil }
-        self.restoreOrigin(member.formerOrigin, of: token, partition: partition)
-        self.restoreOrigin(member.origin, of: token, partition: partition)
+        self.restoreOrigin(member.formerOrigin, of: token, partition: partition, recordOffset: offset)
+        self.restoreOrigin(member.origin, of: token, partition: partition, recordOffset: offset)
         guard !member.hasLeft else {
             self.restoreMemberTombstone(token, partition: partition)
             self.restoreLeaver(member, token: token, partition: partition, now: now)
@@ -64,12 +64,13 @@ extension ShardEngine {
     }
     /// Which forwarded record of the token was taken last.
     private mutating func restoreOrigin(
-        _ origin: AudienceCodec.Origin?, of token: Span<UInt8>, partition: PartitionIndex
+        _ origin: AudienceCodec.Origin?, of token: Span<UInt8>, partition: PartitionIndex, recordOffset: Int64
     ) {
         guard let origin, let topic = self.journal.topicHashes.firstIndex(of: origin.topicHash) else { return }
         self.audiences.forwarded.restore(
             SourcePosition(topic: UInt16(topic), partition: origin.partition, offset: origin.offset),
-            of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)))
+            of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)),
+            recordOffset: recordOffset)
     }
     /// A member's tombstone.
     mutating func restoreMemberTombstone(_ token: Span<UInt8>, partition: PartitionIndex) {

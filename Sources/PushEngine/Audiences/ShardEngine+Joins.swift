@@ -8,7 +8,7 @@ extension ShardEngine {
     ) throws(EventRejection) {
         self.audiences.scratchToken.removeAll(keepingCapacity: true)
         try EventRules.memberToken(key: key, into: &self.audiences.scratchToken)
-        if let origin = self.intake.record.origin {
+        if let origin = self.intake.record.origin, self.intake.isOriginOfThisLog(in: self.memory) {
             let member = Audiences.DepartedKey(
                 partition: partition, position: RingPosition.of(self.audiences.scratchToken.span))
             let mayBeReplay = self.intake.mayBeReplay(in: self.memory)

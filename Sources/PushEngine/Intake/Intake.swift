@@ -247,6 +247,12 @@ struct Intake: ~Copyable {
         return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset
     }
 
+    /// Where a forwarded record first lay can be compared. One that lay there when a partition was taken over whose positions are void may have come with
+    /// the log from another cluster, and where it first lay is a place there.
+    @inline(never) func isOriginOfThisLog(in memory: borrowing ShardMemory) -> Bool {
+        memory.partitions[self.partition].voidCause == nil || !self.liesBelowReplayEnd(in: memory)
+    }
+
     /// From here on the slot has taken this record.
     @inline(__always) func noteApplied(to slot: SlotID, in memory: inout ShardMemory) {
         guard self.record.topic == memory.configuration.routedTopicIndex else {
@@ -255,7 +261,7 @@ struct Intake: ~Copyable {
         }
         var positions = memory.slots.routedPositions(of: slot)
         positions.appliedOffset = self.record.offset
-        if let origin = self.record.origin { positions.note(origin) }
+        if let origin = self.record.origin, self.isOriginOfThisLog(in: memory) { positions.note(origin) }
         memory.slots.setRoutedPositions(positions, of: slot)
     }
 }

@@ -210,7 +210,8 @@ extension Journal {
             epoch: isClaim ? -1 : memory.partitions[partition].epoch,
             takenOverWallMillis: max(
                 memory.partitions[partition].assignedWallMillis, memory.partitions[partition].stampBaseMillis),
-            partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID)
+            partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID,
+            voidBefore: isClaim ? -1 : memory.partitions[partition].voidBefore)
         self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
             StateCodec.write(marker, to: &cursor)
         }

@@ -51,10 +51,6 @@ struct PartitionState {
     /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the restore has met no such
     /// word.
     var acceptedStateEnd: Int64?
-    /// Where that word lies, as long as the restore has met no owner at work behind it; -1: none, or it has been followed.
-    var openAcceptance: Int64 = -1
-    /// A person has moved the group into another log.
-    var isOfNewLog = false
     /// The restore has met audiences of an app that is not configured here: members whose audience nobody names may be theirs.
     var hasCrowdsOfOtherApps = false
     /// More are not kept.
@@ -71,8 +67,16 @@ struct PartitionState {
     var catchUpEndsMillis: Int64?
     /// When the marker is written again, steady.
     var markerDueMillis: Int64 = .max
-    /// The state was written for another cluster, this one.
-    var voidingClusterID: String?
+    /// Why positions in the records that have been read mean nothing in the logs of the input; `nil`: they count, or an owner at work has said which do
+    /// (`voidBefore`).
+    var voidCause: VoidCause?
+    /// Where the record lies that says so; -1: none does. An owner that took over behind it knows of it.
+    var voidedAt: Int64 = -1
+    /// Where an owner has claimed the partition behind that for the first time; -1: none has. Records behind it know positions of these logs.
+    var claimedSinceVoid: Int64 = -1
+    /// Records of `state` below this offset know positions of other logs; -1: none does. Each owner says it in its markers, so that whoever comes after one
+    /// that died takes no event for a replay.
+    var voidBefore: Int64 = -1
     /// It holds something that this release cannot take: nothing more is read of it. Why.
     var stopReason: String?
     /// Ledger log by input topic index.
@@ -88,12 +92,6 @@ struct PartitionState {
     }
     /// Pushes may leave as far as its phase goes.
     var sends: Bool { self.phase == .running }
-    /// What `state` knows of positions means nothing in the logs that are read; why.
-    var voidCause: VoidCause? {
-        if let voidingClusterID { return .cluster(voidingClusterID) }
-        if self.openAcceptance >= 0 { return .accepted }
-        return self.isOfNewLog ? .newLog : nil
-    }
     /// The restore has met what another owner wrote.
     var hadOwner: Bool { self.newestTakeoverRead >= 0 || self.newestEpochRead >= 0 }
 

@@ -45,21 +45,15 @@ extension ShardEngine {
         }
         self.memory.partitions[partition].phase = .running
         self.beginCatchUp(partition, now: now)
+        self.memory.settleVoid(isOfNewLog: isOfNewLog, partition: partition)
         // From here on what former owners had on their way is not believed. It lies there before the first push leaves, so that a successor
         // stamps further than this owner, whatever compaction takes away meanwhile.
         self.writeMarker(partition, saysTakeovers: true, now: now)
-        self.memory.partitions[partition].isOfNewLog = isOfNewLog
-        let isVoid = self.memory.partitions[partition].voidCause != nil
-        if isVoid {
-            self.ownership.watch(partition)
-            self.audiences.forwarded.forget(partition: partition)
-        }
+        if self.memory.partitions[partition].voidCause != nil { self.ownership.watch(partition) }
+        let voidBefore = self.memory.partitions[partition].voidBefore
+        if voidBefore >= 0 { self.audiences.forwarded.void(before: voidBefore, partition: partition) }
         for slot in self.memory.slots.members(of: partition) {
-            if isVoid {
-                self.memory.slots.voidPositions(of: slot)
-                // A successor is not told of the void any more, and must not find them.
-                self.journal.markDirty(slot, in: &self.memory, now: now)
-            }
+            if self.memory.slots[slot].recordOffset < voidBefore { self.memory.slots.voidPositions(of: slot) }
             self.settleRestored(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }

@@ -106,7 +106,7 @@ extension ShardEngine {
         case .audience:
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .audience else { throw .malformed("an audience under another key") }
-            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         case .marker:
             return self.memory.noteMarker(
                 try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
@@ -114,17 +114,17 @@ extension ShardEngine {
         case .activity:
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .activity else { throw .malformed("an activity under a channel's key") }
-            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         case .channel:
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
             guard slotKey.kind == .channel else { throw .malformed("a channel under an activity's key") }
-            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, now: now)
+            return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         }
     }
 
     private mutating func restoreSlot(
         _ key: borrowing SlotKey, of partition: PartitionIndex, value: Span<UInt8>, reader: inout StateReader,
-        now: EngineTime
+        offset: Int64, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
         var read = try StateCodec.readParts(
@@ -156,7 +156,7 @@ extension ShardEngine {
             + self.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
         read.slot.isHandedOver = read.isReleased && read.epoch >= self.memory.partitions[partition].newestTakeoverRead
         let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
-        self.memory.slots.overwrite(slot, with: read.slot)
+        self.memory.slots.overwrite(slot, with: read.slot, recordOffset: offset)
         if let channel = read.channel {
             self.dispatch.restoreChannel(
                 slot, storage: channel.storage, throttleSteps: channel.throttleSteps,

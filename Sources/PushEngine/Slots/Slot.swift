@@ -140,6 +140,7 @@ struct Slot {
     var backoffUntilMillis: Int64 = .min
     /// Since when the update waits for a token, steady; meaningful while there is none.
     var tokenMissingSinceMillis: Int64 = 0
+    /// Steady. As long as this owner has written none: `Int64.min`, or so far above it as the record lies that was restored.
     var lastStateWriteMillis: Int64 = .min
 
     var hash: UInt32 = 0
@@ -212,6 +213,10 @@ struct Slot {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
+    /// A record of it was read. A slot has no byte to spare, and this owner has written nothing of it.
+    mutating func noteRecord(at offset: Int64) { self.lastStateWriteMillis = .min + max(0, offset) }
+    /// Where the newest record lies that was read of it, as long as this owner has written none.
+    var recordOffset: Int64 { self.lastStateWriteMillis &- .min }
     /// It has been made and not been removed.
     var isLive: Bool { self.identity != ByteArena.none }
     /// What each event looks at lies in the first so many bytes.

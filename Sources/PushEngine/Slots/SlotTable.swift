@@ -115,7 +115,8 @@ import PushModel
     }
 
     /// What a record of `state` says of a slot that has its id and token. What is the table's own stays.
-    mutating func overwrite(_ slot: SlotID, with read: consuming Slot) {
+    /// - Parameter recordOffset: where the record lies.
+    mutating func overwrite(_ slot: SlotID, with read: consuming Slot, recordOffset: Int64) {
         var new = read
         let old = self.store[slot]
         new.generation = old.generation
@@ -130,6 +131,7 @@ import PushModel
         new.tokenGeneration = 1
         new.isCountedPending = old.isCountedPending
         new.hasRoutedPositions = false
+        new.noteRecord(at: recordOffset)
         self.store[slot] = new
     }
 
@@ -178,7 +180,7 @@ import PushModel
         self.routedPositions[slot] = nil
     }
 
-    /// Positions of another cluster's log are forgotten.
+    /// Positions of another log are forgotten.
     mutating func voidPositions(of slot: SlotID) {
         self.store[slot].applied = AppliedPosition()
         self.forgetRoutedPositions(slot)

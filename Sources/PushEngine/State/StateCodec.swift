@@ -28,6 +28,7 @@ import PushModel
 ///     taken over            wall milliseconds
 ///     partition count       of the topics
 ///     cluster               id; empty: not known
+///     void before           only where there is one: an offset in `state`; records below it know positions of other logs
 /// ```
 /// The marker that lies there before an owner's first push has a header beside it, `RecordHeader.takeovers`; releases that do not know it pass
 /// over it.
@@ -231,6 +232,8 @@ enum StateCodec {
         var takenOverWallMillis: Int64
         var partitionCount: Int32
         var clusterID: [UInt8]
+        /// What lies in `state` below this offset knows positions of other logs; -1: nothing does.
+        var voidBefore: Int64 = -1
     }
 
     static let clusterIDByteCountMax = 255
@@ -246,6 +249,8 @@ enum StateCodec {
         writer.signed(marker.takenOverWallMillis)
         writer.signed(Int64(marker.partitionCount))
         writer.run(marker.clusterID.span)
+        // Releases that do not know it halt over it, so it stands only where it says something.
+        if marker.voidBefore >= 0 { writer.signed(marker.voidBefore) }
     }
 
     /// What follows version and kind.
@@ -255,9 +260,11 @@ enum StateCodec {
         let count = try reader.signed()
         guard let partitionCount = Int32(exactly: count) else { throw .malformed("\(count) partitions") }
         let clusterID = try reader.run(byteCountMax: Self.clusterIDByteCountMax)
+        let voidBefore = reader.isAtEnd ? -1 : try reader.signed()
         guard reader.isAtEnd else { throw .malformed("bytes behind the marker") }
         return Marker(
-            epoch: epoch, takenOverWallMillis: takenOver, partitionCount: partitionCount, clusterID: clusterID)
+            epoch: epoch, takenOverWallMillis: takenOver, partitionCount: partitionCount, clusterID: clusterID,
+            voidBefore: voidBefore)
     }
 
     /// What a slot's record says, before the engine's tables know it: for a reader that has none.

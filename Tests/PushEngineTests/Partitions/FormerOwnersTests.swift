@@ -21,12 +21,12 @@ import Testing
         @discardableResult
         func readMarker(
             at offset: Int64, epoch: Int64 = -1, takenOverMillis: Int64 = 1_000, partitionCount: Int32 = 2,
-            cluster: String = "ours"
+            cluster: String = "ours", voidBefore: Int64 = -1
         ) -> RestoreResult {
             self.memory.noteMarker(
                 StateCodec.Marker(
                     epoch: epoch, takenOverWallMillis: takenOverMillis, partitionCount: partitionCount,
-                    clusterID: Array(cluster.utf8)),
+                    clusterID: Array(cluster.utf8), voidBefore: voidBefore),
                 partition: 0, offset: offset, clusterID: Array("ours".utf8))
         }
 
@@ -167,21 +167,63 @@ import Testing
     /// Positions mean nothing in another cluster, and activities lie elsewhere among another number of partitions.
     @Test func stateOfAnotherLogIsNoticed() {
         let bench = Bench()
+        let theirs = VoidCause.cluster("theirs")
         #expect(bench.readMarker(at: 1, cluster: "theirs") == .ignored)
-        #expect(bench.partition.voidingClusterID == "theirs")
+        #expect(bench.partition.voidCause == theirs)
         bench.readMarker(at: 2, cluster: "ours")
-        #expect(bench.partition.voidingClusterID == "theirs", "a first marker forgets nothing")
+        #expect(bench.partition.voidCause == theirs, "a first marker forgets nothing")
         bench.readMarker(at: Bench.ownEpoch, cluster: "ours")
-        #expect(bench.partition.voidingClusterID == "theirs", "the own marker is no former owner's")
-        bench.readMarker(at: 3, epoch: 2, cluster: "ours")
-        #expect(bench.partition.voidingClusterID == nil, "the newest marker of one that has run counts")
-        bench.readMarker(at: 3, cluster: "")
-        #expect(bench.partition.voidingClusterID == nil, "one without a name knows nothing")
+        #expect(bench.partition.voidCause == theirs, "the own marker is no former owner's")
+        bench.readMarker(at: 3, epoch: 0, cluster: "ours")
+        #expect(bench.partition.voidCause == theirs, "an owner from before does not know of it")
+        bench.readMarker(at: 3, epoch: 2, cluster: "")
+        #expect(bench.partition.voidCause == theirs, "one without a name knows nothing")
+        bench.readMarker(at: 3, epoch: 2, cluster: "ours", voidBefore: 2)
+        #expect(bench.partition.voidCause == nil && bench.partition.voidBefore == 2, "one that has run says it")
         guard case .refused(let text) = bench.readMarker(at: 4, partitionCount: 3) else {
             Issue.record("state of 3 partitions is taken for that of 2")
             return
         }
         #expect(text.contains("3 partitions") && text.contains("have 2"))
+    }
+
+    /// What lies behind the first claim in this cluster is of this cluster, whether its owner has said so or not.
+    @Test func whatFollowsTheFirstClaimIsNotVoid() {
+        let bench = Bench()
+        bench.readMarker(at: 10)
+        bench.readMarker(at: 20, cluster: "theirs")
+        bench.readMarker(at: 30, cluster: "")
+        bench.readMarker(at: 40)
+        bench.readMarker(at: 50)
+        bench.readMarker(at: Bench.ownEpoch)
+        bench.memory.settleVoid(isOfNewLog: false, partition: 0)
+        #expect(bench.partition.voidBefore == 40)
+    }
+
+    /// An owner's marker says which positions are void, and its successors go on saying it; what makes more of them void counts from then on.
+    @Test func whatIsVoidIsHandedOn() {
+        let bench = Bench()
+        bench.readMarker(at: 20, epoch: 10, voidBefore: 10)
+        bench.memory.settleVoid(isOfNewLog: false, partition: 0)
+        #expect(bench.partition.voidCause == nil && bench.partition.voidBefore == 10)
+        bench.readMarker(at: 30, epoch: 25)
+        #expect(bench.partition.voidBefore == 10, "one of a release that does not say it")
+        bench.memory.settleVoid(isOfNewLog: true, partition: 0)
+        #expect(bench.partition.voidCause == .newLog && bench.partition.voidBefore == Bench.ownEpoch)
+    }
+
+    /// A person's word voids what lies before it until an owner has run that knew of it. Records do not say so: their owner may have died before it had said
+    /// which positions are void.
+    @Test func anAcceptedLossVoidsUntilAnOwnerSaysSo() {
+        let bench = Bench()
+        bench.readMarker(at: 10, epoch: 5)
+        bench.memory.noteAcceptance(at: 20, partitionCount: 2)
+        #expect(bench.partition.voidCause == .accepted && bench.partition.acceptedStateEnd == 900)
+        bench.memory.noteEpoch(30, partition: 0)
+        bench.readMarker(at: 40, epoch: 5)
+        #expect(bench.partition.voidCause == .accepted)
+        bench.readMarker(at: 41, epoch: 30, voidBefore: 30)
+        #expect(bench.partition.voidCause == nil && bench.partition.voidBefore == 30)
     }
 
     /// Of many partitions the first that is due counts; after a look at all of them it is noted anew.
@@ -196,5 +238,14 @@ import Testing
         #expect(ownership.nextDeadlineMillis == 50 && !ownership.isCatchingUp)
         ownership.beginMarkerRound()
         #expect(ownership.nextDeadlineMillis == .max)
+    }
+}
+
+extension ShardMemory {
+    /// A person accepts that `state` is lost, of which 900 records were acknowledged.
+    fileprivate mutating func noteAcceptance(at offset: Int64, partitionCount: Int32) {
+        let marker = StateCodec.Marker(
+            epoch: -1, takenOverWallMillis: 1, partitionCount: partitionCount, clusterID: Array("ours".utf8))
+        _ = self.noteMarker(marker, takeovers: 900, partition: 0, offset: offset, clusterID: Array("ours".utf8))
     }
 }

@@ -164,6 +164,48 @@ import Testing
         #expect(h.take() == nil, "it has been applied in this cluster")
     }
 
+    /// A worker dies in the other cluster when its markers alone lie there: its successor takes what lies in the log as new, too, whatever compaction has left of
+    /// the markers.
+    @Test(arguments: [false, true])
+    func whoDiesInAnotherClusterLeavesPositionsVoid(isCompacted: Bool) {
+        let h = Self.harness { $0.clusterID = "old" }
+        h.consume(key: "order-1", value: Self.update)
+        h.advance(1_000)
+        h.deliver()
+        h.advance(1_000)
+        var configuration = h.configuration
+        configuration.clusterID = "new"
+        h.loseCommits()
+        h.crash(by: configuration)
+        h.loseCommits()
+        if isCompacted { h.compactMarkers(keeping: 1) }
+        h.crash()
+        h.advance(5_000)
+        #expect(h.take() != nil, "a place in the log of the other cluster hides an event of this one")
+    }
+
+    /// What was forwarded in the cluster before lies in the log that was copied, and says where it first lay there: that hides nothing that is forwarded here.
+    @Test func whatWasForwardedInAnotherClusterHidesNothing() throws {
+        let h = Self.harness { $0.clusterID = "old" }
+        h.consume(
+            key: "order-1", value: Self.update, topic: 1, origin: SourcePosition(topic: 0, partition: 7, offset: 900))
+        h.advance(1_000)
+        h.deliver()
+        h.advance(1_000)
+        var configuration = h.configuration
+        configuration.clusterID = "new"
+        h.loseCommits()
+        h.crash(by: configuration)
+        h.advance(5_000)
+        try #require(h.deliver() != nil)
+        h.advance(5_000)
+        h.consume(
+            key: "order-1", value: #"{"event":"update","content-state":{"n":2},"priority":10}"#, topic: 1,
+            origin: SourcePosition(topic: 0, partition: 7, offset: 3))
+        h.advance(5_000)
+        #expect(h.take() != nil)
+    }
+
     /// The epoch stays that of the first marker, however often it is written again.
     @Test func theEpochIsTheFirstMarkers() {
         let h = Self.harness()

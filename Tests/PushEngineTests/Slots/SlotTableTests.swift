@@ -170,7 +170,8 @@ import Testing
         read.hasRoutedPositions = true
         read.generation = 77
         let generation = bench[slot].generation
-        bench.table.overwrite(slot, with: read)
+        bench.table.overwrite(slot, with: read, recordOffset: 41)
+        #expect(bench[slot].recordOffset == 41)
         #expect(bench[slot].lastStampSeconds == 9)
         #expect(bench[slot].generation == generation && bench[slot].isCountedPending)
         #expect(!bench[slot].hasRoutedPositions, "none have been read for it yet")

@@ -53,6 +53,24 @@ import Testing
         for (read, written) in zip(back.updates, updates) { Self.expectEqual(read, written) }
     }
 
+    /// A marker with nothing void is what releases before it wrote.
+    @Test func aMarkerSaysWhatIsVoid() throws {
+        var marker = StateCodec.Marker(
+            epoch: 7, takenOverWallMillis: 1_700_000_000_000, partitionCount: 64, clusterID: Array("ours".utf8))
+        var lengths: [Int] = []
+        for voidBefore in [-1, 0, 9, .max] as [Int64] {
+            marker.voidBefore = voidBefore
+            let bytes = StateRandom.written(byteCountMax: StateCodec.byteCountMax(marker)) { writer in
+                StateCodec.write(marker, to: &writer)
+            }
+            var reader = StateReader(bytes.span)
+            #expect(try StateCodec.readKind(&reader) == .marker)
+            #expect(try StateCodec.readMarker(&reader) == marker)
+            lengths.append(bytes.count)
+        }
+        #expect(lengths == [lengths[0], lengths[0] + 1, lengths[0] + 1, lengths[0] + 10])
+    }
+
     private static func expectEqual(_ read: StateCodec.ReadSlot, _ written: StateCodec.ReadSlot) {
         Self.expectEqual(read.slot, written.slot)
         #expect(read.token == written.token)

@@ -1,0 +1,192 @@
+import PushModel
+
+/// A planned move to another cluster in the middle of a run: all workers give back what they have, and those that begin afterwards are told another cluster's
+/// name. A mirror writes without gaps, so the same records have lower offsets there.
+///
+/// What the world itself goes by stays as it is. Instead `state` says that the offsets before were higher, as it is all that the move takes along of them.
+extension SimulationWorld {
+    /// Whether the world moves, and when. It is drawn apart: a world that does not is as it was.
+    struct ClusterMove {
+        fileprivate var random: SplitMix64
+        let isDrawn: Bool
+        /// After how much of the run, in a hundred.
+        private let atPercent: Int
+        fileprivate(set) var hasMoved = false
+        /// Workers that begin before are to die soon, steady.
+        fileprivate var strikesUntilMillis = Int64.min
+
+        init(seed: UInt64, worldsPercent: Int) {
+            self.random = SplitMix64(seed: seed ^ 0xC105_7E25_C105_7E25)
+            self.isDrawn = Int.random(in: 0..<100, using: &self.random) < worldsPercent
+            self.atPercent = Int.random(in: 10..<90, using: &self.random)
+        }
+
+        /// What workers are told.
+        var clusterID: String { self.isDrawn ? self.hasMoved ? "new" : "old" : "" }
+
+        func isDue(afterEvents count: Int, of events: Int) -> Bool {
+            self.isDrawn && !self.hasMoved && count * 100 >= events * self.atPercent
+        }
+    }
+
+    /// Everything has moved.
+    package var hasMovedCluster: Bool { self.clusterMove.hasMoved }
+
+    /// Perhaps this is the moment.
+    func perhapsMoveCluster(afterEvents count: Int) {
+        guard self.clusterMove.isDue(afterEvents: count, of: self.plan.events) else { return }
+        self.tell("everything is to move to another cluster")
+        let hadFaults = self.faultsAreOn
+        self.faultsAreOn = false
+        self.releaseVoids { _ in true }
+        self.mend()
+        // As a person does: publishers pause, and all is read before workers end. Where it is not, nothing moves this time.
+        self.runUntil(deadlineMillis: 300_000) { self.isCaughtUp }
+        guard self.isCaughtUp else {
+            self.faultsAreOn = hadFaults
+            return
+        }
+        self.clusterMove.hasMoved = true
+        for worker in self.workers where !worker.isStopping { self.terminate(worker) }
+        self.runUntil(deadlineMillis: 1_800_000) {
+            for seat in self.seatBegins.indices { self.seatBegins[seat] = nil }
+            return self.isDeserted
+        }
+        if !self.isDeserted { self.fail("workers do not end before a move") }
+        let distance = Int64.random(in: 1...300, using: &self.clusterMove.random)
+        for partition in 0..<self.plan.partitions {
+            self.kafka.rewrite(SimulatedKafka.Place(topic: .state, partition: partition)) { record in
+                guard !record.isTombstone else { return }
+                var rewriter = PositionRewriter(record.value, distance: distance)
+                record.value = rewriter.rewritten()
+            }
+        }
+        // Publishers may be there first.
+        for _ in 0..<Int.random(in: 0...12, using: &self.clusterMove.random) {
+            if !self.writesAboutAudience() { self.writeSomething() }
+            self.runUntil(self.steadyMillis + Int64.random(in: 0...2_000, using: &self.clusterMove.random))
+        }
+        self.tell("workers begin in the other cluster")
+        self.noteStruck()
+        self.clusterMove.strikesUntilMillis = self.steadyMillis + 120_000
+        for seat in self.seatBegins.indices where seat == 0 || Bool.random(using: &self.clusterMove.random) {
+            self.seatBegins[seat] = self.steadyMillis + 1
+        }
+        self.faultsAreOn = hadFaults
+    }
+
+    private func runUntil(deadlineMillis: Int64, _ isDone: () -> Bool) {
+        let deadline = self.steadyMillis + deadlineMillis
+        while !isDone(), self.steadyMillis < deadline { self.runUntil(self.steadyMillis + 50) }
+    }
+
+    /// The group has committed all that lies in the logs of the input.
+    private var isCaughtUp: Bool {
+        (0..<self.partitionCount).allSatisfy { partition in
+            [SimulatedKafka.Topic.events, .routed].allSatisfy {
+                let place = SimulatedKafka.Place(topic: $0, partition: partition)
+                return (self.kafka.committed[place] ?? 0) >= self.kafka.end(place)
+            }
+        }
+    }
+
+    /// Nobody runs, and nothing is on its way.
+    private var isDeserted: Bool {
+        self.workers.isEmpty && self.group.members.isEmpty && self.kafka.transits.isEmpty
+            && self.commitsUnderWay.isEmpty
+    }
+
+    /// A worker that begins after a move may die over its first steps: its successor has to know what it knew.
+    func strikeAfterMove(_ worker: SimulatedWorker) {
+        guard self.steadyMillis < self.clusterMove.strikesUntilMillis,
+            Int.random(in: 0..<3, using: &self.clusterMove.random) > 0
+        else { return }
+        worker.fuse = Int.random(in: 1...50, using: &self.clusterMove.random)
+    }
+}
+
+/// A record of `state` whose positions in the input are further up. It knows what stands before them and nothing else (`StateCodec`, `AudienceCodec`).
+private struct PositionRewriter {
+    private let old: [UInt8]
+    private let distance: Int64
+    private var next = 0
+    private var new: [UInt8] = []
+
+    init(_ value: [UInt8], distance: Int64) {
+        self.old = value
+        self.distance = distance
+    }
+
+    mutating func rewritten() -> [UInt8] {
+        guard self.old.count > 2, self.old[0] == 1 else { return self.old }
+        self.copy(2)
+        switch self.old[1] {
+        case 1, 4: self.rewriteSlot()
+        case 3:
+            self.copy(2)
+            self.copyInteger()
+            self.rewriteSlot()
+        case 7: self.rewriteMember()
+        default: break
+        }
+        self.copy(self.old.count - self.next)
+        return self.new
+    }
+
+    private mutating func rewriteSlot() {
+        self.copyInteger()
+        self.copy(2)
+        self.copy(Int(self.copyInteger()))
+        self.copyInteger()
+        if self.copyByte() != 0 { self.copyInteger() }
+        for _ in 0..<3 { self.copyInteger() }
+        self.raise()
+        self.raise()
+        self.copyInteger()
+        self.copyInteger()
+        self.raise()
+    }
+
+    private mutating func rewriteMember() {
+        self.copyInteger()
+        self.copy(1)
+        self.copyInteger()
+        self.copy(8)
+        guard self.next < self.old.count, self.copyByte() & 1 != 0 else { return }
+        self.copyInteger()
+        self.copyInteger()
+        self.raise()
+    }
+
+    private mutating func copy(_ count: Int) {
+        self.new += self.old[self.next..<self.next + count]
+        self.next += count
+    }
+    private mutating func copyByte() -> UInt8 {
+        self.copy(1)
+        return self.old[self.next - 1]
+    }
+    /// LEB128.
+    @discardableResult private mutating func copyInteger() -> UInt64 {
+        var (value, shift) = (UInt64(0), UInt64(0))
+        while true {
+            let byte = self.copyByte()
+            value |= UInt64(byte & 0x7f) << shift
+            shift += 7
+            guard byte & 0x80 != 0 else { return value }
+        }
+    }
+    /// An offset, zigzag; a negative one says that there is none.
+    private mutating func raise() {
+        let count = self.new.count
+        let zigzag = self.copyInteger()
+        guard zigzag & 1 == 0 else { return }
+        self.new.removeLast(self.new.count - count)
+        var raised = zigzag + UInt64(self.distance) << 1
+        while raised >= 0x80 {
+            self.new.append(UInt8(raised & 0x7f) | 0x80)
+            raised >>= 7
+        }
+        self.new.append(UInt8(raised))
+    }
+}
