@@ -31,7 +31,7 @@ struct AudiencePauseTests {
             try await publisher.flush()
             try await house.apns("the pass is under way") { $0.accepted >= 50 }
 
-            try await Self.command(AudienceCommand.Pause.self, match).run()
+            try await Self.command(AudienceCommand.Pause.self, match, worker).run()
             let toldMillis = Int64(Date().timeIntervalSince1970 * 1_000)
             try await until("every partition obeys, and what was in flight has its answer (log: \(worker.logPath))") {
                 let paused = try await worker.metric("mailboat_audiences_paused")
@@ -62,7 +62,7 @@ struct AudiencePauseTests {
             #expect(try await worker.metric("mailboat_members_waiting") == Double(Self.count + 1))
 
             house.simulator.setLatency(Latency())
-            try await Self.command(AudienceCommand.Resume.self, match).run()
+            try await Self.command(AudienceCommand.Resume.self, match, worker).run()
             let summary = try await match.shows(2, 0..<Self.count + 1)
             #expect(summary.differing.filter { $0.ways != [.alerts] }.isEmpty)
             try await until("nobody waits") { try await worker.metric("mailboat_members_waiting") == 0 }
@@ -71,13 +71,9 @@ struct AudiencePauseTests {
     }
 
     private static func command<Command: ParsableCommand>(
-        _ type: Command.Type, _ match: TestAudience
+        _ type: Command.Type, _ match: TestAudience, _ worker: WorkerProcess
     ) throws -> Command {
-        let kafka = match.house.kafka
-        let properties = kafka.settings.properties.flatMap { ["-X", "\($0.name)=\($0.value)"] }
-        return try type.parse(
-            [match.id, "--app", TestPublisher.app, "--bootstrap", kafka.bootstrap, "--topic", kafka.routed] + properties
-        )
+        try type.parse([match.id, "--app", TestPublisher.app, "--config", worker.configurationPath])
     }
 
     /// When APNs took the last push, but for those to one token; milliseconds since 1970.
