@@ -40,7 +40,7 @@ def pattern(validator, pattern, instance, schema):
 
 
 def pattern_properties(validator, patterns, instance, schema):
-    """The same of names."""
+    """Names, by JavaScript's expressions, too."""
     for name, value in instance.items() if isinstance(instance, dict) else ():
         for text, part in patterns.items():
             if regress.Regex(text, "u").find(name) is not None:

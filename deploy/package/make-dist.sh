@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # make-dist.sh PROGRAM DIRECTORY: makes of a release build what is handed out: Debian packages of the program and of its debug symbols, a tarball, the bill of
-# materials and checksums. `make dist` calls it. The same commit gives the same bytes: dates are the commit's (or SOURCE_DATE_EPOCH), and packages have the versions of Package.swift.
+# materials and checksums. `make dist` calls it. A commit always gives the same bytes: dates are the commit's (or SOURCE_DATE_EPOCH), and packages have the versions of Package.swift.
 set -euo pipefail
 
 [ $# -eq 2 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
@@ -59,7 +59,7 @@ END
 
 (cd "$stage" && dh binary >"$scratch/dh.log" 2>&1) || { cat "$scratch/dh.log" >&2; fail "debhelper made no package"; }
 
-# The same files for a system without apt: below one folder, as they lie below /usr and /etc.
+# For a system without apt: the package's files below one folder, as they lie below /usr and /etc.
 name=mailboat-$version-linux-$(uname -m)
 mkdir "$scratch/$name"
 cp -a "$stage/debian/mailboat/usr/." "$scratch/$name/"
