@@ -137,7 +137,7 @@ struct PhoneStandingTests {
         #expect(standing.word == .verdict(.undecodable) && standing.remedies == [.copySwift(entry: push)])
     }
 
-    /// Whoever has a phone was perhaps told too fast to be read: the worker is asked.
+    /// A registration may have come too fast to be read: the worker is asked.
     @Test func afterAFloodTheWorkerIsAskedForAPhone() {
         var timeline = TimelineTests.timeline { $0.entriesPerSecondMax = 1 }
         func update(_ key: String, second: Int64) -> Timeline.Need? {

@@ -12,7 +12,7 @@ enum LayoutScript {
         const always = () => wide.matches ? ["phone", "timeline"] : middle.matches ? ["phone"] : [];
         const tabs = () => views.filter(([name]) => !always().includes(name));
 
-        // Of the tabs the one that the address names, or the first.
+        // The tab that the address names, or the first.
         export const current = () => (tabs().find(([name]) => name === read().tab) ?? tabs()[0])[0];
         export const isSeen = (name) => always().includes(name) || current() === name;
         export const isNarrow = () => !middle.matches;

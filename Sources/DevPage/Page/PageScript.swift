@@ -30,7 +30,7 @@ enum PageScript {
         // What is asked for once it is looked at.
         const openers = { app: () => { schemas.open(); templates.open(); }, audiences: () => audiences.draw(), numbers };
 
-        // So far down, pixels, the newest line is not seen.
+        // Pixels scrolled, from which on the newest line is out of view.
         const scrolledMin = 120;
 
         // The one that the address names, while it is there; else the newest.

@@ -3,9 +3,9 @@ enum PhoneListScript {
     static let text = #"""
         import { el, byID, badge, name, tone } from "/elements.js";
 
-        // So few are all seen.
+        // Phones that are all seen, at most.
         const fewMax = 5;
-        // Of those that fail, so many stand in the open.
+        // Phones that fail and stand in the open, at most.
         const openMax = 6;
 
         const ranks = { bad: 0, warn: 1, info: 2, good: 3 };

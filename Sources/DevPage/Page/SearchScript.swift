@@ -7,11 +7,11 @@ enum SearchScript {
         import { read, go } from "/address.js";
         import { isSeen, show } from "/layout.js";
 
-        // So many entries an answer has at most.
+        // Entries of an answer, at most.
         const foundMax = \#(Timeline.entriesPerAnswerMax);
         // Lines drawn at once, and with each request for older ones.
         const pageSize = 40;
-        // How far apart what a search finds is asked for again, while something comes.
+        // Milliseconds between two questions of one search, while something comes.
         const renewMillis = 500;
 
         // Which entries are listed: those of the search in the address, or all; those of one activity; those after what was cleared.
