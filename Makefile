@@ -26,8 +26,8 @@ SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Benchmarks)
 SWIFT_BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
 
 # Each release build takes these, so that all share one: what is tried, drilled and measured is what `make dist` packs. Swift's libraries are linked in, so that the program runs where no Swift is.
-# The folder's name is left out: two builds of one commit are the same bytes, wherever they are made.
-SWIFT_RELEASE := $(SWIFT_BUILD) --configuration release --static-swift-stdlib --disable-local-rpath \
+# The folder's name is left out: two builds of one commit are the same bytes, wherever they are made. Debug information names the sources that macros make, which lie where temporary files do.
+SWIFT_RELEASE := TMPDIR=/tmp $(SWIFT_BUILD) --configuration release --static-swift-stdlib --disable-local-rpath \
 	-Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=." -Xswiftc -Xfrontend -Xswiftc -no-clang-module-breadcrumbs
 
 # How many seeds `make simulate` runs, beginning with FROM; or SEED, the one to be played again with a trace.
