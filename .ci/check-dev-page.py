@@ -163,12 +163,14 @@ def use_schemas(browser, address):
 
 def use_flood(browser, mailboat, kafka):
     """More at once than is listed: the page says that it shows a sample."""
+    dev_page_steps.begin_to_watch(browser)
     lines = "".join(f'{{"key": "flood-{number}", "value": {{"event": "update", "to": {{"token": "{number:064x}"}}, "content-state": {{"n": 1}}}}}}\n' for number in range(1_200))
     done = subprocess.run([mailboat, "publish", "--bootstrap", kafka, "-"], input=lines, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode:
         sys.exit(f"check-dev-page: the flood was not published: {done.stdout}")
     browser.until("document.getElementById('unlisted').innerText.includes('This is a sample: ')", "the page to say that it shows a sample")
     browser.until("!document.getElementById('unlisted').innerText.includes('This is a sample') && document.getElementById('unlisted').innerText.includes('too fast to be listed')", "the flood to be over")
+    dev_page_steps.end_to_watch(browser)
 
 
 def use_audiences(browser, address):

@@ -2,6 +2,7 @@ import Logging
 import PushInspection
 import PushModel
 import PushWorker
+import Synchronization
 
 /// Activities that are published to and have no phone.
 extension DevHouse {
