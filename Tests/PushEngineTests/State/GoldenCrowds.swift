@@ -122,7 +122,7 @@ enum GoldenCrowds {
 
     // MARK: Crowds
 
-    private static func versions(_ change: (inout VersionsRecord) -> Void) -> [UInt8] {
+    private static func versionsRecord(_ change: (inout VersionsRecord) -> Void) -> [UInt8] {
         var record = VersionsRecord()
         record.epoch = 46
         record.life = 1_699_990_000
@@ -133,22 +133,24 @@ enum GoldenCrowds {
             stated.write(topicHashes: GoldenReading.topicHashes, to: &$0)
         }
     }
-    private static let versions: [Case] =
-        GoldenParts.versions.map { name, version in ("versions.\(name)", Self.versions { $0.versions = [version] }) }
-        + [
-            ("versions.none", Self.versions { _ in }), ("versions.life-over", Self.versions { $0.isLifeOver = true }),
-            ("versions.two", Self.versions { $0.versions = [GoldenParts.version(1), GoldenParts.version(2)] }),
-            (
-                "versions.alert-apart",
-                Self.versions {
-                    $0.versions = [GoldenParts.version(2)]
-                    $0.alert = GoldenParts.version(1) { $0.layer = GoldenParts.layer(51, full: true) }
-                }
-            ),
-            ("versions.start-apart", Self.versions { $0.orders = [GoldenParts.order(4)] }),
-        ]
+    private static let flaggedVersions: [Case] = GoldenParts.versions.map { name, version -> Case in
+        ("versions.\(name)", Self.versionsRecord { $0.versions = [version] })
+    }
+    private static let versions: [Case] = [
+        ("versions.none", Self.versionsRecord { _ in }),
+        ("versions.life-over", Self.versionsRecord { $0.isLifeOver = true }),
+        ("versions.two", Self.versionsRecord { $0.versions = [GoldenParts.version(1), GoldenParts.version(2)] }),
+        (
+            "versions.alert-apart",
+            Self.versionsRecord {
+                $0.versions = [GoldenParts.version(2)]
+                $0.alert = GoldenParts.version(1) { $0.layer = GoldenParts.layer(51, full: true) }
+            }
+        ),
+        ("versions.start-apart", Self.versionsRecord { $0.orders = [GoldenParts.order(4)] }),
+    ]
 
-    private static func progress(
+    private static func progressRecord(
         _ change: (inout AudienceCodec.Progress) -> Void
     ) -> [UInt8] {
         var progress = AudienceCodec.Progress()
@@ -170,21 +172,21 @@ enum GoldenCrowds {
         return pass
     }
     private static let progress: [Case] = [
-        ("progress.no-pass", Self.progress { _ in }),
+        ("progress.no-pass", Self.progressRecord { _ in }),
         (
             "progress.facts",
-            Self.progress {
+            Self.progressRecord {
                 $0.alertStampSeconds = 1_699_999_719
                 $0.servedJoins = 801
                 $0.lastJoinSeconds = 1_699_999_650
                 $0.lateMovesUntilSeconds = 1_700_003_600
             }
         ),
-        ("progress.pass", Self.progress { $0.passes = [Self.pass()] }),
-        ("progress.development", Self.progress { $0.passes = [Self.pass { $0.environment = .development }] }),
+        ("progress.pass", Self.progressRecord { $0.passes = [Self.pass()] }),
+        ("progress.development", Self.progressRecord { $0.passes = [Self.pass { $0.environment = .development }] }),
         (
             "progress.listening",
-            Self.progress {
+            Self.progressRecord {
                 $0.passes = [
                     Self.pass {
                         $0.listening = AudienceCodec.Listening(number: 5, id: Array("cHJvZA==".utf8), isServed: false)
@@ -194,7 +196,7 @@ enum GoldenCrowds {
         ),
         (
             "progress.served-by-channel",
-            Self.progress {
+            Self.progressRecord {
                 $0.passes = [
                     Self.pass {
                         $0.environment = .development
@@ -205,21 +207,21 @@ enum GoldenCrowds {
         ),
         (
             "progress.targets",
-            Self.progress {
+            Self.progressRecord {
                 $0.passes = [Self.pass { $0.untils = [(1_699_999_719, 1_000_011), (1_699_999_720, 1_000_012)] }]
             }
         ),
-        ("progress.alone", Self.progress { $0.passes = [Self.pass { $0.aloneUntil = 1_000_013 }] }),
+        ("progress.alone", Self.progressRecord { $0.passes = [Self.pass { $0.aloneUntil = 1_000_013 }] }),
         (
             "progress.waiting",
-            Self.progress { $0.passes = [Self.pass { $0.waiting = [(1_000_021, false), (1_000_022, true)] }] }
+            Self.progressRecord { $0.passes = [Self.pass { $0.waiting = [(1_000_021, false), (1_000_022, true)] }] }
         ),
-        ("progress.skipped", Self.progress { $0.passes = [Self.pass { $0.skipped = [1_000_031, 1_000_032] }] }),
-        ("progress.quiet", Self.progress { $0.passes = [Self.pass { $0.quiet = [1_000_041] }] }),
-        ("progress.report", Self.progress { $0.report = GoldenParts.report() }),
+        ("progress.skipped", Self.progressRecord { $0.passes = [Self.pass { $0.skipped = [1_000_031, 1_000_032] }] }),
+        ("progress.quiet", Self.progressRecord { $0.passes = [Self.pass { $0.quiet = [1_000_041] }] }),
+        ("progress.report", Self.progressRecord { $0.report = GoldenParts.report() }),
         (
             "progress.all",
-            Self.progress {
+            Self.progressRecord {
                 $0.passes = [
                     Self.pass {
                         $0.untils = [(1_699_999_720, 1_000_012)]
