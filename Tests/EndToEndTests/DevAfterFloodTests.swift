@@ -1,3 +1,4 @@
+import ChildProcesses
 import DevPage
 import PushInspection
 import Testing

@@ -1,3 +1,6 @@
+import ArgumentParser
+import ChildProcesses
+import DevPage
 import KafkaLog
 import PushInspection
 import Testing
