@@ -206,8 +206,30 @@ def cut_a_card(browser, address, shell):
     browser.until("document.querySelector('.lock-card')?.clientHeight === 160 && document.querySelector('.screen .cut').innerText.startsWith('Cut at 160 points')", "the card to be cut")
 
 
+def begin_to_watch(browser):
+    """From now on the page counts how often it is told something, and looks at all phones again and again."""
+    browser.run("""window.told = []; window.unseen = 0; window.looks = 0;
+        window.source = new EventSource("/api/stream"); source.onmessage = () => told.push(performance.now());
+        window.looking = setInterval(async () => {
+          const phones = await fetch("/api/phones").then((answer) => answer.json());
+          looks += phones.length;
+          unseen += phones.filter((phone) => phone.verdict?.word === "shown" && (phone.card === "untouched" || phone.contentState === null)).length;
+        }, 40)""")
+
+
+def end_to_watch(browser):
+    """No phone was said to show what nobody had seen, and nobody was told more often than four times a second."""
+    told, unseen, looks = browser.run("(() => { source.close(); clearInterval(looking); return [told, unseen, looks]; })()")
+    # What is told at 0, 250, 500 … may be heard a little later.
+    most = max(sum(1 for other in told if at <= other < at + 1_900) for at in told)
+    if most > 8:
+        sys.exit(f"check-dev-page: the page was told {most} times within 1.9 s")
+    if unseen or not looks:
+        sys.exit(f"check-dev-page: {unseen} of {looks} looks at phones found one that is said to show what nobody has seen")
+
+
 def use_phones_after_a_flood(browser, address, shell):
-    """Phones come by themselves again, none is said to show what nobody has seen, and nobody is told more often than he can look."""
+    """Phones come by themselves again, and the page says so."""
     publish(shell, address, "after-the-flood", {"minutes": 3})
     shell(f"curl --fail-with-body -sS '{address}/wait-for?activity=after-the-flood&key=minutes&value=3&timeout=20'")
     if "gets one with its next event" not in browser.run("document.getElementById('unlisted').innerText"):

@@ -1,3 +1,5 @@
+import ArgumentParser
+import CommandSupport
 import Testing
 
 @testable import mailboat
