@@ -59,6 +59,9 @@ struct ClientConfiguration: ~Copyable {
         if PropertyKind.all[name] == .addresses, value.contains("@") {
             throw refusal("expected brokers as host:port, separated by commas; a user belongs into sasl.username")
         }
+        if PropertyKind.all[name] == .addresses, !BrokerList.isValid(value) {
+            throw refusal("expected \(BrokerList.expected)")
+        }
         if property.isStruck { self.withheld.append(value) }
         let reasonCapacity = 512
         var reason = [CChar](repeating: 0, count: reasonCapacity)

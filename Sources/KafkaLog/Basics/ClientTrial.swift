@@ -15,7 +15,7 @@ public enum ClientTrial: Sendable, CaseIterable {
     ///   - group: `group.id` and `group.instance.id` of a consumer.
     /// - Throws: what it would be refused for, in librdkafka's words; the same for a property that cannot be set at all.
     public func run(_ settings: KafkaSettings, group: (id: String, instanceID: String?)) throws(KafkaError) {
-        let offline = settings.keeping { !["bootstrap.servers", "metadata.broker.list"].contains($0.name) }
+        let offline = settings.keeping { !KafkaSettings.namesBrokers($0.name) }
         switch self {
         case .consumer:
             try KafkaConsumer.client(

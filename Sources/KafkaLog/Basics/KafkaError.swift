@@ -51,8 +51,10 @@ public struct KafkaError: Error, Sendable, Hashable {
         self.code = code
         self.name = String(cString: rd_kafka_err2name(raw))
         let text = text ?? String(cString: rd_kafka_err2str(raw))
-        // More may follow it on the same line.
-        self.text = text.hasSuffix(".") ? String(text.dropLast()) : text
+        // More may follow it on the same line, and librdkafka ends some of its reasons with a line's end.
+        var sentence = text[...]
+        while let last = sentence.last, last.isNewline || last == " " { sentence.removeLast() }
+        self.text = String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence)
         self.isRetriable = isRetriable ?? (!isFatal && code.isUsuallyRetriable)
         self.isFatal = isFatal
         self.subject = subject

@@ -24,7 +24,7 @@ public struct PropertiesFault: Error, Sendable, Hashable, CustomStringConvertibl
 }
 
 extension Substring {
-    fileprivate func trimmingSpaces() -> Substring {
+    func trimmingSpaces() -> Substring {
         let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         guard let first = self.firstIndex(where: { !isSpace($0) }), let last = self.lastIndex(where: { !isSpace($0) })
         else { return "" }

@@ -65,6 +65,11 @@ public struct KafkaSettings: Sendable, Hashable {
         try configuration.apply(self)
     }
 
+    /// Whether `name` is the property that names the brokers, or its other name.
+    public static func namesBrokers(_ name: some StringProtocol) -> Bool {
+        name == "bootstrap.servers" || name == "metadata.broker.list"
+    }
+
     /// Whether `name` is a property whose value must not be shown, known to librdkafka or not. What may be shown of others, `shownValue` decides.
     public static func isSecret(_ name: String) -> Bool {
         let lowered = name.lowercased()

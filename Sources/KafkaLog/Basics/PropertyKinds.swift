@@ -29,7 +29,6 @@ enum PropertyKind: Sendable, Equatable {
         "client.id", "client.rack", "group.id", "group.instance.id", "group.protocol.type", "transactional.id",
     ]
     private static let paths: Set<String> = ["sasl.kerberos.keytab", "offset.store.path"]
-    private static let brokerLists: Set<String> = ["bootstrap.servers", "metadata.broker.list"]
 
     /// What `rd_kafka_conf_properties_show` writes: a table in Markdown, a property on each line, its type at the end.
     private static func read() -> [String: PropertyKind] {
@@ -54,7 +53,7 @@ enum PropertyKind: Sendable, Equatable {
     private static func kind(of name: String, type: String) -> PropertyKind {
         if KafkaSettings.isSecret(name) { return .secret }
         if Self.closedTypes.contains(type) || Self.closedNames.contains(name) { return .closed }
-        if Self.brokerLists.contains(name) { return .addresses }
+        if KafkaSettings.namesBrokers(name) { return .addresses }
         if Self.names.contains(name) { return .name }
         return name.hasSuffix(".location") || Self.paths.contains(name) ? .path : .text
     }

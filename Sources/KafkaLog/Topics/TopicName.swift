@@ -1,5 +1,8 @@
 /// Kafka's rule for topic names.
 public enum TopicName {
+    /// What is accepted, completing "expected …".
+    public static let expected = "a topic name of 1 to 249 letters, digits, '.', '_' and '-'"
+
     /// 1 to 249 ASCII letters, digits, '.', '_' and '-', and neither "." nor "..".
     public static func isValid(_ name: String) -> Bool {
         guard (1...249).contains(name.utf8.count), name != ".", name != ".." else { return false }

@@ -1,7 +1,7 @@
 /// Finds what somebody who misspelt a name most likely meant.
-enum NearSpelling {
+package enum NearSpelling {
     /// The candidate with the fewest edits, when there are few enough for it to be the same word; `nil`: none is near.
-    static func of(_ name: String, among candidates: [String]) -> String? {
+    package static func of(_ name: String, among candidates: [String]) -> String? {
         let limit = max(1, min(3, name.count / 4))
         var best: (name: String, distance: Int)?
         for candidate in candidates {

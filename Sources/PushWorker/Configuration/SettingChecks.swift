@@ -2,19 +2,20 @@ import APNSProtocol
 import Redaction
 
 /// What several settings accept.
-enum SettingChecks {
+package enum SettingChecks {
     /// Apple's team and key identifiers.
-    static func isAppleIdentifier(_ text: String) -> Bool {
+    package static func isAppleIdentifier(_ text: String) -> Bool {
         text.utf8.count == ProviderTokenClaims.identifierByteCount && text.utf8.allSatisfy { Self.isWord($0) }
     }
 
     /// Apple: letters, digits, '-' and '.'.
-    static func isBundleID(_ text: String) -> Bool {
+    package static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count)
             && text.utf8.allSatisfy { Self.isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
     }
 
-    static func isHost(_ text: String) -> Bool {
+    /// A name or an IP address.
+    package static func isHost(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count)
             && text.utf8.allSatisfy {
                 Self.isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -51,20 +52,6 @@ enum SettingChecks {
     static func isPlain(_ text: String, byteCountMax: Int, allowsBlanks: Bool = false) -> Bool {
         (1...byteCountMax).contains(text.utf8.count) && !SecretShape.isContentOfKey(text)
             && text.utf8.allSatisfy { (0x21...0x7e).contains($0) || (allowsBlanks && $0 == 0x20) }
-    }
-
-    /// `host:port` or `host`, separated by commas; librdkafka also takes a protocol in front. No user: it would be shown wherever brokers are.
-    static func areAddresses(_ text: String) -> Bool {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
-        return !parts.isEmpty
-            && parts.allSatisfy { part in
-                let isPlain = part.utf8.allSatisfy { Self.isWord($0) || ".-_:[]/".utf8.contains($0) }
-                let address = part.split(separator: ":", omittingEmptySubsequences: false)
-                guard isPlain, address.count > 1, let port = address.last, let number = Int(port) else {
-                    return isPlain && !part.isEmpty
-                }
-                return (1...65_535).contains(number) && !address[0].isEmpty
-            }
     }
 
     private static func isWord(_ byte: UInt8) -> Bool {

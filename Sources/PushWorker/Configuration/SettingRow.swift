@@ -106,7 +106,10 @@ enum SettingTextKind: Sendable {
     func refused(_ text: SettingText) -> String {
         switch self {
         case .closed: text.shown { ShownText.closed($0) }
-        case .name, .addresses, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
+        // A port that is none is worth seeing; a password in the place of brokers has no port.
+        case .addresses:
+            text.shown { $0.contains(":") && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
+        case .name, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
         case .path:
             text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not a path to one" }
         }

@@ -25,15 +25,13 @@ extension WorkerConfiguration: SettingsRoot {
         ("kafka.producer", "librdkafka properties of the producers; they win over `kafka.properties`."),
     ]
 
-    private static let topicExpected = "a topic name of 1 to 249 letters, digits, '.', '_' and '-'"
-
     private static let kafkaSettings: [SettingRow<WorkerConfiguration>] = [
         .text(
             "kafka.bootstrap", effect: .restart, isRequired: true,
-            expected: "brokers as host:port, separated by commas", kind: .addresses,
+            expected: BrokerList.expected, kind: .addresses,
             \.kafka.bootstrap,
             "The brokers first asked. May also be given as `bootstrap.servers` below `kafka.properties`."
-        ) { SettingChecks.areAddresses($0) },
+        ) { BrokerList.isValid($0) },
         .text(
             "kafka.group", effect: .restart, expected: "1 to 249 characters", \.kafka.groupID,
             "The consumer group. Workers of one group share the partitions."
@@ -43,24 +41,24 @@ extension WorkerConfiguration: SettingsRoot {
             "Unique for each worker, such as the pod's name: a restart within the session timeout then moves no partition. Of two workers with the same, one waits and is not ready."
         ) { SettingChecks.isGroup($0) },
         .list(
-            "topics.events", effect: .restart, expected: "\(Self.topicExpected), or a list of such",
+            "topics.events", effect: .restart, expected: "\(TopicName.expected), or a list of such",
             \.topics.events,
             "Input topics, with equal partition counts. The first is subscribed, the others ride along."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.routed", effect: .restart, expected: Self.topicExpected, \.topics.routed,
+            "topics.routed", effect: .restart, expected: TopicName.expected, \.topics.routed,
             "Where misplaced records are forwarded to, with as many partitions as the input."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.state", effect: .restart, expected: Self.topicExpected, \.topics.state,
+            "topics.state", effect: .restart, expected: TopicName.expected, \.topics.state,
             "The compacted changelog, with as many partitions as the input."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.outcomes", effect: .restart, expected: Self.topicExpected, \.topics.outcomes,
+            "topics.outcomes", effect: .restart, expected: TopicName.expected, \.topics.outcomes,
             "Where it is told what became of events."
         ) { TopicName.isValid($0) },
         .text(
-            "topics.dead-letters", effect: .restart, expected: Self.topicExpected,
+            "topics.dead-letters", effect: .restart, expected: TopicName.expected,
             \.topics.deadLetters,
             "Where records go that cannot be processed."
         ) { TopicName.isValid($0) },

@@ -1,0 +1,49 @@
+/// How brokers are named. librdkafka takes nearly everything: it reads a port as far as there are digits, modulo 65,536, and waits for a broker that
+/// has no name.
+public enum BrokerList {
+    /// What is accepted, completing "expected …".
+    public static let expected = "brokers as host:port, separated by commas, ports from 1 to 65535"
+
+    /// librdkafka's names of protocols, which may stand in front of a host.
+    private static let protocols: Set<Substring> = ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]
+
+    /// `host:port` or `host`, separated by commas, with a protocol in front or none; an IPv6 address stands in brackets. No user: it would be shown
+    /// wherever brokers are.
+    public static func isValid(_ text: String) -> Bool {
+        text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { Self.isBroker($0.trimmingSpaces()) }
+    }
+
+    private static func isBroker(_ text: Substring) -> Bool {
+        var address = text
+        if let sign = text.firstRange(of: "://") {
+            guard Self.protocols.contains(text[..<sign.lowerBound].lowercased()[...]) else { return false }
+            address = text[sign.upperBound...]
+        }
+        let host: Substring
+        if address.hasPrefix("[") {
+            guard let end = address.firstIndex(of: "]") else { return false }
+            host = address[address.index(after: address.startIndex)..<end]
+            address = address[address.index(after: end)...]
+            guard host.contains(":"), host.utf8.allSatisfy({ Self.isNamePart($0) || $0 == UInt8(ascii: ":") }) else {
+                return false
+            }
+        } else {
+            host = address.prefix { $0 != ":" }
+            address = address[host.endIndex...]
+            guard !host.isEmpty, host.utf8.allSatisfy(Self.isNamePart) else { return false }
+        }
+        guard let colon = address.first else { return true }
+        let port = address.dropFirst()
+        return colon == ":" && port.utf8.allSatisfy { (0x30...0x39).contains($0) }
+            && Int(port).map { (1...65_535).contains($0) } == true
+    }
+
+    private static func isNamePart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: ".-_".utf8.contains(byte)
+        }
+    }
+}

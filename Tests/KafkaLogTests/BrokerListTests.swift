@@ -1,0 +1,28 @@
+import KafkaLog
+import Testing
+
+struct BrokerListTests {
+    @Test(arguments: [
+        "localhost:9092", "localhost", "a.b-c_d:1,10.0.0.1:65535", "a:1, b:2", "[::1]:9092", "[fe80::1]",
+        "SASL_SSL://broker:9093", "plaintext://[::1]:9",
+    ])
+    func brokersAreTaken(text: String) { #expect(BrokerList.isValid(text)) }
+
+    /// librdkafka takes most of them, and waits for a broker that nobody meant.
+    @Test(arguments: [
+        "", " ", ",", "a,,b", "a:1,", ":9092", "a:", "a:0", "a:65536", "a:99999", "a:-1", "a:+1", "a:9x", "a:nine",
+        "a:1:2",
+        "::1:9092", "[]:1", "[a]:1", "[::1]9092", "[::1", "http://a:1", "//a:1", "a b:1", "user@a:1", "a/b:1", "ä:1",
+        "a:18446744073709551617",
+    ])
+    func whatIsNoneIsNot(text: String) { #expect(!BrokerList.isValid(text)) }
+
+    @Test(arguments: ["bootstrap.servers", "metadata.broker.list"])
+    func aPropertyIsJudgedAsWell(name: String) {
+        let error = #expect(throws: KafkaError.self) {
+            try KafkaSettings([.init(name, "localhost:99999")]).validate(for: .consumer)
+        }
+        #expect(error?.text == "expected \(BrokerList.expected)")
+        #expect(error?.subject == .setting(name: name, value: "localhost:99999"))
+    }
+}
