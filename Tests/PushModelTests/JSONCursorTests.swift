@@ -63,6 +63,7 @@ import Testing
         ("\"\\ud800x\"", .loneSurrogate, 1), ("\"\\ud83c\\ud83c\"", .loneSurrogate, 1),
         ("\"a\nb\"", .controlCharacter, 2), ("\"\u{0}\"", .controlCharacter, 1),
         ("\"1234567\u{1F}\"", .controlCharacter, 8), ("\u{B}1", .expectedValue, 0), ("\u{A0}1", .expectedValue, 0),
+        ("\u{FEFF}{}", .byteOrderMark, 0), (" \u{FEFF}1", .byteOrderMark, 1), ("[\u{FEFF}1]", .byteOrderMark, 1),
     ])
     func invalidText(_ text: String, kind: JSONFault.Kind, index: Int) {
         #expect(Self.fault(Array(text.utf8)) == JSONFault(kind, at: index))

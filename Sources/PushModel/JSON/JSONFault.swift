@@ -7,6 +7,8 @@ public struct JSONFault: Error, Equatable, Sendable {
         /// Another byte stands where one of these must begin.
         case expectedValue, expectedObject, expectedString, expectedColon, expectedName, expectedNameOrEnd,
             expectedCommaOrEnd
+        /// A byte order mark stands where a value must begin.
+        case byteOrderMark
         /// A number with a leading zero, a lone sign, a point without digits and the like.
         case malformedNumber
         /// A backslash is followed by none of the escapes of RFC 8259 §7.
@@ -45,6 +47,7 @@ public struct JSONFault: Error, Equatable, Sendable {
         case .expectedName: "a field name in quotes was expected"
         case .expectedNameOrEnd: "a field name in quotes or “}” was expected"
         case .expectedCommaOrEnd: "“,” or the closing bracket was expected"
+        case .byteOrderMark: "a byte order mark was found: expected UTF-8 without one"
         case .malformedNumber: "the number is not spelled as JSON allows"
         case .malformedEscape: "the escape is none of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX"
         case .loneSurrogate: "the \\u escape is half of a surrogate pair, without the other half"

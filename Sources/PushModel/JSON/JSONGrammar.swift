@@ -20,7 +20,9 @@ enum JSONGrammar {
     }
 
     @inline(never) static func fault(_ kind: JSONFault.Kind, _ bytes: Span<UInt8>, _ index: Int) -> JSONFault {
-        JSONFault(index < bytes.count ? kind : .unexpectedEnd, at: index)
+        guard index < bytes.count else { return JSONFault(.unexpectedEnd, at: index) }
+        let isMark = kind == .expectedValue || kind == .expectedObject
+        return JSONFault(isMark && ByteOrderMark.stands(in: bytes, at: index) ? .byteOrderMark : kind, at: index)
     }
 
     @inline(__always) static func passLiteral(

@@ -1,3 +1,4 @@
+import PushModel
 import Redaction
 import Yams
 
@@ -35,6 +36,9 @@ struct ConfigurationFile {
         self.name = name
         guard bytes.count <= Self.byteCountMax else {
             throw Self.error(name, line: nil, "has \(bytes.count) bytes: expected at most \(Self.byteCountMax)")
+        }
+        guard !ByteOrderMark.stands(in: bytes.span, at: 0) else {
+            throw Self.error(name, line: nil, ByteOrderMark.complaint)
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Self.error(name, line: nil, "is not UTF-8")

@@ -1,4 +1,5 @@
 import Foundation
+import PushModel
 
 /// What a phone or APNs may find strange about a payload. The phone says nothing, so somebody should.
 enum PayloadRemarks {
@@ -11,6 +12,7 @@ enum PayloadRemarks {
         if payload.count > Self.byteCountMax {
             remarks.append("has \(payload.count) bytes: APNs takes \(Self.byteCountMax)")
         }
+        guard !ByteOrderMark.stands(in: payload.span, at: 0) else { return remarks + [ByteOrderMark.complaint] }
         guard let object = try? JSONSerialization.jsonObject(with: Data(payload)) as? [String: Any] else {
             return remarks + ["is no JSON object"]
         }

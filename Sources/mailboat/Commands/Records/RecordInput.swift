@@ -38,7 +38,7 @@ final class RecordInput {
                 try self.recover(from: errno)
                 continue
             }
-            splitter.feed(Array(piece[..<count]), into: &items)
+            splitter.feed(Array(piece[self.markByteCount(piece, count)..<count]), into: &items)
             for item in items { try body(item) }
             items.removeAll(keepingCapacity: true)
             // What was said about these is not kept back while the producer is awaited.
@@ -46,6 +46,17 @@ final class RecordInput {
         }
         splitter.finish(into: &items)
         for item in items { try body(item) }
+    }
+
+    /// The input has been read from.
+    private var hasBegun = false
+
+    /// How many bytes of the first piece are a byte order mark, which editors write and no record has. Says so.
+    private func markByteCount(_ piece: [UInt8], _ count: Int) -> Int {
+        defer { self.hasBegun = true }
+        guard !self.hasBegun, count >= 3, piece.starts(with: [0xEF, 0xBB, 0xBF]) else { return 0 }
+        StandardError.print("\(self.name) begins with a byte order mark, which is no part of a record: left out")
+        return 3
     }
 
     /// Returns when reading is worth another try.
