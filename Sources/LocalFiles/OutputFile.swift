@@ -23,6 +23,34 @@ package enum OutputFile {
     package static func write(_ bytes: [UInt8], to path: String) throws(FileFailure) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, Self.mode)
         guard descriptor >= 0 else { throw FileFailure(path, cannotBe: "written", code: errno) }
+        try Self.write(bytes, to: descriptor, path)
+    }
+
+    /// Writes the bytes to a new file in place of one that may be there. Nobody who `mode` keeps out can read any of them. Blocks on the disk.
+    package static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(FileFailure) {
+        unlink(path)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
+        guard descriptor >= 0 else { throw FileFailure(path, cannotBe: "written", code: errno) }
+        // Whatever the process's mask takes away.
+        fchmod(descriptor, mode)
+        try Self.write(bytes, to: descriptor, path)
+    }
+
+    /// Makes a directory, and those above it that are missing. One that is there stays as it is.
+    package static func makeDirectory(_ path: String) throws(FileFailure) {
+        guard mkdir(path, 0o755) != 0 else { return }
+        let code = errno
+        if code == ENOENT, let end = path.lastIndex(of: "/"), end != path.startIndex {
+            try Self.makeDirectory(String(path[..<end]))
+            if mkdir(path, 0o755) == 0 { return }
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileFailure(path, cannotBe: "made", code: code) }
+        guard status.st_mode & S_IFMT == S_IFDIR else { throw FileFailure(path, "is no directory") }
+    }
+
+    /// Closes the descriptor, too.
+    private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

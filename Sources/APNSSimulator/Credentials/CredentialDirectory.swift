@@ -1,5 +1,5 @@
 import APNSProtocol
-import FoundationEssentials
+import Glibc
 import LocalFiles
 public import Redaction
 public import TLSSession
@@ -32,12 +32,12 @@ public struct CredentialDirectory: Sendable {
         self.authorityPath = path + "/ca.pem"
         self.providerKeyPath = path + "/AuthKey_\(keyID).p8"
         let (certificatePath, keyPath) = (path + "/server.pem", path + "/server.key")
-        try Self.naming(path) {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        do throws(FileFailure) { try OutputFile.makeDirectory(path) } catch {
+            throw Failure(description: error.description)
         }
 
         let tlsPaths = [self.authorityPath, certificatePath, keyPath]
-        if tlsPaths.allSatisfy({ FileManager.default.fileExists(atPath: $0) }) {
+        if tlsPaths.allSatisfy({ Self.isThere($0) }) {
             self.credentials = SimulatorCredentials(
                 authorityPEM: try Self.read(self.authorityPath),
                 certificate: CertificateAndKey(
@@ -48,7 +48,7 @@ public struct CredentialDirectory: Sendable {
             try Self.write(self.credentials.certificate.chainPEM, to: certificatePath, mode: 0o644)
             try Self.write(self.credentials.authorityPEM, to: self.authorityPath, mode: 0o644)
         }
-        if FileManager.default.fileExists(atPath: self.providerKeyPath) {
+        if Self.isThere(self.providerKeyPath) {
             let pem = try Self.read(self.providerKeyPath)
             let path = self.providerKeyPath
             self.providerKey = try Self.naming(path) { try ES256PrivateKey(pem: pem) }
@@ -62,14 +62,12 @@ public struct CredentialDirectory: Sendable {
         do { return try InputFile.read(path) } catch { throw Failure(description: error.description) }
     }
 
-    /// The file gets its mode before it gets its bytes.
-    private static func write(_ bytes: [UInt8], to path: String, mode: Int) throws {
-        try? FileManager.default.removeItem(atPath: path)
-        guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: mode]) else {
-            throw Failure(description: "\(path): cannot be written")
+    private static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    private static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws {
+        do { try OutputFile.replace(path, with: bytes, mode: mode) } catch {
+            throw Failure(description: error.description)
         }
-        try Self.naming(path) { try Data(bytes).write(to: URL(filePath: path)) }
-        try Self.naming(path) { try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path) }
     }
 
     private static func naming<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {

@@ -73,7 +73,7 @@ public struct JournalReader: ~Copyable {
             return nil
         }
         let line = String(decoding: self.bytes[self.position..<lineEnd], as: UTF8.self)
-        guard let head = JournalLine(line) else { throw self.fault("'\(line.prefix(80))'") }
+        guard let head = JournalLine(line) else { throw self.fault("\(ShownText.withheld(line)) that begins none") }
         guard head.bodyByteCount >= 0 else {
             self.take(upTo: lineEnd + 1)
             return head.entry(body: [])

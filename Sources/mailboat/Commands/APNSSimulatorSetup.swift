@@ -1,5 +1,6 @@
 import APNSSimulator
 import ArgumentParser
+import CommandSupport
 import Foundation
 import LocalFiles
 import Redaction
@@ -21,7 +22,10 @@ struct SimulatorSetup {
         let now = Int64(Date().timeIntervalSince1970)
         if let directory = command.generateCredentials {
             let id = command.keys.isEmpty ? command.keyID ?? Self.generatedKeyID : Self.generatedKeyID
-            let made = try CredentialDirectory(path: directory, keyID: id, names: command.names, nowSeconds: now)
+            let made: CredentialDirectory
+            do {
+                made = try CredentialDirectory(path: directory, keyID: id, names: command.names, nowSeconds: now)
+            } catch { throw CommandFailure("--generate-credentials: \(error)") }
             self.credentials = made.credentials
             self.lines.append("trust         \(made.authorityPath)")
             if command.keys.isEmpty {
@@ -36,15 +40,16 @@ struct SimulatorSetup {
         }
         if let certificate = command.certificate, let key = command.certificateKey {
             self.credentials.certificate = CertificateAndKey(
-                chainPEM: try Self.read(certificate), privateKeyPEM: try Self.read(key))
+                chainPEM: try Self.read(certificate, "--certificate"),
+                privateKeyPEM: try Self.read(key, "--certificate-key"))
         }
         for path in command.keys {
-            let pem = try Self.read(path)
+            let pem = try Self.read(path, "--key")
             let id = try command.keyID ?? Self.keyID(ofFile: path)
             do {
                 self.keys.append(try RegisteredKey(keyID: id, teamID: command.teamID, pem: pem))
             } catch {
-                throw ValidationError("--key \(ShownText.path(path) ?? ""): \(error)")
+                throw CommandFailure("--key \(ShownText.path(path) ?? ""): \(error)")
             }
             self.lines.append(
                 "provider key  \(ShownText.path(path) ?? "a file")  (key id \(id), team id \(command.teamID))")
@@ -66,7 +71,7 @@ struct SimulatorSetup {
         return id
     }
 
-    private static func read(_ path: String) throws -> [UInt8] {
-        do { return try InputFile.read(path) } catch { throw ValidationError("\(error)") }
+    private static func read(_ path: String, _ option: String) throws -> [UInt8] {
+        do { return try InputFile.read(path) } catch { throw CommandFailure("\(option): \(error)") }
     }
 }
