@@ -2,13 +2,15 @@ import ArgumentParser
 import Foundation
 package import KafkaLog
 import LocalFiles
-import Redaction
+import PushModel
 package import PushWorker
+import Redaction
 
 /// Which cluster, and how to connect to it. What is given further down this list wins: `--config`, `--properties`, `--bootstrap`, `-X`.
 package struct ClusterOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."))
+        help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."),
+        form: .brokers)
     var bootstrap: String?
 
     @Option(
@@ -47,7 +49,10 @@ package struct ClusterOptions: ParsableArguments {
     }
 
     /// Whether any of it was given.
-    package var isGiven: Bool { self.bootstrap != nil || self.config != nil || self.propertiesFile != nil }
+    package var isGiven: Bool {
+        self.bootstrap != nil || self.config != nil || self.propertiesFile != nil
+            || self.properties.contains { KafkaSettings.namesBrokers($0.prefix { $0 != "=" }) }
+    }
 
     /// Whether a worker's configuration was given.
     package var hasConfiguration: Bool { self.config != nil }
@@ -130,12 +135,18 @@ package struct ClusterOptions: ParsableArguments {
 
     private static func lines(_ path: String) throws -> KafkaSettings {
         do {
-            return try KafkaSettings(lines: String(decoding: try InputFile.read(path), as: UTF8.self))
+            let bytes = try InputFile.read(path)
+            guard !ByteOrderMark.stands(in: bytes.span, at: 0) else {
+                throw CommandFailure("the file \(ByteOrderMark.complaint)")
+            }
+            return try KafkaSettings(lines: String(decoding: bytes, as: UTF8.self))
         } catch { throw Self.failure(path, error) }
     }
 
     private static func failure(_ path: String, _ error: any Error) -> CommandFailure {
-        CommandFailure("--properties\(ShownText.path(path).map { " \($0)" } ?? ""): \(error)")
+        // What is wrong with the file as such names it.
+        let shown = error is FileFailure ? nil : ShownText.path(path)
+        return CommandFailure("--properties\(shown.map { " \($0)" } ?? ""): \(error)")
     }
 
     private func appendGiven(to settings: inout KafkaSettings) {

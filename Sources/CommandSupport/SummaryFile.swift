@@ -5,7 +5,7 @@ import LocalFiles
 package enum SummaryFile {
     /// Before the run: what cannot be written says so at once.
     package static func check(_ path: String) throws {
-        do { try OutputFile.check(path) } catch { throw CommandFailure("--summary \(error)") }
+        do { try OutputFile.check(path) } catch { throw CommandFailure("--summary: \(error)") }
     }
 
     /// Throws a `CommandFailure` with the path and what the file system says.
@@ -14,6 +14,6 @@ package enum SummaryFile {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         var data = try encoder.encode(summary)
         data.append(UInt8(ascii: "\n"))
-        do { try OutputFile.write(Array(data), to: path) } catch { throw CommandFailure("--summary \(error)") }
+        do { try OutputFile.write(Array(data), to: path) } catch { throw CommandFailure("--summary: \(error)") }
     }
 }

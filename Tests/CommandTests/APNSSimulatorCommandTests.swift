@@ -7,7 +7,7 @@ import Testing
     private static let credentials = ["--generate-credentials", "apns"]
 
     @Test(arguments: [
-        (["--manage-port", "70000"], "--manage-port is 70000, expected 0 to 65535"),
+        (["--manage-port", "70000"], "--manage-port <port>': expected 0 to 65535"),
         (["--channel-pushes-per-minute", "1000001"], "expected 0 to 1000000"),
         (["--channels-per-app", "1000001"], "expected 0 to 1000000"), (["--port", "70000"], "0 to 65535"),
     ])

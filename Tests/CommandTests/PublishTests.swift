@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--timeout", "0"], "--timeout is 0: expected 1 to 3600 seconds"),
+        (["--timeout", "0"], "The value '0' is invalid for '--timeout <seconds>': expected 1 to 3600 seconds"),
         (["-X", "security.protocol"], "-X needs name=value, such as security.protocol=SSL"),
         (["-X", "=a"], "-X needs name=value, such as security.protocol=SSL"),
     ])

@@ -10,44 +10,14 @@ import Testing
 /// Secrets in the place of every option of every command. The parser's own description of the commands says what there is.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretOptionsTests {
-    /// The part of `--experimental-dump-help` that is needed.
-    private struct Dump: Decodable { var command: Command }
-    private struct Command: Decodable {
-        var commandName: String
-        var subcommands: [Command]?
-        var arguments: [Argument]?
-    }
-    private struct Argument: Decodable {
-        struct Name: Decodable {
-            var kind: String
-            var name: String
-        }
-        var kind: String
-        var isOptional: Bool
-        var names: [Name]?
-        var valueName: String?
-
-        /// As it is written.
-        var word: String? {
-            let long = self.names?.first { $0.kind == "long" } ?? self.names?.first
-            return long.map { ($0.kind == "long" ? "--" : "-") + $0.name }
-        }
-    }
-
-    private static func leaves(_ command: Command, _ path: [String]) -> [(path: [String], arguments: [Argument])] {
-        let inner = (command.subcommands ?? []).filter { $0.commandName != "help" }
-        guard inner.isEmpty else { return inner.flatMap { Self.leaves($0, path + [$0.commandName]) } }
-        return [
+    private static func commands() throws -> [(path: [String], arguments: [CommandDescription.Argument])] {
+        try #require(CommandDescription(of: Mailboat.self)).leaves.map { path, command in
             (path, (command.arguments ?? []).filter { $0.word.map { $0 != "--help" && $0 != "--version" } ?? true })
-        ]
-    }
-
-    private static func commands() throws -> [(path: [String], arguments: [Argument])] {
-        Self.leaves(try JSONDecoder().decode(Dump.self, from: Data(Mailboat._dumpHelp().utf8)).command, [])
+        }
     }
 
     /// What another argument that has to be there is given.
-    private static func filler(_ argument: Argument) -> [String] {
+    private static func filler(_ argument: CommandDescription.Argument) -> [String] {
         guard !argument.isOptional else { return [] }
         let value = ["hex": "0a1b", "host:port,...": "127.0.0.1:1"][argument.valueName ?? ""] ?? "/nowhere/x.yaml"
         return argument.kind == "positional" ? ["key-1"] : argument.word.map { [$0, value] } ?? []

@@ -29,49 +29,56 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
                 curl localhost:2198/devices/0a1b
                 curl localhost:2198/faults -d '{"kind": "answer", "reason": "ServiceUnavailable", "count": 100}'
 
-              TCP resets in one of a hundred pushes, half-open connections, no windows: 'curl localhost:2198' lists every fault.
+              TCP resets in one of a hundred pushes ('curl localhost:2198' lists every fault, such as half-open connections):
                 curl localhost:2198/faults -d '{"kind": "then", "action": "reset", "rate": 0.01}'
 
               A push by hand:
                 curl --http2 --cacert apns/ca.pem https://localhost:2197/3/device/0a1b \\
                   -H "authorization: bearer $(curl -s localhost:2198/provider-token)" \\
-                  -H 'apns-topic: com.example.pizza.push-type.liveactivity' -H 'apns-push-type: liveactivity' \\
+                  -H 'apns-topic: com.example.pizza.push-type.liveactivity' \\
+                    -H 'apns-push-type: liveactivity' \\
                   -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"driver": "Anne"}}}'
 
               A broadcast channel, made and published to by hand; the phone behind 0a1b listens to it:
                 mailboat apns-simulator --generate-credentials ./apns --manage-port 2196
                 AUTH="authorization: bearer $(curl -s localhost:2198/provider-token)"
-                curl -i --http2 --cacert apns/ca.pem https://localhost:2196/1/apps/com.example.pizza/channels \\
+                curl -i --http2 \\
+                  --cacert apns/ca.pem https://localhost:2196/1/apps/com.example.pizza/channels \\
                   -H "$AUTH" -d '{"message-storage-policy": 0, "push-type": "LiveActivity"}'
                 curl localhost:2198/devices/0a1b -d '{"channel": "THE apns-channel-id ABOVE"}'
-                curl --http2 --cacert apns/ca.pem https://localhost:2197/4/broadcasts/apps/com.example.pizza -H "$AUTH" \\
-                  -H 'apns-channel-id: THE SAME' -H 'apns-push-type: liveactivity' -H 'apns-priority: 5' -H 'apns-expiration: 0' \\
+                curl --http2 \\
+                  --cacert apns/ca.pem https://localhost:2197/4/broadcasts/apps/com.example.pizza \\
+                  -H "$AUTH" \\
+                  -H 'apns-channel-id: THE SAME' -H 'apns-push-type: liveactivity' \\
+                    -H 'apns-priority: 5' -H 'apns-expiration: 0' \\
                   -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"score": "1:0"}}}'
                 curl localhost:2198/channels
 
               A card put up by push-to-start, the update token that its app gets two to five seconds later, and all phones at once:
-                mailboat apns-simulator --generate-credentials ./apns --update-token-delay 2000 --update-token-jitter 3000
+                mailboat apns-simulator --generate-credentials ./apns \\
+                  --update-token-delay 2000 --update-token-jitter 3000
                 curl localhost:2198/update-tokens
                 curl localhost:2198/summary
 
               A worker's own key, and a server as cheap as can be, for a benchmark:
-                mailboat apns-simulator --generate-credentials ./apns --key AuthKey_ABCDE12345.p8 --team-id TEAM567890
+                mailboat apns-simulator --generate-credentials ./apns \\
+                  --key AuthKey_ABCDE12345.p8 --team-id TEAM567890
                 mailboat apns-simulator --generate-credentials ./apns --sink
             """)
 
     @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "Port for pushes; 0 takes a free one.")
+    @Option(help: "Port for pushes; 0 takes a free one.", form: .listeningPort)
     var port = 2197
 
     @Option(
         help: ArgumentHelp(
             "Port for questions about broadcast channels; 0 takes a free one. Without it there is none. Apple's: 2196, and 2195 in development.",
-            valueName: "port"))
+            valueName: "port"), form: .listeningPort)
     var managePort: Int?
 
-    @Option(help: "Port of the HTTP control API; 0 takes a free one.")
+    @Option(help: "Port of the HTTP control API; 0 takes a free one.", form: .listeningPort)
     var control = 2198
 
     @Option(help: "Address of the control API. It has no authentication: keep it on loopback.")
@@ -96,19 +103,20 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             valueName: "file"))
     var keys: [String] = []
 
-    @Option(help: "Key id of 10 characters: of --key when it is one file, or of the generated key.")
+    @Option(help: "Key id: of --key when it is one file, or of the generated key.", form: .appleIdentifier)
     var keyID: String?
 
-    @Option(help: "Team id of 10 characters, of all keys.")
+    @Option(help: "Team id of all keys.", form: .appleIdentifier)
     var teamID = "SIMULATEAM"
 
     @Option(
-        name: .customLong("name"), help: "A DNS name or IP address the generated certificate is for. May be repeated.")
+        name: .customLong("name"), help: "A DNS name or IP address the generated certificate is for. May be repeated.",
+        form: .host)
     var names: [String] = ["localhost", "127.0.0.1", "::1"]
 
     @Option(
-        name: .customLong("app"), help: "A bundle id that exists. May be repeated; none: every topic of the right form."
-    )
+        name: .customLong("app"),
+        help: "A bundle id that exists. May be repeated; none: every topic of the right form.", form: .bundleID)
     var apps: [String] = []
 
     @Option(help: "Which of Apple's services it is: production or development.")
@@ -120,58 +128,60 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Flag(help: "Answer 200 to everything that has headers and a body, and look at nothing else: for benchmarks.")
     var sink = false
 
-    @Option(help: "Event loops.")
+    @Option(help: "Event loops.", form: .whole(1...64))
     var threads = 1
 
-    @Option(help: "SETTINGS_MAX_CONCURRENT_STREAMS once a provider token was accepted.")
+    @Option(help: "SETTINGS_MAX_CONCURRENT_STREAMS once a provider token was accepted.", form: .whole(0...UInt32.max))
     var streams: UInt32 = 1_000
 
     @Flag(help: "Lower the stream limit to 1 after a 4xx, until the next 200, as APNs was seen to do.")
     var collapseOnRejection = false
 
-    @Option(help: "Answers wait this long, milliseconds.")
+    @Option(help: "Answers wait this long, milliseconds.", form: .whole(0...Latency.millisMax))
     var latency: Int64 = 0
 
-    @Option(help: "And up to this much longer, milliseconds.")
+    @Option(help: "And up to this much longer, milliseconds.", form: .whole(0...Latency.millisMax))
     var jitter: Int64 = 0
 
-    @Option(help: "429 for more pushes a minute than this to one phone.")
+    @Option(help: "429 for more pushes a minute than this to one phone.", form: .whole(0...Int.max))
     var devicePushesPerMinute: Int?
 
     @Option(
         help:
-            "Starts by push that a phone shows within the window; further ones are taken, and no card comes up. 0: all."
-    )
+            "Starts by push that a phone shows within the window; further ones are taken, and no card comes up. 0: all.",
+        form: .whole(0...Self.startBudgetMax))
     var startBudget = 10
 
-    @Option(help: "The window of --start-budget, seconds.")
+    @Option(help: "The window of --start-budget, seconds.", form: .whole(1...Self.startWindowMax))
     var startWindow: Int64 = 3_600
 
     @Flag(help: "429 for a start over the budget of its phone; APNs takes it and says nothing.")
     var refuseStarts = false
 
-    @Option(help: "Share of started cards whose app tells of an update token, 0 to 1.")
+    @Option(help: "Share of started cards whose app tells of an update token.", form: .number(0...1))
     var updateTokenShare = 1.0
 
-    @Option(help: "It tells of it so long after the start, milliseconds.")
+    @Option(help: "It tells of it so long after the start, milliseconds.", form: .whole(0...Self.updateTokenMillisMax))
     var updateTokenDelay: Int64 = 0
 
-    @Option(help: "And up to this much later, milliseconds.")
+    @Option(help: "And up to this much later, milliseconds.", form: .whole(0...Self.updateTokenMillisMax))
     var updateTokenJitter: Int64 = 0
 
-    @Option(help: "Phones and tokens kept at most; a phone takes about 190 bytes.")
+    @Option(help: "Phones and tokens kept at most; a phone takes about 190 bytes.", form: .whole(1...Self.devicesMax))
     var devices = 4_000_000
 
-    @Option(help: "429 for more broadcasts a minute than this to one channel; 0: never.")
+    @Option(
+        help: "429 for more broadcasts a minute than this to one channel; 0: never.",
+        form: .whole(0...Self.channelPushesPerMinuteMax))
     var channelPushesPerMinute = 4
 
-    @Option(help: "Channels that an app may have; further ones are refused.")
+    @Option(help: "Channels that an app may have; further ones are refused.", form: .whole(0...Self.channelsPerAppMax))
     var channelsPerApp = 10_000
 
     @Option(
         name: .customLong("no-broadcasts"),
         help: ArgumentHelp(
-            "A bundle id without the capability for broadcasts. May be repeated.", valueName: "app"))
+            "A bundle id without the capability for broadcasts. May be repeated.", valueName: "app"), form: .bundleID)
     var appsWithoutBroadcasts: [String] = []
 
     @Flag(
@@ -180,10 +190,14 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     )
     var emptyListBody = false
 
-    @Option(help: "Record a violation for more pushes at priority 10 in an hour than this to one phone.")
+    @Option(
+        help: "Record a violation for more pushes at priority 10 in an hour than this to one phone.",
+        form: .whole(0...Int.max))
     var watchBudget: Int?
 
-    @Option(help: "Record a violation for two pushes to one phone that are closer than this, milliseconds.")
+    @Option(
+        help: "Record a violation for two pushes to one phone that are closer than this, milliseconds.",
+        form: .whole(0...Int64.max))
     var watchSpacing: Int64?
 
     @Flag(help: "Refuse payloads that a phone could not decode; APNs takes them.")
@@ -198,7 +212,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             valueName: "file"))
     var journal: String?
 
-    @Option(help: "Seed of all randomness.")
+    @Option(help: "Seed of all randomness.", form: .whole(0...UInt64.max))
     var seed: UInt64 = 1
 
     /// Far beyond what any channel needs, and 10,000 an app is Apple's own limit.
@@ -211,54 +225,6 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     private static let devicesMax = 100_000_000
 
     func validate() throws {
-        guard (0...65_535).contains(self.port) else {
-            throw ValidationError("--port is \(self.port), expected 0 to 65535")
-        }
-        if let port = self.managePort, !(0...65_535).contains(port) {
-            throw ValidationError("--manage-port is \(port), expected 0 to 65535")
-        }
-        guard (0...Self.channelPushesPerMinuteMax).contains(self.channelPushesPerMinute) else {
-            throw ValidationError(
-                "--channel-pushes-per-minute is \(self.channelPushesPerMinute), expected 0 to \(Self.channelPushesPerMinuteMax)"
-            )
-        }
-        guard (0...Self.channelsPerAppMax).contains(self.channelsPerApp) else {
-            throw ValidationError(
-                "--channels-per-app is \(self.channelsPerApp), expected 0 to \(Self.channelsPerAppMax)")
-        }
-        guard (0...65_535).contains(self.control) else {
-            throw ValidationError("--control is \(self.control), expected 0 to 65535")
-        }
-        guard (1...64).contains(self.threads) else {
-            throw ValidationError("--threads is \(self.threads), expected 1 to 64")
-        }
-        guard self.teamID.utf8.count == 10 else {
-            throw ValidationError("--team-id has \(self.teamID.utf8.count) characters, expected 10")
-        }
-        if let id = self.keyID, id.utf8.count != 10 {
-            throw ValidationError("--key-id has \(id.utf8.count) characters, expected 10")
-        }
-        guard (0...Latency.millisMax).contains(self.latency), (0...Latency.millisMax).contains(self.jitter) else {
-            throw ValidationError("--latency and --jitter are milliseconds, 0 to \(Latency.millisMax)")
-        }
-        guard (0...Self.startBudgetMax).contains(self.startBudget) else {
-            throw ValidationError("--start-budget is \(self.startBudget), expected 0 to \(Self.startBudgetMax)")
-        }
-        guard (1...Self.startWindowMax).contains(self.startWindow) else {
-            throw ValidationError("--start-window is \(self.startWindow), expected 1 to \(Self.startWindowMax) seconds")
-        }
-        guard (0...1).contains(self.updateTokenShare) else {
-            throw ValidationError("--update-token-share is \(self.updateTokenShare), expected 0 to 1")
-        }
-        guard (0...Self.updateTokenMillisMax).contains(self.updateTokenDelay),
-            (0...Self.updateTokenMillisMax).contains(self.updateTokenJitter)
-        else {
-            throw ValidationError(
-                "--update-token-delay and --update-token-jitter are milliseconds, 0 to \(Self.updateTokenMillisMax)")
-        }
-        guard (1...Self.devicesMax).contains(self.devices) else {
-            throw ValidationError("--devices is \(self.devices), expected 1 to \(Self.devicesMax)")
-        }
         guard self.keyID == nil || self.keys.count <= 1 else {
             throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times")
         }
@@ -311,7 +277,10 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     }
 
     /// A line for whoever started this; at once, because to a pipe it would be kept back.
-    private static func say(_ line: String) { StandardOutput.show(line + "\n") }
+    private static func say(_ line: String) {
+        StandardOutput.tell(line)
+        StandardOutput.flush()
+    }
 
     private var simulatorConfiguration: SimulatorConfiguration {
         var configuration = SimulatorConfiguration()

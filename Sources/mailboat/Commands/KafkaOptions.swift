@@ -8,7 +8,8 @@ struct KafkaOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long reading a partition, or a record's acknowledgement, may take.", valueName: "seconds"))
+            "How long reading a partition, or a record's acknowledgement, may take.", valueName: "seconds"),
+        form: .whole(1...3_600, "seconds"))
     var timeout = 30
 
     /// For the parser, which fills the properties in.
@@ -21,9 +22,6 @@ struct KafkaOptions: ParsableArguments {
     }
 
     func validate() throws {
-        guard (1...3_600).contains(self.timeout) else {
-            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
-        }
         try self.cluster.requireBrokers()
     }
 

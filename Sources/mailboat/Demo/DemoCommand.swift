@@ -27,13 +27,14 @@ struct DemoCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the story takes, 10 to 20 seconds; what is around it comes on top.", valueName: "seconds"))
+            "How long the story takes; what is around it comes on top.", valueName: "seconds"),
+        form: .whole(10...20, "seconds"))
     var duration = 17
 
-    @Option(help: ArgumentHelp("How many fans follow the match, 1 to 5000.", valueName: "count"))
+    @Option(help: ArgumentHelp("How many fans follow the match.", valueName: "count"), form: .whole(1...5_000))
     var fans = 2_000
 
-    @Option(help: "Seed of the story's randomness: device tokens and small delays.")
+    @Option(help: "Seed of the story's randomness: device tokens and small delays.", form: .whole(0...UInt64.max))
     var seed: UInt64 = 1
 
     @Flag(
@@ -42,21 +43,21 @@ struct DemoCommand: AsyncParsableCommand {
     )
     var stay = false
 
-    @Option(help: "Port of the page; 0 takes a free one. Only with --stay.")
-    var port = 8484
+    @Option(
+        name: .customLong("port"),
+        help: "Port of the page; 0 takes a free one. Only with --stay. Not given: \(DemoCommand.usualPort).",
+        form: .listeningPort)
+    var givenPort: Int?
 
     @Flag(help: "Write the worker's log to standard error.")
     var verbose = false
 
+    private static let usualPort = 8484
+    var port: Int { self.givenPort ?? Self.usualPort }
+
     func validate() throws {
-        guard (10...20).contains(self.duration) else {
-            throw ValidationError("--duration is \(self.duration), expected 10 to 20 seconds")
-        }
-        guard (1...5_000).contains(self.fans) else {
-            throw ValidationError("--fans is \(self.fans), expected 1 to 5000")
-        }
-        guard (0...65_535).contains(self.port) else {
-            throw ValidationError("--port is \(self.port), expected 0 to 65535")
+        guard self.givenPort == nil || self.stay else {
+            throw ValidationError("--port is that of a page, and only --stay serves one")
         }
     }
 

@@ -18,6 +18,7 @@ final class StatusLine: Sendable {
     /// Says what goes on, in place of what was said before; nothing when nobody watches.
     func show(_ text: String) {
         guard self.isTerminal else { return }
+        let text = TerminalText.escaped(text)
         self.state.withLock { state in
             let now = ContinuousClock.now
             if let drawnAt = state.drawnAt, now - drawnAt < Self.redrawDistance { return }

@@ -100,7 +100,47 @@ struct StreamTests {
         Case(line: "$M topics check --config /dev/zero", status: 1, says: "which is the most that is read"),
         Case(
             line: "$M apns-simulator --certificate /dev/zero --certificate-key / --any-key --port 0 --control 0",
-            status: 64, says: "which is the most that is read"),
+            status: 1, says: "--certificate: /dev/zero has more than"),
+
+        // Files that somebody else made.
+        Case(
+            line: #"printf '\xef\xbb\xbf%s' '\#(event)' > $D/mark; $M check $D/mark"#, status: 0,
+            says: "mark begins with a byte order mark"),
+        Case(
+            line:
+                #"printf '%s' '\#(event)' | iconv -t utf-16 > $D/mark; $M check $D/mark | grep -q 'order mark was found'"#,
+            status: 0),
+        Case(
+            line: #"printf '\xef\xbb\xbfclient.id=a\n' > $D/mark; $M topics check \#(nobody) --properties $D/mark"#,
+            status: 1, says: "begins with a byte order mark"),
+        Case(
+            line: #"printf '\xef\xbb\xbfapps: []\n' > $D/mark; $M run --check --config $D/mark"#, status: 1,
+            says: "mark: file: begins with a byte order mark"),
+        Case(
+            line:
+                #"printf '\033[31mpush\n' > $D/j; $M apns-simulator --generate-credentials $D --journal $D/j --port 0 --control 0"#,
+            status: 1, says: "byte 0: expected an entry of a journal, found a text of"),
+        Case(
+            line: "$M apns-simulator --generate-credentials /dev/null --port 0 --control 0", status: 1,
+            says: "Error: --generate-credentials: /dev/null is no directory"),
+        Case(
+            line: "$M apns-simulator --generate-credentials /dev/null/a --port 0 --control 0", status: 1,
+            says: "--generate-credentials: /dev/null/a cannot be made: Not a directory"),
+        Case(
+            line: "$M apns-simulator --generate-credentials $D --key $D/none.p8 --port 0 --control 0", status: 1,
+            says: "--key: ", names: "none.p8 cannot be read: No such file"),
+        Case(
+            line: "touch $D/key; $M apns-simulator --generate-credentials $D --key $D/key --port 0 --control 0",
+            status: 64,
+            says: "--key-id is needed", names: "Usage: mailboat apns-simulator"),
+        // Nobody is asked for something that cannot be.
+        Case(line: "$M topics check --bootstrap ''", status: 64, says: "--bootstrap is empty"),
+        Case(line: "$M topics check --bootstrap localhost:99999", status: 64, says: "ports from 1 to 65535"),
+        Case(line: "$M topics check -X bootstrap.servers=127.0.0.1:1 --timeout 1", status: 1),
+        Case(line: "$M pubish", status: 64, says: "did you mean 'publish'?"),
+        Case(line: "$M help nope", status: 64, says: "has no command 'nope'"),
+        Case(line: "$M help run | grep -q 'print-settings'", status: 0),
+        Case(line: "COLUMNS=5 $M run --help | grep -q 'mailboat run --config mailboat.yaml --check'", status: 0),
     ]
 
     @Test(arguments: Self.cases)

@@ -16,7 +16,7 @@ struct ProviderAccess: ParsableArguments {
             "A worker's configuration: apps, keys, and where APNs is reached.", valueName: "file"))
     var config: String
 
-    @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"))
+    @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"), form: .bundleID)
     var app: String?
 
     @Option(help: "The APNs environment. Not needed when the app has only one.")

@@ -25,7 +25,8 @@ struct Send: AsyncParsableCommand {
             EXAMPLES
               mailboat send --config mailboat.yaml --token 80e0... --payload payload.json
               echo '{"aps":{"timestamp":'$(date +%s)',"event":"update","content-state":{"minutes":12}}}' |
-                mailboat send --config mailboat.yaml --token 80e0... --payload - --priority 5
+                mailboat send --config mailboat.yaml --token 80e0... --payload - \\
+                  --priority 5
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -38,7 +39,7 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The payload; - for standard input.", valueName: "file"))
     var payload: String
 
-    @Option(help: "apns-priority: 10, 5 or 1.")
+    @Option(help: "apns-priority.", form: .oneOf([10, 5, 1]))
     var priority = 10
 
     @Option(name: .customLong("push-type"), help: "apns-push-type.")
@@ -49,13 +50,16 @@ struct Send: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "apns-expiration, seconds since 1970. Default: none, as in Apple's example.", valueName: "time"))
+            "apns-expiration, seconds since 1970. Default: none, as in Apple's example.", valueName: "time"),
+        form: .whole(0...Int64.max, "seconds since 1970"))
     var expiration: Int64?
 
     @Option(name: .customLong("apns-id"), help: ArgumentHelp("apns-id. Default: a new one.", valueName: "uuid"))
     var apnsID: String?
 
-    @Option(help: ArgumentHelp("How long it may take, the connection included.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("How long it may take, the connection included.", valueName: "seconds"),
+        form: .whole(1...600, "seconds"))
     var timeout = 20
 
     @Option(help: "Lines for a person, or one JSON object.")
@@ -64,12 +68,6 @@ struct Send: AsyncParsableCommand {
     func validate() throws {
         guard !self.token.isEmpty, self.token.count <= 1_024, self.token.utf8.allSatisfy({ Self.isHexDigit($0) }) else {
             throw ValidationError("--token has \(self.token.count) characters: expected hexadecimal digits")
-        }
-        guard [1, 5, 10].contains(self.priority) else {
-            throw ValidationError("--priority is \(self.priority): expected 10, 5 or 1")
-        }
-        guard (1...600).contains(self.timeout) else {
-            throw ValidationError("--timeout is \(self.timeout): expected 1 to 600 seconds")
         }
         for (name, value) in [
             ("push-type", self.pushType), ("topic", self.topic ?? "-"), ("apns-id", self.apnsID ?? "-"),
@@ -86,7 +84,7 @@ struct Send: AsyncParsableCommand {
         let payload: [UInt8]
         do {
             payload = try InputFile.read(self.payload == "-" ? "/dev/stdin" : self.payload)
-        } catch { throw CommandFailure("--payload \(error)") }
+        } catch { throw CommandFailure("--payload: \(error)") }
         for remark in PayloadRemarks.find(
             in: payload, pushType: self.pushType, nowSeconds: Int64(Date().timeIntervalSince1970))
         {

@@ -23,7 +23,8 @@ struct TokenCommand: ParsableCommand {
 
             EXAMPLES
               TOKEN=$(mailboat token --config mailboat.yaml)
-              mailboat token --config mailboat.yaml --app com.example.pizza --environment development
+              mailboat token --config mailboat.yaml --app com.example.pizza \\
+                --environment development
             """)
 
     @OptionGroup var access: ProviderAccess

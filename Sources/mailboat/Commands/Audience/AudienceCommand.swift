@@ -34,8 +34,10 @@ struct AudienceCommand: ParsableCommand {
                 line is wrong.
 
                 EXAMPLES
-                  mailboat audience pause match-7 --app com.example.football --bootstrap localhost:9092
-                  mailboat audience pause --all --app com.example.football --config mailboat.yaml
+                  mailboat audience pause match-7 --app com.example.football \\
+                    --bootstrap localhost:9092
+                  mailboat audience pause --all --app com.example.football \\
+                    --config mailboat.yaml
                 """)
 
         @OptionGroup var order: Order
@@ -56,8 +58,10 @@ struct AudienceCommand: ParsableCommand {
                 line is wrong.
 
                 EXAMPLES
-                  mailboat audience resume match-7 --app com.example.football --bootstrap localhost:9092
-                  mailboat audience resume --all --app com.example.football --config mailboat.yaml
+                  mailboat audience resume match-7 --app com.example.football \\
+                    --bootstrap localhost:9092
+                  mailboat audience resume --all --app com.example.football \\
+                    --config mailboat.yaml
                 """)
 
         @OptionGroup var order: Order
@@ -72,7 +76,7 @@ struct AudienceCommand: ParsableCommand {
         @Argument(help: "The audience's id.")
         var id: String?
 
-        @Option(help: ArgumentHelp("The app that it is an audience of.", valueName: "bundle id"))
+        @Option(help: ArgumentHelp("The app that it is an audience of.", valueName: "bundle id"), form: .bundleID)
         var app: String
 
         @Flag(help: "All audiences of the app, instead of one.")
@@ -81,7 +85,8 @@ struct AudienceCommand: ParsableCommand {
         @Option(
             name: .customLong("topic"),
             help: ArgumentHelp(
-                "The routed topic. Default: that of --config, or a worker's own default.", valueName: "topic"))
+                "The routed topic. Default: that of --config, or a worker's own default.", valueName: "topic"),
+            form: .topic)
         var givenTopic: String?
 
         func validate() throws {
@@ -89,9 +94,6 @@ struct AudienceCommand: ParsableCommand {
                 throw ValidationError(
                     self.all ? "an id and --all are given: expected one of them" : "expected an audience's id, or --all"
                 )
-            }
-            guard !self.app.isEmpty, !self.app.contains("/"), self.app.utf8.count <= 255 else {
-                throw ValidationError("--app is \(ShownText.withheld(self.app)): expected a bundle id")
             }
             guard let id else { return }
             let bytes = Array(id.utf8)

@@ -36,7 +36,8 @@ struct ChannelsCommand: ParsableCommand {
 
                 EXAMPLES
                   mailboat channels create --config mailboat.yaml --storage none
-                  mailboat channels create --config mailboat.yaml --app com.example.pizza --environment development --storage most-recent
+                  mailboat channels create --config mailboat.yaml --app com.example.pizza \\
+                    --environment development --storage most-recent
                 """)
 
         @OptionGroup var options: ChannelsOptions
@@ -101,7 +102,8 @@ struct ChannelsCommand: ParsableCommand {
 
                 EXAMPLES
                   mailboat channels delete --config mailboat.yaml dHN0LXNyY2gtY2hubA==
-                  mailboat channels delete --config mailboat.yaml --environment development $(cat old-channels)
+                  mailboat channels delete --config mailboat.yaml \\
+                    --environment development $(cat old-channels)
                 """)
 
         @OptionGroup var options: ChannelsOptions

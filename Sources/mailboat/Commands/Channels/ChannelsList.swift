@@ -16,7 +16,8 @@ extension ChannelsCommand {
 
                 EXAMPLES
                   mailboat channels list --config mailboat.yaml
-                  mailboat channels list --config mailboat.yaml --app com.example.pizza --details --format json
+                  mailboat channels list --config mailboat.yaml --app com.example.pizza \\
+                    --details --format json
                 """)
 
         @OptionGroup var options: ChannelsOptions

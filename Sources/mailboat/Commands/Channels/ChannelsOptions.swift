@@ -41,7 +41,7 @@ struct ChannelsPlace: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
     enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
 
-    @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"))
+    @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"), form: .bundleID)
     var app: String?
 
     @Option(help: "The APNs environment. Not needed when the app has only one.")

@@ -33,14 +33,15 @@ extension ChannelsCommand {
 
                 EXAMPLES
                   mailboat channels reconcile --config mailboat.yaml
-                  mailboat channels reconcile --config mailboat.yaml --app com.example.pizza --environment production --format json
+                  mailboat channels reconcile --config mailboat.yaml --app com.example.pizza \\
+                    --environment production --format json
                   mailboat channels reconcile --config mailboat.yaml --execute
                 """)
 
         @OptionGroup var kafka: KafkaOptions
         @OptionGroup var place: ChannelsPlace
 
-        @Option(help: "The state topic. Default: that of --config.")
+        @Option(help: "The state topic. Default: that of --config.", form: .topic)
         var topic: String?
 
         @Flag(help: "Delete. Without it nothing is done: what would be is printed.")

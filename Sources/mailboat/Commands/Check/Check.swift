@@ -33,18 +33,20 @@ struct Check: ParsableCommand {
             EXAMPLES
               mailboat check events.ndjson
               mailboat check --app com.example.pizza - < event.json
-              mailboat check --quiet events.ndjson && mailboat publish --bootstrap localhost:9092 events.ndjson
+              mailboat check --quiet events.ndjson &&
+                mailboat publish --bootstrap localhost:9092 events.ndjson
             """)
 
     @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
     var path = "-"
 
-    @Option(help: ArgumentHelp("The app of events that name none.", valueName: "bundle id"))
+    @Option(help: ArgumentHelp("The app of events that name none.", valueName: "bundle id"), form: .bundleID)
     var app = "com.example.app"
 
     @Option(
         help: ArgumentHelp(
-            "The time to check against, in place of this machine's clock.", valueName: "seconds since 1970"))
+            "The time to check against, in place of this machine's clock.", valueName: "seconds since 1970"),
+        form: .whole(0...Self.nowSecondsMax, "seconds since 1970"))
     var now: Int64?
 
     @Flag(name: .shortAndLong, help: "Show only what is refused.")
@@ -57,12 +59,6 @@ struct Check: ParsableCommand {
 
     /// The last second of the year 9999: more than any clock will say, and far from where sums of seconds end.
     private static let nowSecondsMax: Int64 = 253_402_300_799
-
-    func validate() throws {
-        if let now = self.now, !(0...Self.nowSecondsMax).contains(now) {
-            throw ValidationError("--now is \(now): expected seconds since 1970, 0 to \(Self.nowSecondsMax)")
-        }
-    }
 
     func run() throws {
         let input = try RecordInput(path: self.path)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandSupport
 import Foundation
 import PushWorker
 import Redaction
@@ -10,12 +11,13 @@ struct DeadLetterFilter: ParsableArguments {
 
     @Option(
         name: .customLong("source-topic"),
-        help: ArgumentHelp("Only those that came from this topic.", valueName: "topic"))
+        help: ArgumentHelp("Only those that came from this topic.", valueName: "topic"), form: .topic)
     var sourceTopic: String?
 
     @Option(
         name: .customLong("source-partition"),
-        help: ArgumentHelp("Only those that came from this partition.", valueName: "number"))
+        help: ArgumentHelp("Only those that came from this partition.", valueName: "number"),
+        form: .whole(0...Int32.max))
     var sourcePartition: Int32?
 
     @Option(

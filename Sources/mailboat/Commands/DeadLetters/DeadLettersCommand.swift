@@ -18,7 +18,8 @@ struct DeadLettersCommand: ParsableCommand {
         @Option(
             name: .customLong("topic"),
             help: ArgumentHelp(
-                "The dead-letter topic. Default: that of --config, or a worker's own default.", valueName: "topic"))
+                "The dead-letter topic. Default: that of --config, or a worker's own default.", valueName: "topic"),
+            form: .topic)
         var givenTopic: String?
 
         func topic() throws -> String { try self.givenTopic ?? self.kafka.cluster.configuration().topics.deadLetters }
@@ -51,7 +52,8 @@ struct DeadLettersCommand: ParsableCommand {
 
                 EXAMPLES
                   mailboat dead-letters list --bootstrap localhost:9092
-                  mailboat dead-letters list --bootstrap localhost:9092 --reason timestamp --since 2h --format json
+                  mailboat dead-letters list --bootstrap localhost:9092 --reason timestamp \\
+                    --since 2h --format json
                 """)
 
         enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }
@@ -102,8 +104,10 @@ struct DeadLettersCommand: ParsableCommand {
                 when the command line is wrong.
 
                 EXAMPLES
-                  mailboat dead-letters republish --bootstrap localhost:9092 --reason 'is not configured' --since 1d
-                  mailboat dead-letters republish --bootstrap localhost:9092 --letter 3:17 --execute
+                  mailboat dead-letters republish --bootstrap localhost:9092 \\
+                    --reason 'is not configured' --since 1d
+                  mailboat dead-letters republish --bootstrap localhost:9092 --letter 3:17 \\
+                    --execute
                 """)
 
         @OptionGroup var selection: Selection

@@ -30,17 +30,19 @@ struct DevCommand: AsyncParsableCommand {
                 mailboat dev
 
               Let the phones decode as your app does, and drop high-priority pushes over 16 an hour:
-                mailboat dev --app com.example.pizza --content-schema ContentState.schema.json --phone-budget 16
+                mailboat dev --app com.example.pizza \\
+                  --content-schema ContentState.schema.json --phone-budget 16
 
               In a test: publish, and wait until a phone shows it:
                 curl --fail-with-body -sS 'localhost:8484/events?activity=order-7' -d '{"event": "update", "content-state": {"minutes": 12}}'
-                curl --fail-with-body -sS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12&timeout=10'
+                curl --fail-with-body \\
+                  -sS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12&timeout=10'
             """)
 
     @Option(help: "Address of the page. It has no authentication: another than loopback needs --expose, too.")
     var host = "127.0.0.1"
 
-    @Option(help: "Port of the page; 0 takes a free one.")
+    @Option(help: "Port of the page; 0 takes a free one.", form: .listeningPort)
     var port = 8484
 
     @Flag(help: "Whoever can reach --host may see every event and publish some.")
@@ -48,15 +50,15 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "Port for Kafka clients, on 127.0.0.1; 0 takes a free one. Not given: 9092, or a free one if that is taken."
-    )
+            "Port for Kafka clients, on 127.0.0.1; 0 takes a free one. Not given: 9092, or a free one if that is taken.",
+        form: .listeningPort)
     var kafkaPort: Int?
 
     @Option(
         name: .customLong("app"),
         help: ArgumentHelp(
             "Bundle id of an app. May be repeated; events that name none are for the only one. Not given: com.example.app.",
-            valueName: "bundle id"))
+            valueName: "bundle id"), form: .bundleID)
     var apps: [String] = []
 
     @Option(
@@ -74,7 +76,8 @@ struct DevCommand: AsyncParsableCommand {
     var template: String?
 
     @Option(
-        help: "Pushes at priority 10 that a phone shows in an hour; it drops more in silence. Not given: it shows all.")
+        help: "Pushes at priority 10 that a phone shows in an hour; it drops more in silence. Not given: it shows all.",
+        form: .whole(1...10_000))
     var phoneBudget: Int?
 
     @Flag(inversion: .prefixedNo, help: "Register a phone for an activity that is published to and has none.")
@@ -84,21 +87,6 @@ struct DevCommand: AsyncParsableCommand {
     var verbose = false
 
     func validate() throws {
-        guard (0...65_535).contains(self.port) else {
-            throw ValidationError("--port is \(self.port): expected 0 to 65535")
-        }
-        guard (0...65_535).contains(self.kafkaPort ?? 0) else {
-            throw ValidationError("--kafka-port is \(self.kafkaPort ?? 0): expected 0 to 65535")
-        }
-        let isBundleID = { (app: String) in
-            !app.isEmpty && app.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
-        }
-        if let app = self.apps.first(where: { !isBundleID($0) }) {
-            throw ValidationError("--app is \(ShownText.withheld(app)): expected a bundle id such as com.example.pizza")
-        }
-        guard (1...10_000).contains(self.phoneBudget ?? 1) else {
-            throw ValidationError("--phone-budget is \(self.phoneBudget ?? 0): expected 1 to 10000")
-        }
         guard self.expose || DevPageService.isLoopback(self.host) else {
             throw ValidationError(
                 "--host is \(ShownText.name(self.host)): the page has no authentication, so it listens on loopback unless --expose is given"

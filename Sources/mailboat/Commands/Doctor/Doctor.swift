@@ -34,7 +34,8 @@ struct Doctor: AsyncParsableCommand {
             EXAMPLES
               mailboat doctor --config mailboat.yaml
               mailboat doctor --config mailboat.yaml --push-probe
-              mailboat doctor --config mailboat.yaml --format json | jq 'select(.level != "ok")'
+              mailboat doctor --config mailboat.yaml --format json |
+                jq 'select(.level != "ok")'
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -45,23 +46,16 @@ struct Doctor: AsyncParsableCommand {
     @Flag(help: "Also try keys and topics, with pushes that reach nobody.")
     var pushProbe = false
 
-    @Option(help: "Copies of each partition that are expected.")
+    @Option(help: "Copies of each partition that are expected.", form: .whole(1...1_000))
     var replication = 3
 
-    @Option(help: ArgumentHelp("How long each connection, and each question to Kafka, may take.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("How long each connection, and each question to Kafka, may take.", valueName: "seconds"),
+        form: .whole(1...600, "seconds"))
     var timeout = 10
 
     @Option(help: "Lines for a person, or one JSON object a line.")
     var format = Format.text
-
-    func validate() throws {
-        guard (1...600).contains(self.timeout) else {
-            throw ValidationError("--timeout is \(self.timeout): expected 1 to 600 seconds")
-        }
-        guard (1...1_000).contains(self.replication) else {
-            throw ValidationError("--replication is \(self.replication): expected 1 to 1000")
-        }
-    }
 
     func run() async throws {
         var counts: [DoctorFinding.Level: Int] = [:]

@@ -35,27 +35,30 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
                 mailboat embedded-kafka
 
               Topics of one's own:
-                mailboat embedded-kafka --port 9192 --control 9193 --topic liveactivity.events:16 --topic test:1
+                mailboat embedded-kafka --port 9192 --control 9193 \\
+                  --topic liveactivity.events:16 --topic test:1
 
               Look, write and read with kcat:
                 kcat -b localhost:9092 -L
                 echo 'a|hello' | kcat -b localhost:9092 -P -t liveactivity.outcomes \\
                   -K '|' -X partitioner=murmur2_random
-                kcat -b localhost:9092 -C -t liveactivity.outcomes -o beginning -e -X fetch.wait.max.ms=10
+                kcat -b localhost:9092 -C -t liveactivity.outcomes -o beginning -e \\
+                  -X fetch.wait.max.ms=10
 
               Faults, with curl ('curl localhost:9093' explains them all):
                 curl -X POST localhost:9093/broker/down
                 curl -X POST 'localhost:9093/latency?ms=200'
-                curl -X POST 'localhost:9093/errors?api=Produce&code=REQUEST_TIMED_OUT&count=5'
+                curl \\
+                  -X POST 'localhost:9093/errors?api=Produce&code=REQUEST_TIMED_OUT&count=5'
             """)
 
     @Option(help: "Address to listen on.")
     var host = "127.0.0.1"
 
-    @Option(help: "Port for clients to connect to; 0 takes a free one.")
+    @Option(help: "Port for clients to connect to; 0 takes a free one.", form: .listeningPort)
     var port = 9092
 
-    @Option(help: "Port of the HTTP control API; 0 takes a free one.")
+    @Option(help: "Port of the HTTP control API; 0 takes a free one.", form: .listeningPort)
     var control = 9093
 
     @Option(help: "Address of the control API. It has no authentication: keep it on loopback.")
@@ -68,26 +71,14 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
             valueName: "name:partitions"))
     var topicTexts: [String] = []
 
-    @Option(help: "Partitions of each topic when no --topic is given.")
+    @Option(
+        help: "Partitions of each topic when no --topic is given.", form: .whole(1...EmbeddedKafka.partitionCountMax))
     var partitions = 8
 
-    @Option(help: "Brokers of the cluster.")
+    @Option(help: "Brokers of the cluster.", form: .whole(1...EmbeddedKafka.brokerCountMax))
     var brokers = 1
 
     func validate() throws {
-        guard (0...65_535).contains(self.port) else {
-            throw ValidationError("--port is \(self.port): expected 0 to 65535")
-        }
-        guard (0...65_535).contains(self.control) else {
-            throw ValidationError("--control is \(self.control): expected 0 to 65535")
-        }
-        guard (1...EmbeddedKafka.partitionCountMax).contains(self.partitions) else {
-            throw ValidationError(
-                "--partitions is \(self.partitions): expected 1 to \(EmbeddedKafka.partitionCountMax)")
-        }
-        guard (1...EmbeddedKafka.brokerCountMax).contains(self.brokers) else {
-            throw ValidationError("--brokers is \(self.brokers): expected 1 to \(EmbeddedKafka.brokerCountMax)")
-        }
         _ = try self.topics()
     }
 
@@ -120,7 +111,10 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
     }
 
     /// A line for whoever started this; at once, because to a pipe it would be kept back.
-    private static func say(_ line: String) { StandardOutput.show(line + "\n") }
+    private static func say(_ line: String) {
+        StandardOutput.tell(line)
+        StandardOutput.flush()
+    }
 
     private static func log(_ line: KafkaLogLine, to logger: Logger) {
         logger.log(
@@ -136,12 +130,12 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         for text in self.topicTexts {
             guard let colon = text.lastIndex(of: ":"), let count = Int(text[text.index(after: colon)...]) else {
                 throw ValidationError(
-                    "--topic is \(ShownText.withheld(text)): expected name:partitions, such as liveactivity.events:16")
+                    "--topic is \(ShownText.name(text)): expected name:partitions, such as liveactivity.events:16")
             }
             let name = String(text[..<colon])
             guard TopicName.isValid(name) else {
                 throw ValidationError(
-                    "--topic is \(ShownText.withheld(text)): expected a name of 1 to 249 letters, digits, '.', '_' and '-'"
+                    "--topic is \(ShownText.withheld(text)): expected \(TopicName.expected)"
                 )
             }
             guard (1...EmbeddedKafka.partitionCountMax).contains(count) else {

@@ -35,16 +35,20 @@ struct Explain: AsyncParsableCommand {
 
     @OptionGroup var kafka: KafkaOptions
 
-    @Option(help: ArgumentHelp("Only events of this app. Default: of any.", valueName: "bundle id"))
+    @Option(help: ArgumentHelp("Only events of this app. Default: of any.", valueName: "bundle id"), form: .bundleID)
     var app: String?
 
     @Option(help: "The consumer group. Default: that of --config, or a worker's own default.")
     var group: String?
 
-    @Option(help: ArgumentHelp("How many events, outcomes and dead letters are shown at most.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("How many events, outcomes and dead letters are shown at most.", valueName: "number"),
+        form: .whole(1...1_000))
     var outcomes = 5
 
-    @Option(help: ArgumentHelp("How many records of a partition are read at most.", valueName: "records"))
+    @Option(
+        help: ArgumentHelp("How many records of a partition are read at most.", valueName: "records"),
+        form: .whole(1...100_000_000))
     var depth = 100_000
 
     @Option(help: "Lines for a person, or one JSON object.")
@@ -54,12 +58,6 @@ struct Explain: AsyncParsableCommand {
         let bytes = Array(self.key.utf8)
         do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
             throw ValidationError("the key, \(ShownText.name(self.key)), \(error.reason)")
-        }
-        guard (1...1_000).contains(self.outcomes) else {
-            throw ValidationError("--outcomes is \(self.outcomes): expected 1 to 1000")
-        }
-        guard (1...100_000_000).contains(self.depth) else {
-            throw ValidationError("--depth is \(self.depth): expected 1 to 100000000 records")
         }
     }
 

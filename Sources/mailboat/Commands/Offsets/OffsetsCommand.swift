@@ -31,10 +31,13 @@ struct OffsetsCommand: ParsableCommand {
 
                 EXAMPLES
                   mailboat offsets reset --config mailboat.yaml --to earliest
-                  mailboat offsets reset --bootstrap localhost:9092 --group mailboat --to earliest --execute
+                  mailboat offsets reset --bootstrap localhost:9092 --group mailboat \\
+                    --to earliest --execute
                   mailboat offsets reset --config mailboat.yaml --to latest --all --execute
-                  mailboat offsets reset --config mailboat.yaml --to earliest --format json | jq 'select(.action != "keep")'
-                  mailboat offsets reset --config mailboat.yaml --topic liveactivity.events --partition 3 --to 1200 --all --execute
+                  mailboat offsets reset --config mailboat.yaml --to earliest --format json |
+                    jq 'select(.action != "keep")'
+                  mailboat offsets reset --config mailboat.yaml --topic liveactivity.events \\
+                    --partition 3 --to 1200 --all --execute
                 """)
 
         @OptionGroup var kafka: KafkaOptions
@@ -45,12 +48,14 @@ struct OffsetsCommand: ParsableCommand {
         @Option(
             name: .customLong("topic"),
             help: ArgumentHelp(
-                "Only this topic. May be repeated; none: the input topics and the routed one.", valueName: "topic"))
+                "Only this topic. May be repeated; none: the input topics and the routed one.", valueName: "topic"),
+            form: .topic)
         var topics: [String] = []
 
         @Option(
             name: .customLong("partition"),
-            help: ArgumentHelp("Only this partition. May be repeated.", valueName: "number"))
+            help: ArgumentHelp("Only this partition. May be repeated.", valueName: "number"),
+            form: .whole(0...Int32.max))
         var partitions: [Int32] = []
 
         @Option(

@@ -29,7 +29,8 @@ struct Publish: AsyncParsableCommand {
             EXAMPLES
               mailboat publish --bootstrap localhost:9092 events.ndjson
               echo '{"event": "end"}' | mailboat publish --bootstrap localhost:9092 --key order-7
-              mailboat publish --bootstrap broker:9093 -X security.protocol=SSL --check --verbose - < events.ndjson
+              mailboat publish --bootstrap broker:9093 -X security.protocol=SSL --check \\
+                --verbose - < events.ndjson
             """)
 
     @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
@@ -37,13 +38,17 @@ struct Publish: AsyncParsableCommand {
 
     @OptionGroup var cluster: ClusterOptions
 
-    @Option(help: "The topic; it must exist. Default: the first input topic of --config, or a worker's own default.")
+    @Option(
+        help: "The topic; it must exist. Default: the first input topic of --config, or a worker's own default.",
+        form: .topic)
     var topic: String?
 
     @Option(help: "The key of records that bring none.")
     var key: String?
 
-    @Option(help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"),
+        form: .whole(1...3_600, "seconds"))
     var timeout = 30
 
     @Flag(help: "Publish only what 'mailboat check' takes; report the rest.")
@@ -53,9 +58,6 @@ struct Publish: AsyncParsableCommand {
     var verbose = false
 
     func validate() throws {
-        guard (1...3_600).contains(self.timeout) else {
-            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
-        }
         try self.cluster.requireBrokers()
     }
 

@@ -28,7 +28,8 @@ struct Replay: AsyncParsableCommand {
             EXAMPLES
               mailboat replay order-7 --config mailboat.yaml
               mailboat replay order-7 --bootstrap localhost:9092 --last 3 --execute
-              mailboat replay --from 'liveactivity.events[3]@1200' --count 50 --bootstrap localhost:9092
+              mailboat replay --from 'liveactivity.events[3]@1200' --count 50 \\
+                --bootstrap localhost:9092
             """)
 
     /// Records that are read of a key's partition at most.
@@ -41,19 +42,25 @@ struct Replay: AsyncParsableCommand {
 
     @OptionGroup var kafka: KafkaOptions
 
-    @Option(help: ArgumentHelp("How many events of the key, the newest.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("How many events of the key, the newest.", valueName: "number"),
+        form: .whole(1...Self.eventCountMax))
     var last: Int?
 
     @Option(help: ArgumentHelp("Where to begin instead, whatever the keys.", valueName: "topic[partition]@offset"))
     var from: String?
 
-    @Option(help: ArgumentHelp("How many records from there on. Default: 1.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("How many records from there on. Default: 1.", valueName: "number"),
+        form: .whole(1...Self.eventCountMax))
     var count: Int?
 
-    @Option(help: "The topic to read and write. Default: the first input topic of --config, or a worker's own default.")
+    @Option(
+        help: "The topic to read and write. Default: the first input topic of --config, or a worker's own default.",
+        form: .topic)
     var topic: String?
 
-    @Option(help: ArgumentHelp("Only events of this app.", valueName: "bundle id"))
+    @Option(help: ArgumentHelp("Only events of this app.", valueName: "bundle id"), form: .bundleID)
     var app: String?
 
     @Flag(help: "Publish. Without it nothing is written: what would be done is printed.")
@@ -91,11 +98,6 @@ struct Replay: AsyncParsableCommand {
         }
         if self.from != nil, self.topic != nil {
             throw ValidationError("--from and --topic are given: --from names the topic")
-        }
-        for (name, number) in [("--last", self.last), ("--count", self.count)] {
-            guard (1...Self.eventCountMax).contains(number ?? 1) else {
-                throw ValidationError("\(name) is \(number ?? 0): expected 1 to \(Self.eventCountMax)")
-            }
         }
         _ = try self.place()
     }

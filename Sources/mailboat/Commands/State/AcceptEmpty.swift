@@ -31,7 +31,8 @@ extension StateCommand {
                 EXAMPLES
                   mailboat state accept-empty --config mailboat.yaml
                   mailboat state accept-empty --config mailboat.yaml --execute
-                  mailboat state accept-empty --config mailboat.yaml --partition 3 --all --execute
+                  mailboat state accept-empty --config mailboat.yaml --partition 3 --all \\
+                    --execute
                 """)
 
         @OptionGroup var kafka: KafkaOptions
@@ -41,7 +42,8 @@ extension StateCommand {
 
         @Option(
             name: .customLong("partition"),
-            help: ArgumentHelp("Only this partition. May be repeated.", valueName: "number"))
+            help: ArgumentHelp("Only this partition. May be repeated.", valueName: "number"),
+            form: .whole(0...Int32.max))
         var partitions: [Int32] = []
 
         @Flag(help: "Also partitions whose state is whole: what it knows of positions is void then.")

@@ -29,24 +29,25 @@ struct StateCommand: ParsableCommand {
                   mailboat state dump --bootstrap localhost:9092
                   mailboat state dump --bootstrap localhost:9092 --key order-7
                   mailboat state dump --bootstrap localhost:9092 --audience match-7
-                  mailboat state dump --bootstrap localhost:9092 --partition 3 --format json --content
+                  mailboat state dump --bootstrap localhost:9092 --partition 3 --format json \\
+                    --content
                 """)
 
         enum Format: String, ExpressibleByArgument, CaseIterable { case table, json }
 
         @OptionGroup var kafka: KafkaOptions
 
-        @Option(help: "The state topic. Default: that of --config, or a worker's own default.")
+        @Option(help: "The state topic. Default: that of --config, or a worker's own default.", form: .topic)
         var topic: String?
 
         @Option(
             name: .customLong("input-topic"),
             help: ArgumentHelp(
                 "Names of the input topics and the routed one, by which positions are shown. May be repeated; none: those of --config, or a worker's defaults.",
-                valueName: "topic"))
+                valueName: "topic"), form: .topic)
         var inputTopics: [String] = []
 
-        @Option(help: "Only this partition.")
+        @Option(help: "Only this partition.", form: .whole(0...Int32.max))
         var partition: Int32?
 
         @Option(help: ArgumentHelp("Only this activity or channel.", valueName: "id"))

@@ -27,7 +27,8 @@ struct Tail: AsyncParsableCommand {
             EXAMPLES
               mailboat tail --config mailboat.yaml
               mailboat tail --bootstrap localhost:9092 --key order-7 --since 10m
-              mailboat tail --config mailboat.yaml --outcome rejected --outcome dead-lettered --format json | jq .record.reason
+              mailboat tail --config mailboat.yaml --outcome rejected \\
+                --outcome dead-lettered --format json | jq .record.reason
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
@@ -37,10 +38,11 @@ struct Tail: AsyncParsableCommand {
     @Option(
         name: .customLong("topic"),
         help: ArgumentHelp(
-            "The outcomes topic. Default: that of --config, or a worker's own default.", valueName: "topic"))
+            "The outcomes topic. Default: that of --config, or a worker's own default.", valueName: "topic"),
+        form: .topic)
     var givenTopic: String?
 
-    @Option(help: ArgumentHelp("Only outcomes of this app.", valueName: "bundle id"))
+    @Option(help: ArgumentHelp("Only outcomes of this app.", valueName: "bundle id"), form: .bundleID)
     var app: String?
 
     @Option(help: ArgumentHelp("Only outcomes of events with this key.", valueName: "id"))

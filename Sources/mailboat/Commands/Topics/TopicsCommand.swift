@@ -30,15 +30,19 @@ struct TopicsCommand: ParsableCommand {
 
                 EXAMPLES
                   mailboat topics create --bootstrap broker:9092
-                  mailboat topics create --bootstrap localhost:9092 --partitions 16 --replication 1
+                  mailboat topics create --bootstrap localhost:9092 --partitions 16 \\
+                    --replication 1
                   mailboat topics create --config mailboat.yaml
                   mailboat topics create --config mailboat.yaml --dry-run
-                  mailboat topics create --config mailboat.yaml --without segment.bytes --without segment.ms
+                  mailboat topics create --config mailboat.yaml --without segment.bytes \\
+                    --without segment.ms
                 """)
 
         @OptionGroup var options: TopicsOptions
 
-        @Option(help: "Partitions of each topic, when neither events nor routed nor state exists yet.")
+        @Option(
+            help: "Partitions of each topic, when neither events nor routed nor state exists yet.",
+            form: .whole(1...100_000))
         var partitions = 64
 
         @Flag(help: "Set only what a promise rests on; the cluster's defaults decide what is only advised.")
@@ -54,9 +58,6 @@ struct TopicsCommand: ParsableCommand {
         var dryRun = false
 
         func validate() throws {
-            guard (1...100_000).contains(self.partitions) else {
-                throw ValidationError("--partitions is \(self.partitions): expected 1 to 100000")
-            }
             if let unknown = self.without.first(where: { !TopicPlan.createdSettings.contains($0) }) {
                 throw ValidationError(
                     "--without is \(ShownText.name(unknown)): expected one of \(TopicPlan.createdSettings.sorted().joined(separator: ", "))"
@@ -89,7 +90,8 @@ struct TopicsCommand: ParsableCommand {
                 EXAMPLES
                   mailboat topics check --bootstrap broker:9092
                   mailboat topics check --config mailboat.yaml --all
-                  mailboat topics check --config mailboat.yaml --format json | jq 'select(.verdict == "error")'
+                  mailboat topics check --config mailboat.yaml --format json |
+                    jq 'select(.verdict == "error")'
                 """)
 
         @OptionGroup var options: TopicsOptions
@@ -105,15 +107,18 @@ struct TopicsCommand: ParsableCommand {
 struct TopicsOptions: ParsableArguments {
     @OptionGroup var cluster: ClusterOptions
 
-    @Option(help: "Copies of each partition: created with, and expected.")
+    @Option(help: "Copies of each partition: created with, and expected.", form: .whole(1...1_000))
     var replication = 3
 
-    @Option(help: "Copies that must have a record before it counts as written. Default: one less than --replication.")
+    @Option(
+        help: "Copies that must have a record before it counts as written. Default: one less than --replication.",
+        form: .whole(1...1_000))
     var minInsync: Int?
 
     @Option(
         help: ArgumentHelp(
-            "How long each request may take, and the cluster to show what was created.", valueName: "seconds"))
+            "How long each request may take, and the cluster to show what was created.", valueName: "seconds"),
+        form: .whole(1...3_600, "seconds"))
     var timeout = 30
 
     @Flag(help: "Print every setting, also those that are right or could not be checked.")
@@ -126,15 +131,9 @@ struct TopicsOptions: ParsableArguments {
 
     func validate() throws {
         try self.cluster.requireBrokers()
-        guard (1...1_000).contains(self.replication) else {
-            throw ValidationError("--replication is \(self.replication): expected 1 to 1000")
-        }
         if let minInsync, !(1...self.replication).contains(minInsync) {
             throw ValidationError(
                 "--min-insync is \(minInsync): expected 1 to --replication, which is \(self.replication)")
-        }
-        guard (1...3_600).contains(self.timeout) else {
-            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
         }
     }
 }

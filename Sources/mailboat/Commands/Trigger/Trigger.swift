@@ -31,7 +31,8 @@ struct Trigger: AsyncParsableCommand {
 
             EXAMPLES
               mailboat trigger order
-              mailboat trigger order --key order-7 --token 80e0... --app com.example.pizza --config mailboat.yaml
+              mailboat trigger order --key order-7 --token 80e0... --app com.example.pizza \\
+                --config mailboat.yaml
               mailboat trigger goal --audience match-7 --no-end
               mailboat trigger burst --print | mailboat check
             """)
@@ -52,7 +53,9 @@ struct Trigger: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A device token, in hexadecimal digits. Default: made up.", valueName: "hex"))
     var token: String?
 
-    @Option(help: ArgumentHelp("The app. Not needed where only one is configured.", valueName: "bundle id"))
+    @Option(
+        help: ArgumentHelp("The app. Not needed where only one is configured.", valueName: "bundle id"), form: .bundleID
+    )
     var app: String?
 
     @Option(help: ArgumentHelp("The page of 'mailboat dev', to print a link to it.", valueName: "url"))
@@ -64,10 +67,10 @@ struct Trigger: AsyncParsableCommand {
     @Option(help: "The token's environment: production or development.")
     var environment = "production"
 
-    @Option(help: "The topic. Default: the first input topic of --config, or a worker's own default.")
+    @Option(help: "The topic. Default: the first input topic of --config, or a worker's own default.", form: .topic)
     var topic: String?
 
-    @Option(help: ArgumentHelp("Between events.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Between events.", valueName: "seconds"), form: .whole(0...60, "seconds"))
     var pause = 2
 
     @Flag(inversion: .prefixedNo, help: "The story ends. --no-end: the activity or audience lives on.")
@@ -76,7 +79,9 @@ struct Trigger: AsyncParsableCommand {
     @Flag(help: "Print the records, one a line, and publish nothing.")
     var print = false
 
-    @Option(help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("How long a record may take to be acknowledged.", valueName: "seconds"),
+        form: .whole(1...3_600, "seconds"))
     var timeout = 30
 
     func validate() throws {
@@ -103,12 +108,6 @@ struct Trigger: AsyncParsableCommand {
         guard ["production", "development"].contains(self.environment) else {
             throw ValidationError(
                 "--environment is \(ShownText.closed(self.environment)): expected production or development")
-        }
-        guard (0...60).contains(self.pause) else {
-            throw ValidationError("--pause is \(self.pause): expected 0 to 60 seconds")
-        }
-        guard (1...3_600).contains(self.timeout) else {
-            throw ValidationError("--timeout is \(self.timeout): expected 1 to 3600 seconds")
         }
     }
 

@@ -1,0 +1,89 @@
+package import ArgumentParser
+import Glibc
+
+extension AsyncParsableCommand {
+    /// Runs the command that the process was called for, and ends the process. What it would print at its end, such as the texts of `--help` and
+    /// `--version` or what is wrong with the command line, is written as everything else is: so the exit status says when it could not be written.
+    package static func runToEnd() async -> Never {
+        let words = CommandWords(Array(CommandLine.arguments.dropFirst()), root: Self.self)
+        var running: (any ParsableCommand.Type)?
+        do {
+            var command = try Self.parseAsRoot(try words.checked())
+            running = type(of: command)
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+            Glibc.exit(EXIT_SUCCESS)
+        } catch {
+            let (text, status) = CommandEnding<Self>.of(error, running: running, words: words.given)
+            if !text.isEmpty {
+                if status.isSuccess {
+                    StandardOutput.show(text + "\n")
+                } else {
+                    StandardError.show(text + "\n")
+                }
+            }
+            // `atexit` looks whether all of standard output was written.
+            Glibc.exit(status.rawValue)
+        }
+    }
+}
+
+/// What a command says last, and the status that it ends with.
+enum CommandEnding<Root: AsyncParsableCommand> {
+    /// - Parameters:
+    ///   - running: the command that was running; `nil`: the command line was still being read.
+    ///   - words: of the command line.
+    static func of(
+        _ error: any Error, running: (any ParsableCommand.Type)?, words: [String]
+    ) -> (text: String, status: ExitCode) {
+        let line = CommandLineText(words)
+        if let fault = error as? CommandWords.Fault {
+            return (Self.withUsage(line.shown("Error: \(fault.text)"), fault.path), .validationFailure)
+        }
+        // Some faults of a command line are found by the command itself: the parser would show the usage of the root.
+        if let running, let fault = error as? ValidationError {
+            return (
+                Self.withUsage(line.shown("Error: \(fault.message)"), Self.path(to: running) ?? [Root.self]),
+                .validationFailure
+            )
+        }
+        let status = Root.exitCode(for: error)
+        guard status.isSuccess else {
+            let said = line.shown(Root.fullMessage(for: error))
+            let parts = said.split(separator: "\nUsage: ", maxSplits: 1, omittingEmptySubsequences: false)
+            return (
+                Self.fit(String(parts[0])) + (parts.count > 1 ? "\n" + HelpText.usage("Usage: " + parts[1]) : ""),
+                status
+            )
+        }
+        return (HelpText.text { Root.fullMessage(for: error, columns: $0) }, status)
+    }
+
+    private static func withUsage(_ fault: String, _ path: [any ParsableCommand.Type]) -> String {
+        guard let command = path.last else { return Self.fit(fault) }
+        let usage = Root.usageString(for: command)
+        let names = path.map { $0._commandName }.joined(separator: " ")
+        return Self.fit(fault) + "\n"
+            + HelpText.usage("Usage: \(usage)\n  See '\(names) --help' for more information.")
+    }
+
+    /// What was given on the command line or lies in a file must not steer a terminal.
+    private static func fit(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { TerminalText.escaped(String($0)) }.joined(separator: "\n")
+    }
+
+    /// The commands from the root to one; `nil`: it is none of them.
+    private static func path(
+        to command: any ParsableCommand.Type, from root: any ParsableCommand.Type = Root.self
+    ) -> [any ParsableCommand.Type]? {
+        if root == command { return [root] }
+        for part in root.configuration.subcommands {
+            if let path = Self.path(to: command, from: part) { return [root] + path }
+        }
+        return nil
+    }
+}

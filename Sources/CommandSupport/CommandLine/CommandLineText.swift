@@ -1,0 +1,122 @@
+import Redaction
+
+/// What a command says of its own command line, without values that may be secrets. The parser repeats what it does not understand, and whoever has
+/// mistaken an option may have given a password to it.
+package struct CommandLineText {
+    /// What was given, words with what else may be found of them, the longest first.
+    private let given: [String]
+    /// As they stood.
+    private let words: [String]
+
+    /// - Parameter words: of the command line, without the program's name.
+    package init(_ words: [String]) {
+        self.words = words
+        var given: [String] = []
+        for word in words where !word.isEmpty {
+            given.append(word)
+            // `--name=value`, and `-Xname=value` for `-X name=value`.
+            if let sign = word.firstIndex(of: "=") { given.append(String(word[word.index(after: sign)...])) }
+            if word.hasPrefix("-"), !word.hasPrefix("--"), word.count > 2 { given.append(String(word.dropFirst(2))) }
+            // The parser takes a word that begins with '-' and has more for an option, and shows what of it is its name.
+            given += word.split(whereSeparator: \.isNewline).map(String.init)
+        }
+        self.given = Set(given).filter { $0.utf8.count >= Self.byteCountMin }
+            .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
+    }
+
+    /// Shorter values would be found in any text.
+    private static let byteCountMin = 4
+    /// How the parser begins what it says of a word that it has no place for.
+    private static let unknown = ["nexpected argument", "nknown option", "nvalid option"]
+
+    /// The message with what may be secret described in its place, and in the words that all commands use.
+    package func shown(_ message: String) -> String {
+        // The usage below a fault names options, not values.
+        let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
+        var fault = String(message[..<end])
+        let usage = String(message[end...])
+        if let refused = RefusedValue(fault) { return refused.text + usage }
+        let isUnknown = Self.unknown.contains { fault.contains($0) }
+        let hint = self.hint(fault, usage: usage)
+        for text in self.given where fault.contains(text) {
+            guard !Self.mayBeShown(text, isUnknown: isUnknown) else { continue }
+            fault = fault.replacing(text, with: "(\(ShownText.withheld(text)))")
+        }
+        return fault + hint + usage
+    }
+
+    private static func mayBeShown(_ text: String, isUnknown: Bool) -> Bool {
+        if isUnknown {
+            // `--option` with a name that nobody knows.
+            let name = String(text.drop { $0 == "-" })
+            return ShownText.unknownName(name) == name
+        }
+        return ShownText.isName(text) || ShownText.path(text) != nil
+            || (text.contains(":") && ShownText.addresses(text) == text)
+    }
+
+    // MARK: What begins with a dash
+
+    /// How the parser begins what it says of an option behind which another seems to stand.
+    private static let missing = "Missing value for '"
+
+    /// How a value is written that the parser takes for an option; empty: it is none.
+    private func hint(_ fault: String, usage: String) -> String {
+        if let start = fault.firstRange(of: Self.missing) {
+            let option = fault[start.upperBound...].prefix { $0 != " " && $0 != "'" }
+            guard let place = self.words.firstIndex(of: String(option)), place + 1 < self.words.count,
+                Self.isDashed(self.words[place + 1]), !usage.contains("[\(self.words[place + 1])")
+            else { return "" }
+            return "\nA value that begins with '-' is written \(option)=VALUE."
+        }
+        guard fault.contains("nknown option '-"), !fault.contains("nknown option '--") else { return "" }
+        return "\nWhat begins with '-' and is no option stands behind '--'."
+    }
+
+    private static func isDashed(_ word: String) -> Bool { word.hasPrefix("-") && word != "-" && word != "--" }
+}
+
+/// A value that the parser could not read, as it says so.
+private struct RefusedValue {
+    private static let (start, middle) = ("The value '", "' is invalid for '")
+    /// How the parser begins the list of those that it can read.
+    private static let choices = ". Please provide one of"
+
+    /// `--port is "abc": expected 0 to 65535`.
+    let text: String
+
+    /// - Parameter fault: `nil`: it tells of something else.
+    init?(_ fault: String) {
+        guard let start = fault.firstRange(of: Self.start),
+            // The value may hold the words that stand behind it.
+            let middle = fault.ranges(of: Self.middle).last, start.upperBound <= middle.lowerBound,
+            let end = fault[middle.upperBound...].firstIndex(of: "'")
+        else { return nil }
+        let place = fault[middle.upperBound..<end]
+        let name = place.hasPrefix("-") ? place.prefix { $0 != " " } : place
+        let rest = fault[fault.index(after: end)...]
+        let reason = rest[..<(rest.firstRange(of: "\nHelp:")?.lowerBound ?? rest.endIndex)]
+        let value = Self.shown(String(fault[start.upperBound..<middle.lowerBound]))
+        self.text = "\(fault[..<start.lowerBound])\(name) is \(value)\(Self.expectation(reason))"
+    }
+
+    private static func expectation(_ reason: Substring) -> String {
+        guard let list = reason.firstRange(of: Self.choices) else {
+            return reason.isEmpty ? ", which it cannot be" : "\(reason)"
+        }
+        let behind = reason[list.upperBound...]
+        // Up to five stand in quotes, more of them on a line each.
+        let words =
+            behind.contains("\n  - ")
+            ? behind.split(separator: "\n").dropFirst().map { $0.dropFirst(4) }
+            : behind.split(separator: "'").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
+        guard let last = words.last, words.count > 1 else { return ": expected \(words.joined())" }
+        return ": expected \(words.dropLast().joined(separator: ", ")) or \(last)"
+    }
+
+    private static func shown(_ value: String) -> String {
+        let closed = ShownText.closed(value)
+        if Double(value) != nil, value.contains(where: \.isNumber), closed == "\"\(value)\"" { return value }
+        return ShownText.isName(value) ? "\"\(value)\"" : closed
+    }
+}

@@ -1,0 +1,118 @@
+import ArgumentParser
+import PushWorker
+import Redaction
+
+/// The words of a command line, looked at before the parser reads them: for what it would take without a word, or misunderstand.
+struct CommandWords {
+    /// What is wrong with the words, and whose usage helps.
+    struct Fault: Error {
+        var text: String
+        /// The commands named so far, the root first.
+        var path: [any ParsableCommand.Type]
+    }
+
+    /// As they were given, without the program's name.
+    let given: [String]
+    private let root: any ParsableCommand.Type
+
+    init(_ given: [String], root: any ParsableCommand.Type) {
+        self.given = given
+        self.root = root
+    }
+
+    /// The words for the parser. Throws a `Fault`.
+    func checked() throws -> [String] {
+        let path = try self.path()
+        guard self.given.contains(where: Self.isDoubtful), let description = CommandDescription(of: self.root) else {
+            return self.given
+        }
+        return try self.checkValues(path, description)
+    }
+
+    // MARK: Commands
+
+    /// The commands that the words name. An unknown one is no reason for the parser to show the help of those before it.
+    private func path() throws -> [any ParsableCommand.Type] {
+        let isHelp = self.given.first == Self.help
+        var path = [self.root]
+        for word in self.given.dropFirst(isHelp ? 1 : 0) {
+            guard !word.hasPrefix("-") else { break }
+            let parts = path[path.count - 1].configuration.subcommands
+            if parts.isEmpty, !isHelp { break }
+            if let next = parts.first(where: { $0._commandName == word }) {
+                path.append(next)
+            } else if !(path.count == 1 && word == Self.help) {
+                throw Fault(text: Self.unknown(word, below: path), path: path)
+            }
+        }
+        return path
+    }
+
+    /// The command of the parser's own.
+    private static let help = "help"
+
+    private static func unknown(_ word: String, below path: [any ParsableCommand.Type]) -> String {
+        let names = path[path.count - 1].configuration.subcommands.map { $0._commandName }
+        let command = path.map { $0._commandName }.joined(separator: " ")
+        let shown = word.isEmpty || ShownText.unknownName(word) == word ? "'\(word)'" : ShownText.unknownName(word)
+        guard !names.isEmpty else { return "'\(command)' has no commands, \(shown) among them" }
+        // Half of a name is as good as one that is misspelt.
+        let holders = names.filter { word.count > 2 && $0.contains(word) }
+        let near = NearSpelling.of(word, among: names) ?? (holders.count == 1 ? holders[0] : nil)
+        return "'\(command)' has no command \(shown)"
+            + (near.map { "; did you mean '\($0)'?" } ?? ": expected one of \(names.joined(separator: ", "))")
+    }
+
+    // MARK: Values
+
+    /// Whether a word may be an empty value, or a number below zero, which the parser takes for an option.
+    private static func isDoubtful(_ word: String) -> Bool {
+        word.isEmpty || word.hasSuffix("=") || Self.isNegativeNumber(word)
+    }
+
+    private static func isNegativeNumber(_ word: String) -> Bool {
+        guard word.hasPrefix("-"), let next = word.dropFirst().first else { return false }
+        return next.isASCII && (next.isNumber || next == ".") && Double(word) != nil
+    }
+
+    private func checkValues(
+        _ path: [any ParsableCommand.Type], _ description: CommandDescription
+    ) throws -> [String] {
+        let command = path.dropFirst().reduce(description) { whole, part in
+            whole.parts.first { $0.commandName == part._commandName } ?? whole
+        }
+        func check(_ value: Substring, of argument: CommandDescription.Argument) throws {
+            guard value.isEmpty else { return }
+            // The option's own name says nothing of its values.
+            let name = argument.word.map { word in String(word.drop { $0 == "-" }) }
+            let expected = argument.valueName == name ? "a value" : argument.valueName ?? "a value"
+            throw Fault(text: "\(argument.shownName) is empty: expected \(expected)", path: path)
+        }
+        var words = Array(self.given.prefix(path.count - 1))
+        var rest = self.given.dropFirst(path.count - 1)
+        var aloneCount = 0
+        var isBehindOptions = false
+        while let word = rest.popFirst() {
+            words.append(word)
+            if word == "--", !isBehindOptions {
+                isBehindOptions = true
+            } else if isBehindOptions || !word.hasPrefix("-") || word == "-" {
+                if let argument = command.positional(aloneCount) { try check(word[...], of: argument) }
+                aloneCount += 1
+            } else if let sign = word.firstIndex(of: "=") {
+                guard let option = command.option(word[..<sign]), option.takesValue else { continue }
+                try check(word[word.index(after: sign)...], of: option)
+            } else if let option = command.option(word[...]), option.takesValue, let value = rest.first {
+                if Self.isNegativeNumber(value) {
+                    words[words.count - 1] = "\(word)=\(value)"
+                    rest.removeFirst()
+                } else if !value.hasPrefix("-") || value == "-" {
+                    try check(value[...], of: option)
+                    words.append(value)
+                    rest.removeFirst()
+                }
+            }
+        }
+        return words
+    }
+}

@@ -1,0 +1,94 @@
+import KafkaLog
+import PushWorker
+
+/// What the value of an option has to look like: how it is read, and what is told to whoever gave another.
+package struct ValueForm<Value: Sendable>: Sendable {
+    /// Completes "expected …".
+    let expected: String
+    /// What the help says of it; `nil`: the option's own text says it.
+    let range: String?
+    /// Throws a `FormFault`.
+    let read: @Sendable (String) throws -> Value
+
+    private init(expected: String, range: String?, read: @escaping @Sendable (String) -> (Value?, String)) {
+        (self.expected, self.range) = (expected, range)
+        self.read = { text in
+            let (value, expected) = read(text)
+            guard let value else { throw FormFault(description: "expected \(expected)") }
+            return value
+        }
+    }
+}
+
+/// Why a value is refused: what was expected in its place.
+struct FormFault: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension ValueForm where Value: FixedWidthInteger {
+    /// A whole number.
+    /// - Parameter unit: what it counts, such as `seconds`; empty: the option's name says it.
+    package static func whole(_ range: ClosedRange<Value>, _ unit: String = "") -> Self {
+        let counted = unit.isEmpty ? "" : " \(unit)"
+        let isOpen = range.upperBound == Value.max
+        let bounds = isOpen ? "\(range.lowerBound) or more" : "\(range.lowerBound) to \(range.upperBound)"
+        return Self(expected: bounds + counted, range: isOpen ? nil : bounds + counted) { text in
+            guard let number = Value(text) else { return (nil, "a whole number, \(bounds)\(counted)") }
+            return (range.contains(number) ? number : nil, bounds + counted)
+        }
+    }
+}
+
+extension ValueForm<Int> {
+    /// One of a few numbers.
+    package static func oneOf(_ numbers: [Int]) -> Self {
+        let words = numbers.map { "\($0)" }
+        let expected = words.dropLast().joined(separator: ", ") + " or \(words.last ?? "")"
+        return Self(expected: expected, range: expected) { text in
+            (Int(text).flatMap { numbers.contains($0) ? $0 : nil }, expected)
+        }
+    }
+
+    /// A port to listen on, of TCP; 0: any that is free.
+    package static var listeningPort: Self { .whole(0...65_535) }
+}
+
+extension ValueForm<Double> {
+    /// A number that may have a fraction.
+    package static func number(_ range: ClosedRange<Double>, _ unit: String = "") -> Self {
+        let bounds = "\(Self.text(range.lowerBound)) to \(Self.text(range.upperBound))\(unit.isEmpty ? "" : " \(unit)")"
+        return Self(expected: bounds, range: bounds) { text in
+            guard let number = Double(text), number.isFinite else { return (nil, "a number, \(bounds)") }
+            return (range.contains(number) ? number : nil, bounds)
+        }
+    }
+
+    private static func text(_ number: Double) -> String {
+        number == number.rounded() && abs(number) < 1e15 ? "\(Int64(number))" : "\(number)"
+    }
+}
+
+extension ValueForm<String> {
+    private static func text(_ expected: String, accepts: @escaping @Sendable (String) -> Bool) -> Self {
+        Self(expected: expected, range: nil) { (accepts($0) ? $0 : nil, expected) }
+    }
+
+    /// An app's name.
+    package static var bundleID: Self {
+        .text("a bundle id such as com.example.pizza: letters, digits, '.' and '-'") { SettingChecks.isBundleID($0) }
+    }
+
+    /// A team's, or a key's.
+    package static var appleIdentifier: Self {
+        .text("10 letters and digits, as Apple gives them") { SettingChecks.isAppleIdentifier($0) }
+    }
+
+    /// A machine.
+    package static var host: Self { .text("a host name or an IP address") { SettingChecks.isHost($0) } }
+
+    /// The name of a topic.
+    package static var topic: Self { .text(TopicName.expected) { TopicName.isValid($0) } }
+
+    /// Brokers.
+    package static var brokers: Self { .text(BrokerList.expected) { BrokerList.isValid($0) } }
+}

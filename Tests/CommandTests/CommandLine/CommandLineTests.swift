@@ -1,0 +1,177 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import CommandSupport
+@testable import mailboat
+
+/// What is said of a command line that is wrong: which option, which value, what was expected.
+@Suite(.timeLimit(.minutes(5)))
+struct CommandLineTests {
+    /// What a command says when it is called so and ends at its command line; `nil`: it would run.
+    static func said(_ words: [String]) -> (text: String, status: Int32)? {
+        do {
+            _ = try Mailboat.parseAsRoot(try CommandWords(words, root: Mailboat.self).checked())
+            return nil
+        } catch {
+            let ending = CommandEnding<Mailboat>.of(error, running: nil, words: words)
+            return (ending.text, ending.status.rawValue)
+        }
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var words: [String]
+        var says: String
+        /// Whose usage is shown.
+        var usage: String
+        var testDescription: String { self.words.joined(separator: " ") }
+
+        init(_ line: String, _ says: String, usage: String) {
+            // `''` is an empty word.
+            self.words = line.split(separator: " ").map {
+                String($0).replacing("''", with: "").replacing("~", with: " ")
+            }
+            (self.says, self.usage) = (says, usage)
+        }
+    }
+
+    static let cases: [Case] = [
+        // Numbers.
+        Case("dev --port 99999", "--port is 99999: expected 0 to 65535", usage: "mailboat dev"),
+        Case("dev --port -5", "--port is -5: expected 0 to 65535", usage: "mailboat dev"),
+        Case("dev --port=-5", "--port is -5: expected 0 to 65535", usage: "mailboat dev"),
+        Case("dev --port abc", "--port is \"abc\": expected a whole number, 0 to 65535", usage: "mailboat dev"),
+        Case("dev --kafka-port 65536", "--kafka-port is 65536: expected 0 to 65535", usage: "mailboat dev"),
+        Case("embedded-kafka --control -1", "--control is -1: expected 0 to 65535", usage: "mailboat embedded-kafka"),
+        Case(
+            "trigger order --pause 0.3", "--pause is 0.3: expected a whole number, 0 to 60 seconds",
+            usage: "mailboat trigger"),
+        Case("trigger order --pause -3", "--pause is -3: expected 0 to 60 seconds", usage: "mailboat trigger"),
+        Case("check --now -1", "--now is -1: expected 0 to 253402300799 seconds since 1970", usage: "mailboat check"),
+        Case(
+            "check --now 99999999999999999999", "--now is 99999999999999999999: expected a whole number, 0 to",
+            usage: "mailboat check"),
+        Case("explain a --depth 0 --bootstrap h:1", "--depth is 0: expected 1 to 100000000", usage: "mailboat explain"),
+        Case(
+            "state dump --partition -1 --bootstrap h:1", "--partition is -1: expected 0 or more",
+            usage: "mailboat state dump"),
+        Case(
+            "apns-simulator --update-token-share nan", "--update-token-share is \"nan\": expected a number, 0 to 1",
+            usage: "mailboat apns-simulator"),
+        Case(
+            "apns-simulator --update-token-share -.5", "--update-token-share is -.5: expected 0 to 1",
+            usage: "mailboat apns-simulator"),
+        Case(
+            "send --config a.yaml --token aa --payload b --priority 7", "--priority is 7: expected 10, 5 or 1",
+            usage: "mailboat send"),
+        // Words.
+        Case("check --format jsn", "--format is \"jsn\": expected text or json", usage: "mailboat check"),
+        Case("trigger ordr", "<scenario> is \"ordr\": expected order, goal or burst", usage: "mailboat trigger"),
+        Case("check --app a~b", "--app is a text of 3 characters: expected a bundle id", usage: "mailboat check"),
+        Case("tail --app a/b --bootstrap h:1", "--app is \"a/b\": expected a bundle id", usage: "mailboat tail"),
+        Case("tail --topic a/b --bootstrap h:1", "--topic is \"a/b\": expected a topic name", usage: "mailboat tail"),
+        Case(
+            "topics check --bootstrap localhost:99999",
+            "--bootstrap is \"localhost:99999\": expected brokers as host:port", usage: "mailboat topics check"),
+        Case(
+            "topics check -X bootstrap.servers=h:0", "\"bootstrap.servers\" = \"h:0\": expected brokers as host:port",
+            usage: "mailboat topics check"),
+        // Nothing.
+        Case(
+            "topics check --bootstrap ''", "--bootstrap is empty: expected host:port,...",
+            usage: "mailboat topics check"),
+        Case(
+            "topics check --bootstrap=", "--bootstrap is empty: expected host:port,...", usage: "mailboat topics check"),
+        Case("check --app ''", "--app is empty: expected bundle id", usage: "mailboat check"),
+        Case("check ''", "<file> is empty: expected file", usage: "mailboat check"),
+        Case("explain '' --bootstrap h:1", "<key> is empty: expected", usage: "mailboat explain"),
+        Case("explain --bootstrap h:1 -- ''", "<key> is empty: expected", usage: "mailboat explain"),
+        Case("publish --topic '' --bootstrap h:1", "--topic is empty: expected a value", usage: "mailboat publish"),
+        Case("topics check -X ''", "--property is empty: expected name=value", usage: "mailboat topics check"),
+        Case("channels delete --config a.yaml a ''", "<id> is empty: expected id", usage: "mailboat channels delete"),
+        // What looks like an option.
+        Case(
+            "publish --key -k --bootstrap h:1", "A value that begins with '-' is written --key=VALUE.",
+            usage: "mailboat publish"),
+        Case(
+            "check -k", "What begins with '-' and is no option stands behind '--'.",
+            usage: "mailboat check"),
+        // Commands.
+        Case("pubish", "'mailboat' has no command 'pubish'; did you mean 'publish'?", usage: "mailboat <subcommand>"),
+        Case("deadletters", "; did you mean 'dead-letters'?", usage: "mailboat <subcommand>"),
+        Case("simulator", "; did you mean 'apns-simulator'?", usage: "mailboat <subcommand>"),
+        Case("nope --help", "'mailboat' has no command 'nope': expected one of dev, ", usage: "mailboat <subcommand>"),
+        Case("help nope", "'mailboat' has no command 'nope': expected one of dev, ", usage: "mailboat <subcommand>"),
+        Case("help run nope", "'mailboat run' has no commands, 'nope' among them", usage: "mailboat run"),
+        Case(
+            "help channels nope", "'mailboat channels' has no command 'nope': expected one of create, ",
+            usage: "mailboat channels <subcommand>"),
+        Case(
+            "channels lst", "'mailboat channels' has no command 'lst'; did you mean 'list'?",
+            usage: "mailboat channels <subcommand>"),
+        Case("''", "'mailboat' has no command ''", usage: "mailboat <subcommand>"),
+    ]
+
+    @Test(arguments: Self.cases)
+    func aWrongCommandLineSaysWhatIsWrong(_ one: Case) throws {
+        let said = try #require(Self.said(one.words))
+        #expect(said.text.contains(one.says), "\(said.text)")
+        #expect(said.text.contains("\nUsage: \(one.usage)"), "\(said.text)")
+        #expect(said.status == 64)
+    }
+
+    @Test(arguments: [
+        ["help"], ["help", "run"], ["help", "channels", "list"], ["--help"], ["run", "--help"], ["--version"],
+        ["--generate-completion-script", "bash"],
+    ])
+    func helpIsNoFault(_ words: [String]) { #expect(Self.said(words).map(\.status) ?? 0 == 0) }
+
+    @Test func aNumberBelowZeroIsAValueWhereOneIsTaken() throws {
+        let words = ["offsets", "reset", "--to", "-2", "--bootstrap", "h:1"]
+        let checked = try CommandWords(words, root: Mailboat.self).checked()
+        #expect(checked == ["offsets", "reset", "--to=-2", "--bootstrap", "h:1"])
+        // A flag takes none, and behind '--' nothing is an option.
+        for words in [["check", "--quiet", "-5"], ["check", "--", "--now", "-5"]] {
+            #expect(try CommandWords(words, root: Mailboat.self).checked() == words)
+        }
+    }
+
+    /// Whatever is given, the option is named and what was expected. In a debug build the parser takes its time: options and values take turns.
+    @Test func everyOptionSaysWhatItExpects() throws {
+        let root = try #require(CommandDescription(of: Mailboat.self))
+        let values = ["", "-5", "99999999999999999999", "0.3", "?!", "nan"]
+        var turn = 0
+        var faultCount = 0
+        for (path, command) in root.leaves {
+            for argument in command.arguments ?? [] where argument.takesValue {
+                turn += 1
+                guard turn % 2 == 0, let word = argument.word else { continue }
+                let value = values[turn / 2 % values.count]
+                guard let said = Self.said(path + [word, value]) else { continue }
+                let fault = said.text.prefix(
+                    upTo: said.text.firstRange(of: "\nUsage: ")?.lowerBound ?? said.text.endIndex)
+                guard fault.contains("\(word) ") else { continue }
+                faultCount += 1
+                #expect(fault.contains("expected") || fault.contains("such as"), "\(path) \(word) \(value): \(fault)")
+                #expect(said.status == 64)
+            }
+        }
+        #expect(faultCount > 15)
+    }
+
+    /// Neither a key of a stranger nor a file of bytes steers the terminal.
+    @Test func whatIsSaidSteersNoTerminal() {
+        let failure = CommandFailure("found '\u{1b}[31m'\nand \u{202e}that")
+        let said = CommandEnding<Mailboat>.of(failure, running: nil, words: [])
+        #expect(said.text == "Error: found '\\u001b[31m'\nand \\u202ethat" && said.status == .failure)
+    }
+
+    /// What a command finds when it runs is said with its own usage.
+    @Test func theUsageIsThatOfTheCommand() {
+        let said = CommandEnding<Mailboat>.of(
+            ValidationError("--app is missing"), running: ChannelsCommand.List.self, words: [])
+        #expect(said.text.hasPrefix("Error: --app is missing\nUsage: mailboat channels list "))
+        #expect(said.text.hasSuffix("\n  See 'mailboat channels list --help' for more information."))
+        #expect(said.status == .validationFailure)
+    }
+}

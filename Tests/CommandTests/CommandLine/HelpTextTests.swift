@@ -1,0 +1,67 @@
+import ArgumentParser
+import Testing
+
+@testable import CommandSupport
+@testable import mailboat
+
+/// The texts of `--help`, which people copy commands from.
+struct HelpTextTests {
+    private static let text = """
+        OVERVIEW: Does something.
+
+        A paragraph that is longer than the lines that are wanted here, and so is broken between words.
+
+          one    a cell of a table that is too long for its line
+          second another
+
+        EXAMPLES
+          What the example does, in a sentence that is longer than a line:
+            mailboat run --config mailboat.yaml --check --and-more
+        """
+
+    @Test func paragraphsAreBrokenAndExamplesAreNot() {
+        #expect(
+            HelpText.wrapped(Self.text, to: 40) == """
+                OVERVIEW: Does something.
+
+                A paragraph that is longer than the
+                lines that are wanted here, and so is
+                broken between words.
+
+                  one    a cell of a table that is too
+                         long for its line
+                  second another
+
+                EXAMPLES
+                  What the example does, in a sentence
+                  that is longer than a line:
+                    mailboat run --config mailboat.yaml --check --and-more
+                """)
+    }
+
+    @Test func anOptionOfTheUsageStaysWhole() {
+        let usage = "Usage: mailboat dev [--host <host>] [--app <bundle id> ...] <file>\n  See 'mailboat dev --help'."
+        #expect(
+            HelpText.usage(usage, columns: 37) == """
+                Usage: mailboat dev [--host <host>]
+                       [--app <bundle id> ...] <file>
+                  See 'mailboat dev --help'.
+                """)
+    }
+
+    /// A line of an example fits a terminal, or goes on behind a backslash: so it can be copied, and read.
+    @Test func examplesFit() throws {
+        let root = try #require(CommandDescription(of: Mailboat.self))
+        var lineCount = 0
+        for (path, command) in root.leaves {
+            let parts = (command.discussion ?? "").split(separator: "EXAMPLES\n", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            for line in parts[1].split(separator: "\n") where !line.hasSuffix(":") {
+                lineCount += 1
+                // JSON stays whole.
+                #expect(line.count <= 80 || line.contains("'{"), "\(path): \(line)")
+            }
+        }
+        #expect(lineCount > 60)
+    }
+}
