@@ -43,6 +43,9 @@ public struct AppSettings: Sendable {
     public var development = Endpoint(
         host: APNSHost.development, manageHost: APNSHost.developmentManage, managePort: APNSHost.developmentManagePort)
 
+    /// Where settings of the app were given, by their names; what stands at its default is not there.
+    var places: [String: SettingPlace] = [:]
+
     /// The defaults; team, key and key file are still missing.
     public init(bundleID: String) {
         self.engine = AppConfiguration(bundleID: bundleID)
@@ -53,6 +56,13 @@ public struct AppSettings: Sendable {
 
     /// The bundle id for faults and changes. One that looks drawn by chance may be a token that was given as an app.
     var shownBundleID: String { ShownText.name(self.bundleID) }
+
+    /// What is wrong with one of its settings, under the name by which it was given: its own, or that for all apps.
+    func fault(_ name: String, _ text: String) -> ConfigurationFault {
+        let place = self.places[name]
+        return ConfigurationFault(
+            setting: place?.setting ?? "apps.\(self.shownBundleID).\(name)", location: place?.location, text: text)
+    }
 
     /// The key that speaks for the app in one environment.
     func providerKey(_ environment: Environment = .production) -> ProviderKey {
@@ -72,6 +82,14 @@ public struct AppSettings: Sendable {
         case .development: self.development
         }
     }
+}
+
+/// Where the value of a setting was given.
+struct SettingPlace: Sendable {
+    /// The whole name, as it stands there.
+    var setting: String
+    /// Such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`.
+    var location: String
 }
 
 extension AppSettings: Untold {}

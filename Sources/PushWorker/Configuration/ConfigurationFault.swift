@@ -26,6 +26,13 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
+extension [ConfigurationFault] {
+    /// What is wrong with a setting for all apps is found for each of them, and told once.
+    var eachOnce: [ConfigurationFault] {
+        self.enumerated().filter { index, fault in !self[..<index].contains(fault) }.map(\.element)
+    }
+}
+
 /// Everything wrong with a configuration, at once.
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     /// At least one, in the order they were found.

@@ -23,7 +23,7 @@ extension WorkerConfiguration {
     /// Each file that is missing, cannot be read or does not hold what it should, once for each setting that names it. Reads the files; connects
     /// to nothing. What is in Kafka's files is librdkafka's to judge: see `clientFaults`.
     func fileFaults() -> [ConfigurationFault] {
-        self.apps.flatMap { Self.appFileFaults($0) } + self.kafkaFileFaults() + self.oauthFileFaults()
+        self.apps.flatMap { Self.appFileFaults($0) }.eachOnce + self.kafkaFileFaults() + self.oauthFileFaults()
             + self.adminFileFaults()
     }
 
@@ -62,9 +62,7 @@ extension WorkerConfiguration {
 
     static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
-        func complain(_ setting: String, _ text: String) {
-            faults.append(ConfigurationFault(setting: "apps.\(app.shownBundleID).\(setting)", text: text))
-        }
+        func complain(_ setting: String, _ text: String) { faults.append(app.fault(setting, text)) }
         // As a worker reads them when it starts, but for one environment: they are the same files.
         do throws(TransportError) {
             _ = try ProviderTokenStore(keys: [app.providerKey()], logger: Logger(label: "mailboat"))

@@ -70,7 +70,13 @@ public struct ConfigurationLoader {
         self.readProxies()
         for bundleID in self.bundleIDs {
             var app = AppSettings(bundleID: bundleID)
-            for row in AppSettings.settings { self.read(row, app: bundleID, into: &app) }
+            for row in AppSettings.settings {
+                self.read(row, app: bundleID, into: &app)
+                let (name, isList) = (row.description.name, row.description.type == "list")
+                app.places[name] = self.find(name, app: bundleID, isList: isList).map {
+                    SettingPlace(setting: $0.setting, location: $0.location)
+                }
+            }
             self.configuration.apps.append(app)
         }
         self.checkVariables()

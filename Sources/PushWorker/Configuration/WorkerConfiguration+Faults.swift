@@ -9,7 +9,7 @@ extension WorkerConfiguration {
     /// values were checked when they were read.
     public var faults: [ConfigurationFault] {
         self.kafkaFaults + self.topicFaults + self.flowFaults + self.adminFaults + self.proxyFaults
-            + self.apps.flatMap(\.faults)
+            + self.apps.flatMap(\.faults).eachOnce
             + (self.apps.isEmpty
                 ? [Self.missing("apps", "the bundle id of at least one app, with its settings below")] : [])
     }
@@ -21,7 +21,7 @@ extension WorkerConfiguration {
     private var kafkaFaults: [ConfigurationFault] {
         let consumer = self.kafka.consumerSettings
         let hasBrokers = consumer["bootstrap.servers"] != nil || consumer["metadata.broker.list"] != nil
-        return (hasBrokers ? [] : [Self.missing("kafka.bootstrap", "brokers as host:port, separated by commas")])
+        return (hasBrokers ? [] : [Self.missing("kafka.bootstrap", BrokerList.expected)])
             + self.propertyFaults + self.timeoutFaults + self.oauthFaults
     }
 
@@ -190,10 +190,7 @@ extension AppSettings {
                     text: "is missing, and so is \(name) for all apps: expected \(expected)"))
         }
         if self.key != nil, !self.keyFile.isEmpty {
-            faults.append(
-                ConfigurationFault(
-                    setting: "apps.\(self.shownBundleID).apns.key",
-                    text: "is given beside apns.key-file: expected one of the two"))
+            faults.append(self.fault("apns.key", "is given beside apns.key-file: expected one of the two"))
         }
         if self.key != nil, self.keyID == nil {
             faults.append(
@@ -213,10 +210,9 @@ extension AppSettings {
         let smallest = min(self.engine.budgetPerHour, self.engine.budgetFrequentPerHour)
         if self.engine.budgetReserve >= smallest {
             faults.append(
-                ConfigurationFault(
-                    setting: "apps.\(self.shownBundleID).budget.reserve",
-                    text:
-                        "is \(self.engine.budgetReserve): expected less than budget.per-hour and budget.frequent-per-hour (the smaller is \(smallest))"
+                self.fault(
+                    "budget.reserve",
+                    "is \(self.engine.budgetReserve): expected less than budget.per-hour and budget.frequent-per-hour (the smaller is \(smallest))"
                 ))
         }
         return faults

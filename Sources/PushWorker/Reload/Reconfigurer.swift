@@ -112,7 +112,7 @@ final class Reconfigurer: Sendable {
             }
         }
         let faults = try? await NIOThreadPool.singleton.runIfActive {
-            apps.flatMap { WorkerConfiguration.appFileFaults($0) }
+            apps.flatMap { WorkerConfiguration.appFileFaults($0) }.eachOnce
         }
         guard let faults, !faults.isEmpty else { return }
         throw ConfigurationError(faults: faults)

@@ -34,6 +34,7 @@ struct DoctorTests {
                 "ok configuration", "fail key", "fail connection", "warn connection", "fail kafka",
             ], "\(findings.map(\.line))")
         #expect(findings[1].found.contains("No such file"))
+        #expect(findings[1].line.ranges(of: "/nowhere/key.p8").count == 1)
         #expect(findings[2].found.contains("Connection refused"))
         #expect(findings.allSatisfy { $0.level == .ok || $0.remedy != nil })
     }
@@ -42,5 +43,8 @@ struct DoctorTests {
         let findings = try await Self.findings("kafka.bootstrap: localhost:9092\nbudget.per-hours: 3\n")
         #expect(!findings.isEmpty && findings.allSatisfy { $0.level == .fail && $0.check == .configuration })
         #expect(findings.contains { $0.found.contains("did you mean budget.per-hour?") })
+        // A file is named once, with the line.
+        #expect(findings.contains { $0.subject.hasSuffix(".yaml:2") && $0.found.hasPrefix("budget.per-hours: ") })
+        #expect(findings.allSatisfy { $0.line.ranges(of: ".yaml").count == 1 })
     }
 }

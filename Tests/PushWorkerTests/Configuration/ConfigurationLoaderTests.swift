@@ -130,7 +130,7 @@ struct ConfigurationLoaderTests {
         ("apns.connections-warm: 5", "apns.connections-warm", "", "which is 4"),
         ("apns.backoff-min: 60s\napns.backoff-max: 1s", "apns.backoff-min", "", "at most apns.backoff-max"),
         ("drain-timeout: 1s\nquiet-wait: 2s", "drain-timeout", "", "more than quiet-wait, which is 2s"),
-        ("budget: {per-hour: 2, reserve: 2}", "apps.com.example.pizza.budget.reserve", "", "the smaller is 2"),
+        ("budget: {per-hour: 2, reserve: 2}", "budget.reserve", "worker.yaml:4", "the smaller is 2"),
         ("kafka.consumer.no.such: 1", "kafka.consumer.no.such", "", "No such configuration property"),
         ("kafka.properties.sasl.pasword: x", "kafka.properties.sasl.pasword", "", "did you mean sasl.password?"),
         ("kafka.consumer.fetch.wait.max.ms: x", "kafka.consumer.fetch.wait.max.ms", "", "is \"x\""),
@@ -213,6 +213,26 @@ struct ConfigurationLoaderTests {
         let text =
             Loading.lines.dropLast().joined(separator: "\n") + "\napps:\n  a.b: {}\n  c.d: {apns: {key-file: /other}}"
         #expect(Loading.faults(text).first?.setting == "apps.c.d.apns.key-id")
+    }
+
+    /// A fault is named as whoever wrote the setting wrote it, and told once for all apps.
+    @Test func faultsOfAppsAreNamedAsTheyWereGiven() {
+        let start = Loading.lines.dropLast().joined(separator: "\n")
+        let shared = Loading.faults(start + "\napps: [a.b, c.d]\nbudget: {per-hour: 2, reserve: 2}")
+        #expect(shared.map { "\($0.location ?? "") \($0.setting)" } == ["worker.yaml:4 budget.reserve"])
+        let own = Loading.faults(start + "\napps:\n  a.b: {}\n  c.d:\n    budget: {per-hour: 2, reserve: 2}")
+        #expect(own.map { "\($0.location ?? "") \($0.setting)" } == ["worker.yaml:6 apps.c.d.budget.reserve"])
+        let variable = Loading.faults(
+            start + "\napps: [a.b]\nbudget: {per-hour: 2}", environment: ["MAILBOAT_BUDGET_RESERVE": "5"])
+        #expect(variable.map { "\($0.location ?? "") \($0.setting)" } == ["MAILBOAT_BUDGET_RESERVE budget.reserve"])
+    }
+
+    @Test(arguments: [
+        ("\u{FEFF}", "begins with a byte order mark"), ("\u{FEFF}\u{FEFF}", "begins with a byte order mark"),
+    ])
+    func aByteOrderMarkIsNamed(mark: String, text: String) {
+        let faults = Loading.faults(mark + Loading.lines.joined(separator: "\n"))
+        #expect(faults.count == 1 && faults[0].text.hasPrefix(text))
     }
 
     @Test func foreignVariablesAreNotedAndIgnored() throws {

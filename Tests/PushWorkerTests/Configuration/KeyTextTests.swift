@@ -42,7 +42,7 @@ struct KeyTextTests {
         let broken = try Self.load(["MAILBOAT_APNS_KEY": "-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----"]
         )
         let found = broken.fileFaults()
-        #expect(found.map(\.setting) == ["apps.com.example.pizza.apns.key"])
+        #expect(found.map { "\($0)" }.first?.hasPrefix("MAILBOAT_APNS_KEY: apns.key: ") == true && found.count == 1)
         #expect(!found[0].text.contains("hush"))
     }
 
@@ -70,7 +70,7 @@ struct KeyTextTests {
         #expect(nameless.contains { $0.hasPrefix("apps.com.example.pizza.apns.key-id is missing") })
         let both = Self.faults(["MAILBOAT_APNS_KEY": pem, "MAILBOAT_APNS_KEY_FILE": "/keys/a.p8"])
         #expect(
-            both == ["apps.com.example.pizza.apns.key is given beside apns.key-file: expected one of the two"])
+            both == ["apns.key is given beside apns.key-file: expected one of the two"])
         #expect(Self.faults([:]).contains { $0.hasPrefix("apps.com.example.pizza.apns.key-file is missing") })
     }
 

@@ -105,10 +105,16 @@ struct Doctor: AsyncParsableCommand {
 
     /// - Returns: `nil` when there is nothing to go on with.
     private func configuration(_ tell: (DoctorFinding) throws -> Void) throws -> WorkerConfiguration? {
-        func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String? = nil) -> DoctorFinding {
+        func finding(_ level: DoctorFinding.Level, _ found: String) -> DoctorFinding {
             DoctorFinding(
-                level: level, check: .configuration, subject: ShownText.path(self.config) ?? "--config", found: found,
-                remedy: remedy)
+                level: level, check: .configuration, subject: ShownText.path(self.config) ?? "--config", found: found)
+        }
+        func named(_ fault: ConfigurationFault, _ remedy: String? = nil) -> DoctorFinding {
+            var named = finding(.fail, "\(fault.setting): \(fault.text)")
+            // The place names the file.
+            named.subject = fault.location ?? named.subject
+            named.remedy = remedy
+            return named
         }
         let bytes: [UInt8]
         do { bytes = try InputFile.read(self.config) } catch {
@@ -122,14 +128,14 @@ struct Doctor: AsyncParsableCommand {
                 environment: ProcessInfo.processInfo.environment)
         } catch {
             for fault in error.faults {
-                try tell(finding(.fail, fault.description, "'mailboat run --print-settings' lists all settings"))
+                try tell(named(fault, "'mailboat run --print-settings' lists all settings"))
             }
             return nil
         }
         for note in loaded.notes { try tell(finding(.warn, note)) }
         // Keys have a check of their own.
-        let faults = loaded.configuration.startFaults().filter { !$0.setting.hasSuffix(".apns.key-file") }
-        for fault in faults { try tell(finding(.fail, fault.description)) }
+        let faults = loaded.configuration.startFaults().filter { !$0.setting.hasSuffix("apns.key-file") }
+        for fault in faults { try tell(named(fault)) }
         if faults.isEmpty {
             let apps = loaded.configuration.apps.map(\.bundleID).joined(separator: ", ")
             try tell(finding(.ok, "the settings are good; apps: \(apps)"))

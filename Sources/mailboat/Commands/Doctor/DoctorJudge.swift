@@ -30,7 +30,8 @@ enum DoctorJudge {
         let subject = ShownText.path(sight.path) ?? sight.setting
         if let fault = sight.fault {
             return DoctorFinding(
-                level: .fail, check: .key, subject: subject, found: fault,
+                // What is wrong names the file.
+                level: .fail, check: .key, subject: fault.contains(subject) ? sight.setting : subject, found: fault,
                 remedy:
                     "give a .p8 file from Apple's developer portal (Keys) that the worker may read, or a directory of such, as apns.key-file, or the text of one as apns.key"
             )
