@@ -47,6 +47,10 @@ struct TailTests {
             "22:13:20  audience      a.b match  version 6, 3 members, 2 accepted, 1 gone, 0 failed, 0 waiting"
         ),
         (
+            "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"version\":6,\"members\":0,\"accepted\":0,\"sources\":[{\"event-id\":\"goal-1\"},{}],\"broadcasts\":[{\"listeners\":3},{\"listeners\":4}]}",
+            "22:13:20  audience      a.b match  version 6, 0 members, 0 accepted, 7 listening, id goal-1"
+        ),
+        (
             "{\"outcome\":\"channel-opened\",\"app\":\"a.b\",\"audience\":\"match\",\"life\":5,\"channel\":\"Y2g=\"}",
             "22:13:20  channel-opened a.b match  channel Y2g="
         ),
@@ -54,6 +58,16 @@ struct TailTests {
     func recordsAboutManySayHowMany(value: String, expected: String) throws {
         let record = Self.record(value, key: "audience/a.b/match/5/6")
         #expect(TailText.line(try #require(TailFilter().take(record)), record, isColoured: false) == expected)
+    }
+
+    @Test func anEventIsCalledWhatItsPublisherCallsIt() throws {
+        let record = Self.record(
+            "{\"outcome\":\"late\",\"activity\":\"order-7\",\"event-id\":\"e-1\\u001b\",\"topic\":\"e\",\"partition\":1,\"offset\":4}"
+        )
+        let line = try #require(TailFilter().take(record))
+        #expect(
+            TailText.line(line, record, isColoured: false)
+                == "22:13:20  late          - order-7  id e-1\\u001b, e[1]@4")
     }
 
     /// Strangers write keys and reasons.
@@ -121,6 +135,21 @@ struct TailTests {
         #expect(try count("--no-follow", "--since", "2h") == 26)
         #expect(try count("--no-follow") == 0)
         #expect(try count("--no-follow", "--since", "2h", "--outcome", "expired") == 0)
+
+        // What lies there comes in the order of time: one partition has more than is read at once, the other a few at long distances.
+        var times: [Int64] = []
+        for number in 0..<2_510 {
+            let millis = now - 1_800_000 + Int64(number < 2_500 ? number * 10 : (number - 2_500) * 2_500)
+            let value = Array("{\"outcome\":\"unknown\"}".utf8)
+            #expect(
+                producer.produce(
+                    topic, partition: number < 2_500 ? 0 : 1, key: Array("k".utf8).span, value: value.span,
+                    timestampMillis: millis, opaque: 0) == .queued)
+        }
+        #expect(producer.flush(within: .seconds(30)) { _ in } == 0)
+        try Tail.parse(["--bootstrap", kafka.bootstrap, "--no-follow", "--since", "2h", "--outcome", "unknown"])
+            .follow(isOver: { false }) { _, record in times.append(record.timestampMillis) }
+        #expect(times.count == 2_510 && times == times.sorted())
 
         // It ends while it looks for the start, too: of two partitions only the first is looked at.
         var asked = 0

@@ -169,18 +169,36 @@ struct OutcomeLine: Decodable {
     var gone: Int?
     var failed: Int?
     var waiting: Int?
+    /// Broadcasts of a version, by which members that listen to a channel get it.
+    var broadcasts: [Broadcast]?
+    /// Events that a version was made of.
+    var sources: [Source]?
+
+    struct Broadcast: Decodable { var listeners: Int? }
+    struct Source: Decodable {
+        var eventID: String?
+
+        enum CodingKeys: String, CodingKey { case eventID = "event-id" }
+    }
 
     enum CodingKeys: String, CodingKey {
         case outcome, app, activity, channel, audience, version, token, members, accepted, gone, failed, waiting, topic,
             partition, offset, status, reason, priority,
-            merged,
-            into,
-            kept
+            merged, into, kept, broadcasts, sources
         case eventID = "event-id"
         case apnsID = "apns-id"
         case queuedMillis = "queued-ms"
         case apnsMillis = "apns-ms"
         case tokenHash = "token-hash"
+    }
+
+    /// Members that got a version by broadcast; `nil`: there was none. They are not among `members`.
+    var listeners: Int? { self.broadcasts.map { $0.compactMap(\.listeners).reduce(0, +) } }
+
+    /// What its publisher called the event, or those that a version was made of; `nil`: nothing.
+    var eventIDs: String? {
+        let ids = [self.eventID].compactMap(\.self) + (self.sources ?? []).compactMap(\.eventID)
+        return ids.isEmpty ? nil : ids.joined(separator: ", ")
     }
 
     /// The event's position; `nil`: the record is of none.

@@ -1,7 +1,8 @@
 import CommandSupport
 import KafkaLog
 
-/// Follows the partitions of a topic, from a moment on or from their ends. Blocks: on a thread of its own.
+/// Follows the partitions of a topic, from a moment on or from their ends. What lies in the log already comes in the order of time. Blocks: on a
+/// thread of its own.
 struct OutcomeFollower {
     private let kafka: KafkaOptions
     private let topic: String
@@ -9,6 +10,8 @@ struct OutcomeFollower {
 
     /// Between two looks at partitions that had nothing new.
     static let idlePause = Duration.milliseconds(50)
+    /// So long a partition that cannot be read holds the others back.
+    private static let patience = Duration.seconds(2)
     /// Records taken from a partition before the next has its turn.
     private static let recordCountMax = 1_000
 
@@ -30,19 +33,26 @@ struct OutcomeFollower {
         let brokers = try self.kafka.cluster.brokers()
         do {
             let reader = try self.reader()
-            var sections: [LogSection] = []
-            defer { for section in sections { section.close() } }
             let topicPartitions = self.partitions.map { TopicPartition(topic: self.topic, partition: $0) }
             let positions = try reader.positions(of: topicPartitions, within: self.kafka.limit)
-            for (partition, place) in zip(topicPartitions, positions) {
-                guard !isOver() else { return }
-                let start =
-                    try sinceMillis.map { try self.start(partition, since: $0, isOver: isOver) } ?? place.endOffset
-                guard follows || start < place.endOffset else { continue }
-                sections.append(
-                    try reader.open(partition, from: .offset(start), upTo: follows ? .max : place.endOffset))
+            if let sinceMillis {
+                var backlog: [LogSection] = []
+                defer { for section in backlog { section.close() } }
+                for (partition, place) in zip(topicPartitions, positions) {
+                    guard !isOver() else { return }
+                    let start = try self.start(partition, since: sinceMillis, isOver: isOver)
+                    guard start < place.endOffset else { continue }
+                    backlog.append(try reader.open(partition, from: .offset(start), upTo: place.endOffset))
+                }
+                try self.readInOrder(backlog, isOver: isOver, whenIdle: whenIdle, body)
             }
-            try self.read(&sections, isOver: isOver, whenIdle: whenIdle, body)
+            guard follows else { return }
+            var sections: [LogSection] = []
+            defer { for section in sections { section.close() } }
+            for (partition, place) in zip(topicPartitions, positions) {
+                sections.append(try reader.open(partition, from: .offset(place.endOffset), upTo: .max))
+            }
+            try self.read(sections, isOver: isOver, whenIdle: whenIdle, body)
         } catch let error as KafkaError {
             throw CommandFailure("\(self.topic) of \(brokers) cannot be followed: \(error)")
         }
@@ -64,27 +74,75 @@ struct OutcomeFollower {
         return reach.fromOffset
     }
 
-    private func read(
-        _ sections: inout [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
+    /// A part of a partition, and those of its records that are next.
+    private struct Stream {
+        let section: LogSection
+        var waiting: ArraySlice<OwnedRecord> = []
+        var isFinished = false
+
+        /// Nothing is at hand, and more may come.
+        var isDry: Bool { self.waiting.isEmpty && !self.isFinished }
+
+        mutating func fill() throws {
+            var records: [OwnedRecord] = []
+            self.isFinished = try OutcomeFollower.take(from: self.section, into: &records)
+            self.waiting = records[...]
+        }
+    }
+
+    /// Everything in the order of time. Within a partition the log has the order, whatever times the records were given.
+    private func readInOrder(
+        _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
         _ body: (OwnedRecord) throws -> Void
     ) throws {
-        while !sections.isEmpty, !isOver() {
-            var records: [OwnedRecord] = []
-            var finished: [Int] = []
-            for (index, section) in sections.enumerated() {
-                let result = section.read(max: Self.recordCountMax) { records.append(OwnedRecord($0)) }
-                if case .failed(_, let error)? = result.failure, !error.isRetriable { throw error }
-                if case .offsetOutOfRange(let position, let text)? = result.failure {
-                    throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
-                }
-                if result.isFinished { finished.append(index) }
+        var streams = sections.map { Stream(section: $0) }
+        var patienceEnds = ContinuousClock.now + Self.patience
+        while !isOver() {
+            for index in streams.indices where streams[index].isDry { try streams[index].fill() }
+            streams.removeAll { $0.isFinished && $0.waiting.isEmpty }
+            guard !streams.isEmpty else { return }
+            // What has not come yet may be older than what has.
+            if streams.contains(where: \.isDry), ContinuousClock.now < patienceEnds || streams.allSatisfy(\.isDry) {
+                try whenIdle()
+                Sleeping.sleep(Self.idlePause)
+                continue
             }
+            repeat {
+                let heads = streams.indices.compactMap { index in
+                    streams[index].waiting.first.map { (index: index, millis: $0.timestampMillis) }
+                }
+                guard let next = heads.min(by: { $0.millis < $1.millis }),
+                    let record = streams[next.index].waiting.popFirst()
+                else { break }
+                try body(record)
+            } while !streams.contains(where: \.isDry) && streams.contains(where: { !$0.waiting.isEmpty })
+            patienceEnds = ContinuousClock.now + Self.patience
+        }
+    }
+
+    /// What comes, as it comes.
+    private func read(
+        _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
+        _ body: (OwnedRecord) throws -> Void
+    ) throws {
+        while !isOver() {
+            var records: [OwnedRecord] = []
+            for section in sections { _ = try Self.take(from: section, into: &records) }
             // What came together is shown in the order in which it was written.
             for record in records.sorted(by: { $0.timestampMillis < $1.timestampMillis }) { try body(record) }
-            for index in finished.reversed() { sections.remove(at: index).close() }
             guard records.isEmpty else { continue }
             try whenIdle()
             Sleeping.sleep(Self.idlePause)
         }
+    }
+
+    /// - Returns: whether that was all.
+    private static func take(from section: LogSection, into records: inout [OwnedRecord]) throws -> Bool {
+        let result = section.read(max: Self.recordCountMax) { records.append(OwnedRecord($0)) }
+        if case .failed(_, let error)? = result.failure, !error.isRetriable { throw error }
+        if case .offsetOutOfRange(let position, let text)? = result.failure {
+            throw KafkaError(code: .autoOffsetReset, text: text, subject: .position(position))
+        }
+        return result.isFinished
     }
 }

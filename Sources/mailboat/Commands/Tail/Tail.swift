@@ -14,9 +14,11 @@ struct Tail: AsyncParsableCommand {
         abstract: "Follow the outcomes: what becomes of events, a line each.",
         discussion: """
             Reads all partitions of the outcomes topic without joining a group, from now on or from --since on, until it is interrupted or \
-            nobody reads it any more. Within a partition the order is that of the log; over partitions, what comes together is sorted by time.
+            nobody reads it any more. What lies in the log already comes in the order of time; later, what comes together is sorted by time. Within a \
+            partition the order is that of the log.
 
-            A line has the time (UTC), the outcome, app and activity (audience, channel), why, and the event's position. Outcomes are coloured on a \
+            A line has the time (UTC), the outcome, app and activity (audience, channel), why, the event's own id and its position. Of an audience's \
+            version it has how many members there were, what became of them, and how many got it by broadcast ('listening'). Outcomes are coloured on a \
             terminal, unless NO_COLOR is set. A worker writes 'applied' and 'superseded' with outcomes.publish: all alone.
 
             With --format json each line is an object with partition, offset, writtenMillis, and the record as it is in 'record'.

@@ -78,6 +78,8 @@ enum TailText {
         ]
         for (name, count) in counts { if let count { words.append("\(count) \(name)") } }
         if line.audience != nil, let channel = line.channel { words.append("channel \(channel)") }
+        if let listeners = line.listeners { words.append("\(listeners) listening") }
+        if let id = line.eventIDs { words.append("id \(id)") }
         if let source = line.source { words.append(ExplainText.position(source)) }
         let rest = "\(line.app ?? "-") \(about)  \(words.joined(separator: ", "))"
         return "\(time)  \(outcome)\(TerminalText.withoutTokens(rest))"
