@@ -183,8 +183,20 @@ struct ReplayTests {
         #expect(records.map(\.partition) == [own])
         #expect(records.first?.headers == [])
         #expect(records.first?.value.map { String(decoding: $0, as: UTF8.self) }?.contains(#"{"n":0}"#) == true)
-        // From now on it has one of its own, which is the newer.
+        // From now on it has one of its own, which is the newer, and stays it when the token is rotated.
+        let rotation = #"{"event":"register",\#(Self.app),"token":"cd34"}"#
+        _ = try SteadyPublisher(options, topic: "liveactivity.events").publish(
+            RecordText(key: key, value: Array(rotation.utf8)))
         try await Replay.parse(["order-7", "--execute", "--bootstrap", kafka.bootstrap]).run()
-        #expect(try await Self.count(kafka) == 2)
+        #expect(try await Self.count(kafka) == 3)
+        let newest = try await TopicReading.readAll(
+            "liveactivity.events", partitionCount: 4, settings: kafka.settings, within: .seconds(20)
+        ).last
+        #expect(newest?.value == records.first?.value)
+        // Asked for, the rotation is the newest but the one that was just published.
+        try await Replay.parse(
+            ["order-7", "--last", "2", "--with-registrations", "--execute", "--bootstrap", kafka.bootstrap]
+        ).run()
+        #expect(try await Self.count(kafka) == 5)
     }
 }

@@ -15,8 +15,11 @@ struct Replay: AsyncParsableCommand {
             --execute it does. Each keeps key, value and headers, and goes where its key belongs; its record time, and its 'timestamp' if it has one, become \
             now, so that a phone takes it for news. To a worker it is a new event with an outcome of its own, and it costs budget like any other.
 
+            Registrations and unregistrations of a key are no events to count: the newest event before a token was rotated is what the phone \
+            should show. --with-registrations counts and publishes them, though an old one may take the place of a newer.
+
             Left out: what would be refused, what has expired ('expires'; of a start also 'stale-date'), starts, which put up a second card \
-            (--with-starts), and registrations, of which an old one may take the place of a newer (--with-registrations). Old content \
+            (--with-starts), and with --from registrations, unless --with-registrations is given. Old content \
             replaces what the phone shows: to have it show the newest state again, replay the newest event alone.
 
             Of a key, its own partition of the topic is read backwards from the end, and so is that of the routed topic, where workers put what lay \
@@ -132,10 +135,16 @@ struct Replay: AsyncParsableCommand {
             records = try self.records(from: place).map { .init($0, topic: topic) }
             guard !records.isEmpty else { throw CommandFailure("no event found: nothing was published") }
         } else {
-            records = try ReplayReading(
+            let found = try ReplayReading(
                 kafka: self.kafka, key: Array((self.key ?? "").utf8), topic: topic, wantedCount: self.last ?? 1,
-                isMeant: self.isMeant
+                isMeant: self.isMeant, includesRegistrations: self.withRegistrations
             ).newest()
+            records = found.records
+            if found.newerRegistrationCount > 0 {
+                StandardError.print(
+                    "\(NumberText.count(found.newerRegistrationCount, "newer registration")) passed over: --with-registrations counts them, too"
+                )
+            }
         }
         var judge = ReplayJudge(
             app: self.app ?? "", nowSeconds: Int64(Date().timeIntervalSince1970), includesStarts: self.withStarts,

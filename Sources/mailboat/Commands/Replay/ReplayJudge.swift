@@ -57,6 +57,15 @@ struct ReplayJudge {
         return .publish(text)
     }
 
+    /// Whether it says that a phone has a token, or has none.
+    static func isRegistration(_ record: OwnedRecord) -> Bool {
+        var event = DecodedEvent()
+        guard let value = record.value, (try? EventDecoder.decode(value.span, into: &event)) != nil else {
+            return false
+        }
+        return event.kind == .register || event.kind == .unregister
+    }
+
     /// What kind of event it is, in a word.
     static func word(_ record: OwnedRecord) -> String {
         var event = DecodedEvent()

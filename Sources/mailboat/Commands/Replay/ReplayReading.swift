@@ -32,13 +32,24 @@ struct ReplayReading {
     let wantedCount: Int
     /// Not of another app.
     let isMeant: (OwnedRecord) -> Bool
+    /// Otherwise they are passed over: a rotated token is no news that a phone shows.
+    let includesRegistrations: Bool
 
-    /// The oldest of them first. Throws where there is none, and says what was read.
-    func newest() throws -> [Found] {
+    /// What was found.
+    struct Newest {
+        /// The oldest first.
+        var records: [Found]
+        /// Registrations that were written after the newest of them, and passed over.
+        var newerRegistrationCount: Int
+    }
+
+    /// Throws where there is none, and says what was read.
+    func newest() throws -> Newest {
         let tail = try TailReader(self.kafka)
         let events = try self.newest(tail, self.topic) { Found($0, topic: self.topic) }
         var read = [events.said]
         var streams = [events.found]
+        var registrations = events.registrationMillis
         let routed = try self.kafka.cluster.configuration().topics.routed
         // The events are there whether or not a worker has ever run beside them.
         do {
@@ -46,40 +57,52 @@ struct ReplayReading {
                 Found(forwarded: record).flatMap { $0.source.topic == self.topic ? $0 : nil }
             }
             streams.append(forwarded.found)
+            registrations += forwarded.registrationMillis
             read.append(forwarded.said)
         } catch {
             read.append("\(routed) not (\(error))")
         }
         let found = NewestFirst.merge(streams) { $0.record.timestampMillis }
         guard !found.isEmpty else {
+            let passedOver =
+                registrations.isEmpty
+                ? "" : " \(NumberText.count(registrations.count, "registration")) passed over (--with-registrations)."
             throw CommandFailure(
-                "no event found with the key “\(TokenText.shortened(String(decoding: self.key, as: UTF8.self)))”: nothing was published. "
+                "no event found with the key “\(TokenText.shortened(String(decoding: self.key, as: UTF8.self)))”: nothing was published.\(passedOver) "
                     + "Read were the key's own partitions: \(read.joined(separator: ", ")). A record may lie on another, "
                     + "as clients without partitioner=murmur2_random place it: --from topic[partition]@offset reads any"
             )
         }
-        return found.prefix(self.wantedCount).reversed()
+        let newestMillis = found[0].record.timestampMillis
+        return Newest(
+            records: found.prefix(self.wantedCount).reversed(),
+            newerRegistrationCount: registrations.count(where: { $0 >= newestMillis }))
     }
 
-    /// - Returns: the newest first, and what was read, for a person.
+    /// - Returns: the newest first, when registrations were written that were passed over, and what was read, for a person.
     private func newest(
         _ tail: TailReader, _ topic: String, _ pick: (OwnedRecord) -> Found?
-    ) throws -> (found: [Found], said: String) {
+    ) throws -> (found: [Found], registrationMillis: [Int64], said: String) {
         let count = try self.kafka.partitionCount(of: topic)
         let partition = TopicPartition(topic: topic, partition: Murmur2.partition(key: self.key.span, count: count))
         var foundCount = 0
+        var registrationMillis: [Int64] = []
         do throws(KafkaError) {
             // The newest come first, and the last window may bring more than is wanted.
             let (found, reach) = try tail.pick(
                 partition, recordCountMax: Replay.recordCountMax, isEnough: { foundCount >= self.wantedCount }
             ) { record -> Found? in
                 guard record.key == self.key, self.isMeant(record), let found = pick(record) else { return nil }
+                guard self.includesRegistrations || !ReplayJudge.isRegistration(record) else {
+                    registrationMillis.append(record.timestampMillis)
+                    return nil
+                }
                 foundCount += 1
                 return found
             }
             let extent =
                 reach.isWhole ? "whole" : "from \(reach.fromOffset) up to \(reach.endOffset), that not included"
-            return (found, "\(partition) (\(extent))")
+            return (found, registrationMillis, "\(partition) (\(extent))")
         } catch { throw CommandFailure("\(partition) cannot be read: \(error)") }
     }
 }
