@@ -204,12 +204,12 @@ struct Slot {
         set { self.failures = self.failures & 0x1f | newValue << 5 }
     }
     /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
-    var awaitsTokenOfStart: Bool {
+    @inline(__always) var awaitsTokenOfStart: Bool {
         get { self.lifeFlags & 1 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~1 | (newValue ? 1 : 0) }
     }
     /// This owner's stamps are past those that owners before may have given unrecorded.
-    var hasPassedUnrecorded: Bool {
+    @inline(__always) var hasPassedUnrecorded: Bool {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
