@@ -503,7 +503,7 @@ MUTATIONS = [
         "if self.memory.slots[slot].recordOffset < min(voidBefore, -1) {", moves=True),
     Mutation(
         "void-not-told", "an owner that dies in another cluster leaves its successor positions that count",
-        engine("Journal/Journal+State"), "voidBefore: isClaim ? -1 : memory.partitions[partition].voidBefore)",
+        engine("Journal/Journal+State"), "voidBefore: isClaim ? -1 : memory.partitions[partition].voids.before)",
         "voidBefore: -1)", moves=True),
     Mutation(
         "kept-no-intent", "a creation leaves before its intent is in `state`", keeping("Keeper/ChannelKeeper+Making"),

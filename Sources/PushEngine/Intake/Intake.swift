@@ -250,7 +250,7 @@ struct Intake: ~Copyable {
     /// Where a forwarded record first lay can be compared. One that lay there when a partition was taken over whose positions are void may have come with
     /// the log from another cluster, and where it first lay is a place there.
     @inline(never) func isOriginOfThisLog(in memory: borrowing ShardMemory) -> Bool {
-        memory.partitions[self.partition].voidCause == nil || !self.liesBelowReplayEnd(in: memory)
+        memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
     /// From here on the slot has taken this record.

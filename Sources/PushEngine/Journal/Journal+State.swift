@@ -211,7 +211,7 @@ extension Journal {
             takenOverWallMillis: max(
                 memory.partitions[partition].assignedWallMillis, memory.partitions[partition].stampBaseMillis),
             partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID,
-            voidBefore: isClaim ? -1 : memory.partitions[partition].voidBefore)
+            voidBefore: isClaim ? -1 : memory.partitions[partition].voids.before)
         self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
             StateCodec.write(marker, to: &cursor)
         }

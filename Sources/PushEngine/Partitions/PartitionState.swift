@@ -67,16 +67,8 @@ struct PartitionState {
     var catchUpEndsMillis: Int64?
     /// When the marker is written again, steady.
     var markerDueMillis: Int64 = .max
-    /// Why positions in the records that have been read mean nothing in the logs of the input; `nil`: they count, or an owner at work has said which do
-    /// (`voidBefore`).
-    var voidCause: VoidCause?
-    /// Where the record lies that says so; -1: none does. An owner that took over behind it knows of it.
-    var voidedAt: Int64 = -1
-    /// Where an owner has claimed the partition behind that for the first time; -1: none has. Records behind it know positions of these logs.
-    var claimedSinceVoid: Int64 = -1
-    /// Records of `state` below this offset know positions of other logs; -1: none does. Each owner says it in its markers, so that whoever comes after one
-    /// that died takes no event for a replay.
-    var voidBefore: Int64 = -1
+    /// Which positions that `state` knows are of other logs.
+    var voids = VoidPositions()
     /// It holds something that this release cannot take: nothing more is read of it. Why.
     var stopReason: String?
     /// Ledger log by input topic index.

@@ -34,7 +34,7 @@ extension ShardEngine {
                 if let reason = state.stopReason {
                     actions.append(.halt(partition: state.number, reason: reason))
                 }
-                if let cause = state.voidCause { actions.append(.tellVoid(partition: state.number, cause: cause)) }
+                if let cause = state.voids.cause { actions.append(.tellVoid(partition: state.number, cause: cause)) }
             case .releasing:
                 guard state.inFlightCount == 0 else { continue }
                 actions.append(.finishRelease(partition: state.number))

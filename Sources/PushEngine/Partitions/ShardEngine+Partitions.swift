@@ -45,12 +45,13 @@ extension ShardEngine {
         }
         self.memory.partitions[partition].phase = .running
         self.beginCatchUp(partition, now: now)
-        self.memory.settleVoid(isOfNewLog: isOfNewLog, partition: partition)
+        let epoch = self.memory.partitions[partition].epoch
+        self.memory.partitions[partition].voids.settle(isOfNewLog: isOfNewLog, epoch: epoch)
         // From here on what former owners had on their way is not believed. It lies there before the first push leaves, so that a successor
         // stamps further than this owner, whatever compaction takes away meanwhile.
         self.writeMarker(partition, saysTakeovers: true, now: now)
-        if self.memory.partitions[partition].voidCause != nil { self.ownership.watch(partition) }
-        let voidBefore = self.memory.partitions[partition].voidBefore
+        if self.memory.partitions[partition].voids.cause != nil { self.ownership.watch(partition) }
+        let voidBefore = self.memory.partitions[partition].voids.before
         if voidBefore >= 0 { self.audiences.forwarded.void(before: voidBefore, partition: partition) }
         for slot in self.memory.slots.members(of: partition) {
             if self.memory.slots[slot].recordOffset < voidBefore { self.memory.slots.voidPositions(of: slot) }

@@ -93,7 +93,7 @@ extension ShardMemory {
         } else if let acceptedEnd = takeovers {
             // Nobody's claim: a person has accepted that `state` is lost.
             self.partitions[partition].acceptedStateEnd = acceptedEnd
-            self.noteVoid(.accepted, at: offset, partition: partition)
+            self.partitions[partition].voids.begin(.accepted, at: offset)
         } else {
             self.partitions[partition].takeoversRead = min(
                 self.partitions[partition].takeoversRead + 1, Self.takeoversReadMax)
@@ -120,44 +120,10 @@ extension ShardMemory {
         // One without a name knows nothing about the other.
         if !marker.clusterID.isEmpty, !clusterID.isEmpty, marker.clusterID != clusterID {
             let name = String(decoding: marker.clusterID, as: UTF8.self)
-            self.noteVoid(.cluster(name), at: offset, partition: partition)
+            self.partitions[partition].voids.begin(.cluster(name), at: offset)
         } else {
-            self.noteVoidBefore(marker, at: offset, partition: partition)
+            self.partitions[partition].voids.note(marker, at: offset)
         }
         return .ignored
-    }
-
-    /// What has been read up to here knows positions of another log.
-    private mutating func noteVoid(_ cause: VoidCause, at offset: Int64, partition: PartitionIndex) {
-        self.partitions[partition].voidedAt = offset
-        self.partitions[partition].claimedSinceVoid = -1
-        if case .accepted = cause, self.partitions[partition].voidCause != nil { return }
-        self.partitions[partition].voidCause = cause
-    }
-
-    /// An owner at work says which positions are void. A first marker does not say so of what lies before it: it may be the own, or that of a worker that died
-    /// over it. Nor does one whose owner took over before what makes them void.
-    private mutating func noteVoidBefore(
-        _ marker: borrowing StateCodec.Marker, at offset: Int64, partition: PartitionIndex
-    ) {
-        // Whoever does not know the name of its cluster has kept the positions of another one.
-        if case .cluster = self.partitions[partition].voidCause, marker.clusterID.isEmpty { return }
-        if marker.epoch < 0, offset > self.partitions[partition].voidedAt,
-            self.partitions[partition].claimedSinceVoid < 0
-        {
-            self.partitions[partition].claimedSinceVoid = offset
-        }
-        guard marker.epoch > self.partitions[partition].voidedAt, marker.epoch < offset else { return }
-        self.partitions[partition].voidCause = nil
-        self.partitions[partition].voidBefore = max(self.partitions[partition].voidBefore, marker.voidBefore)
-    }
-
-    /// All has been read: records below the own marker may know positions of other logs.
-    /// - Parameter isOfNewLog: a person has moved the group into another log.
-    mutating func settleVoid(isOfNewLog: Bool, partition: PartitionIndex) {
-        if isOfNewLog, self.partitions[partition].voidCause == nil { self.partitions[partition].voidCause = .newLog }
-        guard let cause = self.partitions[partition].voidCause else { return }
-        let claimed = cause == .newLog ? -1 : self.partitions[partition].claimedSinceVoid
-        self.partitions[partition].voidBefore = claimed < 0 ? self.partitions[partition].epoch : claimed
     }
 }

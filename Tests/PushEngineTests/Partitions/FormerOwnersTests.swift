@@ -39,6 +39,9 @@ import Testing
 
         func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool { self.memory.couldHaveUnrecordedPush(slot) }
         func couldBeSent(_ slot: SlotID) -> Bool { self.memory.couldBeSent(slot) }
+        func settleVoid(isOfNewLog: Bool) {
+            self.memory.partitions[0].voids.settle(isOfNewLog: isOfNewLog, epoch: Self.ownEpoch)
+        }
         var partition: PartitionState { self.memory.partitions[0] }
     }
 
@@ -169,17 +172,17 @@ import Testing
         let bench = Bench()
         let theirs = VoidCause.cluster("theirs")
         #expect(bench.readMarker(at: 1, cluster: "theirs") == .ignored)
-        #expect(bench.partition.voidCause == theirs)
+        #expect(bench.partition.voids.cause == theirs)
         bench.readMarker(at: 2, cluster: "ours")
-        #expect(bench.partition.voidCause == theirs, "a first marker forgets nothing")
+        #expect(bench.partition.voids.cause == theirs, "a first marker forgets nothing")
         bench.readMarker(at: Bench.ownEpoch, cluster: "ours")
-        #expect(bench.partition.voidCause == theirs, "the own marker is no former owner's")
+        #expect(bench.partition.voids.cause == theirs, "the own marker is no former owner's")
         bench.readMarker(at: 3, epoch: 0, cluster: "ours")
-        #expect(bench.partition.voidCause == theirs, "an owner from before does not know of it")
+        #expect(bench.partition.voids.cause == theirs, "an owner from before does not know of it")
         bench.readMarker(at: 3, epoch: 2, cluster: "")
-        #expect(bench.partition.voidCause == theirs, "one without a name knows nothing")
+        #expect(bench.partition.voids.cause == theirs, "one without a name knows nothing")
         bench.readMarker(at: 3, epoch: 2, cluster: "ours", voidBefore: 2)
-        #expect(bench.partition.voidCause == nil && bench.partition.voidBefore == 2, "one that has run says it")
+        #expect(bench.partition.voids.cause == nil && bench.partition.voids.before == 2, "one that has run says it")
         guard case .refused(let text) = bench.readMarker(at: 4, partitionCount: 3) else {
             Issue.record("state of 3 partitions is taken for that of 2")
             return
@@ -196,20 +199,20 @@ import Testing
         bench.readMarker(at: 40)
         bench.readMarker(at: 50)
         bench.readMarker(at: Bench.ownEpoch)
-        bench.memory.settleVoid(isOfNewLog: false, partition: 0)
-        #expect(bench.partition.voidBefore == 40)
+        bench.settleVoid(isOfNewLog: false)
+        #expect(bench.partition.voids.before == 40)
     }
 
     /// An owner's marker says which positions are void, and its successors go on saying it; what makes more of them void counts from then on.
     @Test func whatIsVoidIsHandedOn() {
         let bench = Bench()
         bench.readMarker(at: 20, epoch: 10, voidBefore: 10)
-        bench.memory.settleVoid(isOfNewLog: false, partition: 0)
-        #expect(bench.partition.voidCause == nil && bench.partition.voidBefore == 10)
+        bench.settleVoid(isOfNewLog: false)
+        #expect(bench.partition.voids.cause == nil && bench.partition.voids.before == 10)
         bench.readMarker(at: 30, epoch: 25)
-        #expect(bench.partition.voidBefore == 10, "one of a release that does not say it")
-        bench.memory.settleVoid(isOfNewLog: true, partition: 0)
-        #expect(bench.partition.voidCause == .newLog && bench.partition.voidBefore == Bench.ownEpoch)
+        #expect(bench.partition.voids.before == 10, "one of a release that does not say it")
+        bench.settleVoid(isOfNewLog: true)
+        #expect(bench.partition.voids.cause == .newLog && bench.partition.voids.before == Bench.ownEpoch)
     }
 
     /// A person's word voids what lies before it until an owner has run that knew of it. Records do not say so: their owner may have died before it had said
@@ -218,12 +221,12 @@ import Testing
         let bench = Bench()
         bench.readMarker(at: 10, epoch: 5)
         bench.memory.noteAcceptance(at: 20, partitionCount: 2)
-        #expect(bench.partition.voidCause == .accepted && bench.partition.acceptedStateEnd == 900)
+        #expect(bench.partition.voids.cause == .accepted && bench.partition.acceptedStateEnd == 900)
         bench.memory.noteEpoch(30, partition: 0)
         bench.readMarker(at: 40, epoch: 5)
-        #expect(bench.partition.voidCause == .accepted)
+        #expect(bench.partition.voids.cause == .accepted)
         bench.readMarker(at: 41, epoch: 30, voidBefore: 30)
-        #expect(bench.partition.voidCause == nil && bench.partition.voidBefore == 30)
+        #expect(bench.partition.voids.cause == nil && bench.partition.voids.before == 30)
     }
 
     /// Of many partitions the first that is due counts; after a look at all of them it is noted anew.

@@ -255,6 +255,14 @@ enum GoldenCrowds {
         ("member.known", Self.member { $0.isKnown = true }), ("member.channel-0", Self.member { $0.channelNumber = 0 }),
         ("member.channel-7", Self.member { $0.channelNumber = 7 }),
         ("member.forwarded", Self.member { $0.origin = Self.origin }),
+        (
+            "member.forwarded-from-two",
+            Self.member {
+                $0.origin = Self.origin
+                $0.formerOrigin = AudienceCodec.Origin(
+                    topicHash: GoldenReading.topicHashes[0], partition: 10, offset: 77)
+            }
+        ),
         ("member.left", Self.member { $0.hasLeft = true }),
         (
             "member.left-with-tens",

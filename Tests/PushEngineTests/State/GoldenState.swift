@@ -40,6 +40,13 @@ enum GoldenState {
                     epoch: 77, takenOverWallMillis: 1_700_000_000_456, partitionCount: 8,
                     clusterID: Array("cluster-1".utf8)))
         ),
+        (
+            "marker.void-before",
+            Self.marker(
+                StateCodec.Marker(
+                    epoch: 78, takenOverWallMillis: 1_700_000_000_789, partitionCount: 8,
+                    clusterID: Array("cluster-2".utf8), voidBefore: 70))
+        ),
     ]
     private static func marker(_ marker: StateCodec.Marker) -> [UInt8] {
         GoldenReading.written(StateCodec.byteCountMax(marker)) { StateCodec.write(marker, to: &$0) }
@@ -69,6 +76,15 @@ enum GoldenState {
                 Self.slot {
                     $0.routed.appliedOffset = 55
                     $0.routed.appliedOrigin = SourcePosition(topic: 0, partition: 6, offset: 54)
+                })
+        ),
+        (
+            "activity.routed-from-two",
+            GoldenReading.slot(
+                Self.slot {
+                    $0.routed.appliedOffset = 55
+                    $0.routed.appliedOrigin = SourcePosition(topic: 0, partition: 6, offset: 54)
+                    $0.routed.formerOrigin = SourcePosition(topic: 1, partition: 7, offset: 990)
                 })
         ),
         ("activity.budget", GoldenReading.slot(Self.slot { Self.spend(&$0.budget, agesMillis: [3_000_000, 9_000]) })),
