@@ -72,7 +72,7 @@ public struct ConfigurationLoader {
             var app = AppSettings(bundleID: bundleID)
             for row in AppSettings.settings {
                 self.read(row, app: bundleID, into: &app)
-                let (name, isList) = (row.description.name, row.description.type == "list")
+                let (name, isList) = (row.description.name, row.description.shape.isList)
                 app.places[name] = self.find(name, app: bundleID, isList: isList).map {
                     SettingPlace(setting: $0.setting, location: $0.location)
                 }
