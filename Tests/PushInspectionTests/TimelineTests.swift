@@ -94,6 +94,17 @@ struct TimelineTests {
         #expect(self.take(&timeline, update, key: "order-2", at: 5) == nil, "whoever takes a token away means it")
     }
 
+    /// The phone that a start is sent to gives the card's token back a moment later. An update before that asked for another phone, whose token took
+    /// the card's place.
+    @Test func anActivityThatAPushStartsAsksForNoPhone() {
+        var timeline = Self.timeline()
+        let start =
+            #"{"event":"start","to":{"start-token":"\#(Self.token)"},"attributes-type":"A","attributes":{},"content-state":{},"alert":{"title":"","body":""}}"#
+        #expect(self.take(&timeline, start, at: 0) == nil)
+        #expect(timeline.phone(activity: "order-1")?.token == Self.token)
+        #expect(self.take(&timeline, #"{"event":"update","content-state":{}}"#, at: 1) == nil)
+    }
+
     @Test(arguments: [true, false])
     func anEventIsLinkedToItsPushWhicheverComesFirst(eventFirst: Bool) throws {
         var timeline = Self.timeline()

@@ -188,7 +188,11 @@ public struct Timeline: Sendable {
             self.activitiesByToken[ByteKey(token: event.token)] = activity
             self.heedRegistration(
                 of: activity, by: self.meet(token: event.token, activity: activity, app: event.app))
-        case (.update, .token), (.end, .token), (.start, .startToken):
+        case (.update, .token), (.end, .token):
+            self.meet(token: event.token, activity: activity, app: event.app)
+        case (.start, .startToken):
+            // Its phone is there, and gives the card's token back in a moment: an update that comes before needs no other.
+            self.know(activity)
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.update, .activity), (.end, .activity):
             // In a flood the next of its events asks again.
