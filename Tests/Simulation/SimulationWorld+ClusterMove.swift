@@ -12,6 +12,8 @@ extension SimulationWorld {
         /// After how much of the run, in a hundred.
         private let atPercent: Int
         fileprivate(set) var hasMoved = false
+        /// How often it is still tried, where not all can be read.
+        fileprivate var attemptsLeft = 3
         /// Workers that begin before are to die soon, steady.
         fileprivate var strikesUntilMillis = Int64.min
 
@@ -25,7 +27,7 @@ extension SimulationWorld {
         var clusterID: String { self.isDrawn ? self.hasMoved ? "new" : "old" : "" }
 
         func isDue(afterEvents count: Int, of events: Int) -> Bool {
-            self.isDrawn && !self.hasMoved && count * 100 >= events * self.atPercent
+            self.isDrawn && !self.hasMoved && self.attemptsLeft > 0 && count * 100 >= events * self.atPercent
         }
     }
 
@@ -36,6 +38,7 @@ extension SimulationWorld {
     func perhapsMoveCluster(afterEvents count: Int) {
         guard self.clusterMove.isDue(afterEvents: count, of: self.plan.events) else { return }
         self.tell("everything is to move to another cluster")
+        self.clusterMove.attemptsLeft -= 1
         let hadFaults = self.faultsAreOn
         self.faultsAreOn = false
         self.releaseVoids { _ in true }
