@@ -42,8 +42,8 @@ cp deploy/schemas/*.json "$stage/schemas/"
 cp deploy/prometheus/mailboat-rules.yaml "$stage/prometheus/"
 cp deploy/grafana/dashboards/mailboat.json "$stage/grafana/"
 sed 's,=schemas/,=/usr/share/mailboat/schemas/,' deploy/mailboat.example.yaml >"$stage/mailboat.yaml"
-# Not beside debian/, where debhelper would take it for the package's own.
-cp CHANGELOG.md "$stage/notes/"
+# By its own name, debhelper would take it for the package's changelog, which has a form of its own.
+cp CHANGELOG.md "$stage/notes/release-notes.md"
 cp -r deploy/package/debian "$stage/debian"
 cp deploy/systemd/mailboat.service "$stage/debian/mailboat.service"
 # To Debian a hyphen begins the number of a packaging; what comes before a release sorts before it.
@@ -52,7 +52,7 @@ maintainer=$(sed -n 's/^Maintainer: //p' deploy/package/debian/control)
 cat >"$stage/debian/changelog" <<END
 mailboat ($debian_version) bookworm; urgency=medium
 
-  * Mailboat $version: see CHANGELOG.md.gz beside this file.
+  * Mailboat $version: see release-notes.md.gz beside this file.
 
  -- $maintainer  $(date --rfc-email --date "@$SOURCE_DATE_EPOCH")
 END
