@@ -26,7 +26,7 @@ SWIFT_SOURCES := Package.swift $(wildcard Sources Tests Benchmarks)
 SWIFT_BUILD := SWIFT_DETERMINISTIC_HASHING=1 swift build
 
 # Each release build takes these, so that all share one: what is tried, drilled and measured is what `make dist` packs. Swift's libraries are linked in, so that the program runs where no Swift is.
-# The folder's name is left out: two builds of one commit are the same bytes, wherever they are made. Debug information names the sources that macros make, which lie where temporary files do.
+# The folder's name is left out: two builds of one commit are the same bytes in folders whose paths are as long. Swift 6.3 maps the path that `withoutActuallyEscaping` keeps, and not its length. Debug information names the sources that macros make, which lie where temporary files do.
 SWIFT_RELEASE := TMPDIR=/tmp $(SWIFT_BUILD) --configuration release --static-swift-stdlib --disable-local-rpath \
 	-Xswiftc -file-prefix-map -Xswiftc "$(CURDIR)=." -Xcc "-ffile-prefix-map=$(CURDIR)=." -Xswiftc -Xfrontend -Xswiftc -no-clang-module-breadcrumbs
 
