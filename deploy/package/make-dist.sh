@@ -38,7 +38,7 @@ done
 # It is read by a shell that runs already.
 sed -i '1{/^#!/d}' "$stage/completions/mailboat"
 deploy/package/man-pages.py --program "$program" --date "@$SOURCE_DATE_EPOCH" --output "$stage/man"
-cp deploy/schemas/*.json "$stage/schemas/"
+cp deploy/schemas/*.json Sources/PushWorker/Admin/admin.openapi.json "$stage/schemas/"
 cp deploy/prometheus/mailboat-rules.yaml "$stage/prometheus/"
 cp deploy/grafana/dashboards/mailboat.json "$stage/grafana/"
 sed 's,=schemas/,=/usr/share/mailboat/schemas/,' deploy/mailboat.example.yaml >"$stage/mailboat.yaml"
