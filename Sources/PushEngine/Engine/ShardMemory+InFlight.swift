@@ -2,12 +2,12 @@
 extension ShardMemory {
     /// One leaves.
     @inline(__always) mutating func requestLeft(_ partition: PartitionIndex) {
-        self.partitions[partition].inFlightCount += 1
+        self.partitions[partition].requestLeft()
         self.counters.inFlight += 1
     }
     /// It has its answer, or nobody will ever know it.
     @inline(__always) mutating func requestAnswered(_ partition: PartitionIndex) {
-        self.partitions[partition].inFlightCount -= 1
+        self.partitions[partition].requestAnswered()
         self.counters.inFlight -= 1
     }
     /// The partition leaves memory: nobody waits for its answers.

@@ -75,7 +75,7 @@ struct PartitionState {
     var logs: [LogID] = []
     /// Log end by input topic index, as seen at assignment: what lies below may be a replay.
     var replayEnds: [Int64] = []
-    var inFlightCount = 0
+    private(set) var inFlightCount = 0
     var unacknowledged = 0
     /// Its marker lies in `state`, what others wrote before that is repaired, and what lay in the log has been read.
     var isReadyToPush: Bool {
@@ -89,6 +89,11 @@ struct PartitionState {
 
     /// Gaps of one partition that wait to be read. More than these are read as one long stretch.
     static var gapsMax: Int { 16 }
+
+    /// A request leaves: `ShardMemory.requestLeft` counts it everywhere.
+    @inline(__always) mutating func requestLeft() { self.inFlightCount += 1 }
+    /// A request has its answer.
+    @inline(__always) mutating func requestAnswered() { self.inFlightCount -= 1 }
 
     /// Kafka has a record of this owner's at `offset`; negative: it was given up, and no offset is known.
     mutating func noteStateOffset(_ offset: Int64) -> StateOffsetNote {
