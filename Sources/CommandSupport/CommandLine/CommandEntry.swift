@@ -5,6 +5,7 @@ extension AsyncParsableCommand {
     /// Runs the command that the process was called for, and ends the process. What it would print at its end, such as the texts of `--help` and
     /// `--version` or what is wrong with the command line, is written as everything else is: so the exit status says when it could not be written.
     package static func runToEnd() async -> Never {
+        HelpText.widenNarrowTerminal()
         let words = CommandWords(Array(CommandLine.arguments.dropFirst()), root: Self.self)
         var running: (any ParsableCommand.Type)?
         do {

@@ -23,6 +23,11 @@ enum HelpText {
             + Self.usage(String(rest[..<end]), columns: columns) + rest[end...]
     }
 
+    /// Lets the parser take a narrow terminal for one of 40 columns: it traps where its indentations do not fit. To be called before it reads anything.
+    static func widenNarrowTerminal() {
+        if Self.columns == Self.columnsMin { setenv("COLUMNS", "\(Self.columnsMin)", 1) }
+    }
+
     /// What a terminal says, or `COLUMNS`.
     private static var columns: Int {
         if let text = getenv("COLUMNS").map({ String(cString: $0) }), let columns = Int(text) {

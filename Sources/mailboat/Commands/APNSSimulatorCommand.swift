@@ -36,21 +36,21 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
                 curl --http2 --cacert apns/ca.pem https://localhost:2197/3/device/0a1b \\
                   -H "authorization: bearer $(curl -s localhost:2198/provider-token)" \\
                   -H 'apns-topic: com.example.pizza.push-type.liveactivity' \\
-                    -H 'apns-push-type: liveactivity' \\
+                  -H 'apns-push-type: liveactivity' \\
                   -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"driver": "Anne"}}}'
 
               A broadcast channel, made and published to by hand; the phone behind 0a1b listens to it:
                 mailboat apns-simulator --generate-credentials ./apns --manage-port 2196
                 AUTH="authorization: bearer $(curl -s localhost:2198/provider-token)"
-                curl -i --http2 \\
-                  --cacert apns/ca.pem https://localhost:2196/1/apps/com.example.pizza/channels \\
+                curl -i --http2 --cacert apns/ca.pem \\
+                  https://localhost:2196/1/apps/com.example.pizza/channels \\
                   -H "$AUTH" -d '{"message-storage-policy": 0, "push-type": "LiveActivity"}'
                 curl localhost:2198/devices/0a1b -d '{"channel": "THE apns-channel-id ABOVE"}'
-                curl --http2 \\
-                  --cacert apns/ca.pem https://localhost:2197/4/broadcasts/apps/com.example.pizza \\
+                curl --http2 --cacert apns/ca.pem \\
+                  https://localhost:2197/4/broadcasts/apps/com.example.pizza \\
                   -H "$AUTH" \\
                   -H 'apns-channel-id: THE SAME' -H 'apns-push-type: liveactivity' \\
-                    -H 'apns-priority: 5' -H 'apns-expiration: 0' \\
+                  -H 'apns-priority: 5' -H 'apns-expiration: 0' \\
                   -d '{"aps": {"timestamp": 1760000000, "event": "update", "content-state": {"score": "1:0"}}}'
                 curl localhost:2198/channels
 
@@ -229,13 +229,13 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times")
         }
         guard self.generateCredentials != nil || (self.certificate != nil && self.certificateKey != nil) else {
-            throw ValidationError("give --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
+            throw ValidationError("no certificate: expected --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
         }
         guard self.journal == nil || !self.sink else {
             throw ValidationError("--journal keeps phones, and --sink has none")
         }
         guard self.generateCredentials != nil || !self.keys.isEmpty || self.anyKey || self.sink else {
-            throw ValidationError("no provider key: give --generate-credentials DIR, --key FILE or --any-key")
+            throw ValidationError("no provider key: expected --generate-credentials DIR, --key FILE or --any-key")
         }
     }
 

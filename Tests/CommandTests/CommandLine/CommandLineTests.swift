@@ -66,7 +66,7 @@ struct CommandLineTests {
             usage: "mailboat send"),
         // Words.
         Case("check --format jsn", "--format is \"jsn\": expected text or json", usage: "mailboat check"),
-        Case("trigger ordr", "<scenario> is \"ordr\": expected order, goal or burst", usage: "mailboat trigger"),
+        Case("trigger ordr", "<scenario> is \"ordr\": expected order, start, goal or burst", usage: "mailboat trigger"),
         Case("check --app a~b", "--app is a text of 3 characters: expected a bundle id", usage: "mailboat check"),
         Case("tail --app a/b --bootstrap h:1", "--app is \"a/b\": expected a bundle id", usage: "mailboat tail"),
         Case("tail --topic a/b --bootstrap h:1", "--topic is \"a/b\": expected a topic name", usage: "mailboat tail"),

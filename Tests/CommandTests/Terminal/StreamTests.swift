@@ -104,17 +104,17 @@ struct StreamTests {
 
         // Files that somebody else made.
         Case(
-            line: #"printf '\xef\xbb\xbf%s' '\#(event)' > $D/mark; $M check $D/mark"#, status: 0,
+            line: #"printf '\357\273\277%s' '\#(event)' > $D/mark; $M check $D/mark"#, status: 0,
             says: "mark begins with a byte order mark"),
         Case(
             line:
                 #"printf '%s' '\#(event)' | iconv -t utf-16 > $D/mark; $M check $D/mark | grep -q 'order mark was found'"#,
             status: 0),
         Case(
-            line: #"printf '\xef\xbb\xbfclient.id=a\n' > $D/mark; $M topics check \#(nobody) --properties $D/mark"#,
+            line: #"printf '\357\273\277client.id=a\n' > $D/mark; $M topics check \#(nobody) --properties $D/mark"#,
             status: 1, says: "begins with a byte order mark"),
         Case(
-            line: #"printf '\xef\xbb\xbfapps: []\n' > $D/mark; $M run --check --config $D/mark"#, status: 1,
+            line: #"printf '\357\273\277apps: []\n' > $D/mark; $M run --check --config $D/mark"#, status: 1,
             says: "mark: file: begins with a byte order mark"),
         Case(
             line:

@@ -36,7 +36,7 @@ struct DevCommand: AsyncParsableCommand {
               In a test: publish, and wait until a phone shows it:
                 curl --fail-with-body -sS 'localhost:8484/events?activity=order-7' -d '{"event": "update", "content-state": {"minutes": 12}}'
                 curl --fail-with-body \\
-                  -sS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12&timeout=10'
+                  -sS 'localhost:8484/wait-for?activity=order-7&key=minutes&value=12'
             """)
 
     @Option(help: "Address of the page. It has no authentication: another than loopback needs --expose, too.")
