@@ -229,7 +229,8 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
             throw ValidationError("--key-id names one key, but --key is given \(self.keys.count) times")
         }
         guard self.generateCredentials != nil || (self.certificate != nil && self.certificateKey != nil) else {
-            throw ValidationError("no certificate: expected --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
+            throw ValidationError(
+                "no certificate: expected --generate-credentials DIR, or --certificate FILE and --certificate-key FILE")
         }
         guard self.journal == nil || !self.sink else {
             throw ValidationError("--journal keeps phones, and --sink has none")
