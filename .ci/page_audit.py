@@ -70,7 +70,7 @@ AUDIT = r"""
   if (width > innerWidth) faults.push(`the page is ${width} pixels wide, the window ${innerWidth}`);
   for (const button of document.querySelectorAll("button, summary")) {
     const box = button.getBoundingClientRect();
-    if (isSeen(button) && !button.classList.contains("jump") && (box.width < 24 || box.height < 24)) faults.push(`“${button.textContent}” is smaller than 24 pixels`);
+    if (isSeen(button) && (box.width < 24 || box.height < 24)) faults.push(`“${button.textContent}” is smaller than 24 pixels`);
   }
   // One scroll bar a column, and none within another.
   const scrolls = (element) => element.scrollHeight > element.clientHeight + 1 && ["auto", "scroll"].includes(getComputedStyle(element).overflowY);

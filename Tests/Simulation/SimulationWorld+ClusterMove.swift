@@ -138,13 +138,19 @@ private struct PositionRewriter {
 
     private mutating func rewriteSlot() {
         self.copyInteger()
-        self.copy(2)
+        self.copy(1)
+        let isFromTwo = self.copyByte() & 32 != 0
         self.copy(Int(self.copyInteger()))
         self.copyInteger()
         if self.copyByte() != 0 { self.copyInteger() }
         for _ in 0..<3 { self.copyInteger() }
         self.raise()
         self.raise()
+        self.raiseOrigin()
+        if isFromTwo { self.raiseOrigin() }
+    }
+    /// Where a record first lay: topic, partition and offset.
+    private mutating func raiseOrigin() {
         self.copyInteger()
         self.copyInteger()
         self.raise()
@@ -155,10 +161,10 @@ private struct PositionRewriter {
         self.copy(1)
         self.copyInteger()
         self.copy(8)
-        guard self.next < self.old.count, self.copyByte() & 1 != 0 else { return }
-        self.copyInteger()
-        self.copyInteger()
-        self.raise()
+        guard self.next < self.old.count else { return }
+        let marks = self.copyByte()
+        if marks & 1 != 0 { self.raiseOrigin() }
+        if marks & 16 != 0 { self.raiseOrigin() }
     }
 
     private mutating func copy(_ count: Int) {

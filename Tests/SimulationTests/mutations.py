@@ -499,8 +499,8 @@ MUTATIONS = [
         "        let entry = EntryID.none\n        if pause.isPaused", audiences=True),
     Mutation(
         "void-kept", "positions of another cluster's logs count in this one", engine("Partitions/ShardEngine+Partitions"),
-        "if self.memory.slots[slot].recordOffset < voidBefore {",
-        "if self.memory.slots[slot].recordOffset < min(voidBefore, -1) {", moves=True),
+        "if voidBefore >= 0, self.memory.slots[slot].recordOffset < voidBefore {",
+        "if voidBefore >= 0, self.memory.slots[slot].recordOffset < min(voidBefore, -1) {", moves=True),
     Mutation(
         "void-not-told", "an owner that dies in another cluster leaves its successor positions that count",
         engine("Journal/Journal+State"), "voidBefore: isClaim ? -1 : memory.partitions[partition].voids.before)",

@@ -64,6 +64,7 @@ name=mailboat-$version-linux-$(uname -m)
 mkdir "$scratch/$name"
 cp -a "$stage/debian/mailboat/usr/." "$scratch/$name/"
 cp -a "$stage/debian/mailboat/etc" "$scratch/$name/etc"
+sed -i 's,=/usr/share/,=/usr/local/share/,' "$scratch/$name/etc/mailboat/mailboat.yaml"
 install -D -m 0644 deploy/systemd/mailboat.service "$scratch/$name/lib/systemd/system/mailboat.service"
 cp LICENSE "$scratch/$name/share/doc/mailboat/"
 rm -rf "$scratch/$name/share/lintian"

@@ -59,6 +59,8 @@ enum EntryScript {
           if (entry.type === "note") return row.replaceChildren(link);
           try {
             const copies = await ask(`/api/entries/${entry.id}/copies`);
+            // Something has come meanwhile, and another filling has begun.
+            if (item.filled !== text) return;
             const buttons = Object.keys(copyNames).filter((name) => copies[name]).map((name) => copyButton(copyNames[name], copies[name]));
             if (entry.type === "event" && !entry.rejection) {
               buttons.unshift(el("button", { type: "button", class: "small", onclick: () => publishAgain(entry.id, said) }, "Publish again"));
@@ -66,7 +68,7 @@ enum EntryScript {
             row.replaceChildren(...buttons, link);
             // As it was spelt: the browser's own numbers would lose a digit or a zero.
             if (copies.json) body.append(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, copies.json));
-          } catch (error) { row.replaceChildren(el("span", { class: "hint" }, error.message), link); }
+          } catch (error) { if (item.filled === text) row.replaceChildren(el("span", { class: "hint" }, error.message), link); }
           if (focused) [...row.children].find((button) => button.textContent === focused)?.focus();
         }
         """#

@@ -1,7 +1,7 @@
 /// Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
 enum PageScript {
     static let text = #"""
-        import { el, byID, ask, badge, clock, name } from "/elements.js";
+        import { el, byID, ask, badge, clock, localTimes, name } from "/elements.js";
         import { read, href, go, onChange } from "/address.js";
         import { drawLayout, followRoom, isNarrow, isSeen } from "/layout.js";
         import { followKeys } from "/keys.js";
@@ -21,6 +21,7 @@ enum PageScript {
         const panel = new PhonePanel(byID("phone"));
         const timeline = new Timeline(byID("entries"));
         const search = new Search(state, timeline, () => chosenPhone()?.activity ?? "");
+        timeline.redraw = () => search.draw();
         const audiences = new AudiencesPanel(writeForAudience);
         const channels = new ChannelsPanel(writeForChannel);
         const budget = new BudgetPanel(byID("budget"), "activity");
@@ -125,6 +126,10 @@ enum PageScript {
           document.querySelector(`#phone-list [data-phone="${id}"]`)?.focus();
         }
 
+        // Older entries that were asked for stand behind the newer ones.
+        const newestEvent = () => [...state.entries.values()].filter((one) => one.type === "event" && !one.isByPage)
+          .reduce((newest, one) => newest?.id > one.id ? newest : one, undefined);
+
         // What became of the newest event, where its line is behind a tab or was scrolled away.
         function drawNewest() {
           const [place, column] = [byID("newest"), byID("timeline")];
@@ -132,7 +137,7 @@ enum PageScript {
           const home = isBeside ? column.querySelector(".head") : byID("main");
           if (place.parentElement !== home) home.insertBefore(place, isBeside ? null : byID("phones"));
           const isHere = isSeen("timeline") && (isNarrow() ? window.scrollY : column.scrollTop) < scrolledMin;
-          const entry = isHere ? undefined : [...state.entries.values()].findLast((one) => one.type === "event" && !one.isByPage);
+          const entry = isHere ? undefined : newestEvent();
           place.hidden = !entry;
           if (!entry) return;
           const phone = [...state.phones.values()].findLast((one) => one.activity === entry.activity);
@@ -141,7 +146,7 @@ enum PageScript {
           place.dataset.drawn = text;
           place.replaceChildren(el("a", { href: href({ tab: "timeline", entry: String(entry.id) }) },
             el("span", { class: "hint" }, clock(entry.atMillis)), " ", el("b", {}, entry.event || "event"), " ", name(entry.activity), " ", badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"), " ",
-            phone?.verdict ? badge(phone.verdict.word) : "", el("span", { class: "says" }, phone?.verdict && phone.verdict.word !== "shown" ? phone.verdict.text : became(entry))));
+            phone?.verdict ? badge(phone.verdict.word) : "", el("span", { class: "says" }, phone?.verdict && phone.verdict.word !== "shown" ? localTimes(phone.verdict.text) : became(entry))));
         }
 
         async function numbers() {

@@ -80,7 +80,9 @@ enum SearchScript {
               const found = await ask(`/api/entries?search=${encodeURIComponent(text)}`);
               // Somebody has typed on meanwhile.
               if (this.text !== text) return;
-              this.found = found;
+              // Those that "Older entries" has brought stay.
+              const last = found.at(-1)?.id;
+              this.found = isByHand || found.length < foundMax ? found : [...found, ...(this.found ?? []).filter((one) => one.id < last)];
               say(this.answer, "");
             } catch (error) {
               if (this.text !== text) return;

@@ -47,6 +47,8 @@ enum TimelineScript {
 
         export class Timeline {
           constructor(list) {
+            // Draws all of it again, what stands around the lines included.
+            this.redraw = () => {};
             this.list = list;
             this.items = new Map();
             this.opened = 0;
@@ -59,7 +61,7 @@ enum TimelineScript {
             const now = Date.now();
             const isFresh = (entry) => isPush(entry) && now - entry.atMillis < unlinkedMillis;
             const isHidden = (entry) => isPush(entry) && (entry.related.some((id) => entries.has(id)) || isFresh(entry));
-            if (shown.some(isFresh)) this.later = setTimeout(() => this.draw(shown, entries, open, drawnMax), unlinkedMillis);
+            if (shown.some(isFresh)) this.later = setTimeout(this.redraw, unlinkedMillis);
             const rows = shown.filter((entry) => !isHidden(entry));
             const target = rows.findIndex((entry) => entry.id === open || (entry.type === "event" && entry.related.includes(open)));
             const wanted = rows.slice(0, Math.max(drawnMax, target + 1));

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What of a crowd lies in `state`, and what is to be written there: its versions, and how far its passes are. Decides; whoever owns it writes the records, and
+/// What of a crowd lies in `state`, and what is to be written there: its versions, and how far its passes are. It decides; its owner writes the records, and
 /// tells it which of them Kafka has.
 struct CrowdRecords {
     /// Where the record of progress stands.

@@ -29,7 +29,7 @@ struct ForwardedRecords {
             return mayBeReplay && (!isLast || origin.offset < self.origin.offset) ? .isTakenByOthers : nil
         }
     }
-    /// Of one token.
+    /// What is known of one token.
     private struct History {
         var last: Taken
         /// The last from another partition than that: a publisher goes over when somebody adds partitions.
@@ -43,7 +43,7 @@ struct ForwardedRecords {
             if !self.last.origin.isOfSameLog(as: taken.origin) { self.former = self.last }
             self.last = taken
         }
-        /// What records of `state` from an offset on say of it; `nil`: nothing.
+        /// What is left of it without records of `state` below an offset; `nil`: nothing.
         func since(_ offset: Int64) -> History? {
             let former = self.former.flatMap { $0.recordOffset < offset ? nil : $0 }
             guard self.last.recordOffset < offset else { return History(last: self.last, former: former) }
@@ -75,7 +75,7 @@ struct ForwardedRecords {
     mutating func restore(_ origin: SourcePosition, of key: Audiences.DepartedKey, recordOffset: Int64) {
         self.note(Taken(origin: origin, isByOthers: true, recordOffset: recordOffset), of: key)
     }
-    /// What records of the partition's `state` below an offset say is of other logs.
+    /// Forgets what records of the partition's `state` below an offset say: it is of other logs.
     mutating func void(before offset: Int64, partition: PartitionIndex) {
         guard !self.taken.isEmpty else { return }
         for (key, history) in self.taken where key.partition == partition { self.taken[key] = history.since(offset) }

@@ -247,7 +247,7 @@ struct Pass {
         versionCount: Int, alertStampSeconds: Int64?, keepingAlertsSinceSeconds alertsSinceSeconds: Int64,
         in table: inout MemberTable
     ) {
-        // Members that came late wait for a version without that alert. It is no more for them than for those that have been served.
+        // Members that came late are not owed that alert: like those that have been served, they do not get it with the next version.
         if self.isServedByChannel { for member in self.lateListeners { self.byToken.noteServed(member) } }
         self.byToken.take(alertStampSeconds: alertStampSeconds, retries: self.retries)
         var owed: [(member: MemberID, entry: RetrySet.Entry)] = []

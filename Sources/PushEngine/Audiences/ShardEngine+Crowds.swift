@@ -179,7 +179,7 @@ extension ShardEngine {
                 if isLeft, owesAlert {
                     owesAlert = self.owesAlertBesideChannel(self.audiences.pushes[push], members: members)
                 }
-                // The next owner would send what the channel brings by token, without its alert, and the phone would ignore the broadcast.
+                // A next owner would send it by token without the alert, and the phone would ignore the broadcast that has it.
                 if !isLeft || owesAlert { part.waiting.append((Int64(members.table.position(of: member)), owesAlert)) }
             }
             push = self.audiences.pushes[push].next

@@ -202,8 +202,7 @@ extension ShardEngine {
         self.audiences.crowds[push.crowd].passes[push.pass].isServedByChannel
             && push.stampSeconds != self.audiences.crowds[push.crowd].stampSeconds
     }
-    /// Whether the alert of such a push is owed by token all the same: it is the newest, and no broadcast may bring it to that member. Where the newest
-    /// version is owed to the member by token as well, the phone may ignore the broadcast.
+    /// Whether the alert of such a push is owed by token all the same: it is the newest, and a broadcast may not bring it there.
     func owesAlertBesideChannel(_ push: MemberPush, members: CrowdTable.Members) -> Bool {
         guard push.hasAlert, push.alertStampSeconds == self.audiences.crowds[push.crowd].alert?.stampSeconds else {
             return false

@@ -2,7 +2,7 @@ import APNSProtocol
 import PushModel
 
 extension PushRequest {
-    /// Fills the whole request; whatever is sent was filled here. Its buffers keep their memory.
+    /// Fills the whole request, as all that the engine sends is filled. Its buffers keep their memory.
     /// - Parameters:
     ///   - target: appends whom it is for.
     ///   - body: appends the payload.

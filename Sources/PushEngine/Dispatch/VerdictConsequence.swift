@@ -1,9 +1,9 @@
 import APNSProtocol
 import PushModel
 
-/// What one answer of APNs means for the push that it answers, said once for all that is sent: to an activity, a channel, a member or a start member.
+/// What one answer of APNs means for its push. It is said once for all that is sent: to an activity, a channel, a member or a start member.
 ///
-/// Whoever has sent it carries it out. Connections and keepers of channels have an answer's meaning for themselves.
+/// The sender carries it out. Connections and keepers of channels judge an answer by themselves.
 struct VerdictConsequence: Equatable {
     /// What it says of the device token.
     enum Token: Equatable {
@@ -22,7 +22,7 @@ struct VerdictConsequence: Equatable {
         case refused(byExpiration: Bool)
         /// Nothing is known against it: on another connection it goes again at once, as if it had never left.
         case goesAgain
-        /// Nothing is wrong with it: its route holds back what has to be held back, and lets it go on soon after the fault has gone.
+        /// Nothing is wrong with it. Its route holds it back, and lets it go on soon after the fault has gone.
         case waitsForRoute
         /// It alone waits, as its token has had too many.
         case waitsForToken
@@ -68,7 +68,7 @@ extension Dispatch {
         }
         self.topicAnswered(consequence.topic, lane: lane, in: &memory, now: now)
     }
-    /// The same of a push that was accepted, as nearly all are.
+    /// Topic and tokens hear of a push that was accepted, as nearly all are.
     @inline(__always) mutating func heardAccepted(lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
         self.lanes[lane].tokenGuard.note(isSuspicious: false)
         self.topicAnswered(.taken, lane: lane, in: &memory, now: now)

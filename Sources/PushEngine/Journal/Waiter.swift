@@ -4,13 +4,13 @@ enum Waiter {
     case partition(claimNumber: UInt32)
     /// Only the log of the event behind it: a record of `state` covers that.
     case logState(EntryID)
-    /// The same of a record about the event that is none of `state`.
+    /// Only that log, for a record about the event that goes to another topic than `state`.
     case logRecord(EventRecord, EntryID)
     /// A slot, for its record of `state` with this number, which covers what the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)
     /// A slot, for a record about an event of its own. `isUnguarded`: the event is guarded by the slot rather than by an entry.
     case slotRecord(EventRecord, SlotReference, isUnguarded: Bool, LedgerEntries)
-    /// The owner of an audience, for a version that a partition is told of. `stampLow`: of its stamp the lower half.
+    /// The owner of an audience, for a version that a partition is told of. `stampLow`: the lower half of its stamp.
     case owner(SlotReference, stampLow: UInt32)
     /// A crowd, for one of its records of `state`.
     case crowd(CrowdWait)
@@ -85,7 +85,7 @@ struct CrowdWait {
     var record: Record
     /// The record's own, counted per crowd.
     var number: UInt32 = 0
-    /// Of the event behind it; none: there is none.
+    /// The entry of the event behind it; none: there is no event.
     var entry = EntryID.none
 }
 

@@ -54,7 +54,9 @@ extension ShardEngine {
         let voidBefore = self.memory.partitions[partition].voids.before
         if voidBefore >= 0 { self.audiences.forwarded.void(before: voidBefore, partition: partition) }
         for slot in self.memory.slots.members(of: partition) {
-            if self.memory.slots[slot].recordOffset < voidBefore { self.memory.slots.voidPositions(of: slot) }
+            if voidBefore >= 0, self.memory.slots[slot].recordOffset < voidBefore {
+                self.memory.slots.voidPositions(of: slot)
+            }
             self.settleRestored(slot, now: now)
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }

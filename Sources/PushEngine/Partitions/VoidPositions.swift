@@ -1,9 +1,8 @@
-/// Which records of a partition's `state` know positions of other logs than those that are read now: another cluster's, or those before topics were made anew.
+/// Which records of a partition's `state` know positions of other logs: another cluster's, or those before topics were made anew.
 ///
 /// Each owner says it in its markers. A successor takes no event for a replay by such a position, whenever the owner before has died.
 struct VoidPositions {
-    /// Why positions in the records that have been read mean nothing in the logs of the input; `nil`: they count, or an owner at work has said which do
-    /// (`before`).
+    /// Why positions that were read mean nothing in the logs of the input. `nil`: they count, or an owner at work has said which do (`before`).
     private(set) var cause: VoidCause?
     /// Records of `state` below this offset know positions of other logs; -1: none does.
     private(set) var before: Int64 = -1
@@ -20,8 +19,8 @@ struct VoidPositions {
         self.cause = cause
     }
 
-    /// An owner at work says which positions are void. A first marker does not say so of what lies before it: it may be the own, or that of a worker that died
-    /// over it. Nor does one whose owner took over before what makes them void.
+    /// An owner at work says which positions are void. A first marker says nothing of what lies before it: its owner may have died over it, or be this one. An
+    /// owner that took over before the cause knows nothing of it.
     mutating func note(_ marker: borrowing StateCodec.Marker, at offset: Int64) {
         // An owner that does not know the name of its cluster has kept the positions of another one.
         if case .cluster = self.cause, marker.clusterID.isEmpty { return }

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Of records that came through the routed topic: few slots take any.
+/// What a slot has taken of the routed topic: few slots take anything.
 struct RoutedPositions: Equatable {
     /// Offset of the last one taken; -1: none.
     var appliedOffset: Int64 = -1

@@ -1,5 +1,8 @@
 /// The mark that some editors put in front of a text. JSON has none (RFC 8259 §8.1), and neither have settings or properties.
 public enum ByteOrderMark {
+    /// That of UTF-8.
+    public static let utf8: [UInt8] = [0xEF, 0xBB, 0xBF]
+
     /// What is wrong with a text that begins with one, completing "the file …".
     public static let complaint = "begins with a byte order mark: expected UTF-8 without one"
 

@@ -1,5 +1,6 @@
 import CommandSupport
 import Glibc
+import PushModel
 import Redaction
 
 /// The file, or standard input, that a command reads records from.
@@ -54,7 +55,7 @@ final class RecordInput {
     /// How many bytes of the first piece are a byte order mark, which editors write and no record has. Says so.
     private func markByteCount(_ piece: [UInt8], _ count: Int) -> Int {
         defer { self.hasBegun = true }
-        guard !self.hasBegun, count >= 3, piece.starts(with: [0xEF, 0xBB, 0xBF]) else { return 0 }
+        guard !self.hasBegun, count >= 3, piece.starts(with: ByteOrderMark.utf8) else { return 0 }
         StandardError.print("\(self.name) begins with a byte order mark, which is no part of a record: left out")
         return 3
     }

@@ -107,6 +107,8 @@ struct OutcomeFollower {
                 Sleeping.sleep(Self.idlePause)
                 continue
             }
+            // A partition that gives nothing holds the others back once, and no longer.
+            let isWhole = !streams.contains(where: \.isDry)
             repeat {
                 let heads = streams.indices.compactMap { index in
                     streams[index].waiting.first.map { (index: index, millis: $0.timestampMillis) }
@@ -116,7 +118,7 @@ struct OutcomeFollower {
                 else { break }
                 try body(record)
             } while !streams.contains(where: \.isDry) && streams.contains(where: { !$0.waiting.isEmpty })
-            patienceEnds = ContinuousClock.now + Self.patience
+            if isWhole { patienceEnds = ContinuousClock.now + Self.patience }
         }
     }
 

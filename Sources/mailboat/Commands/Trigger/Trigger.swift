@@ -174,10 +174,11 @@ struct Trigger: AsyncParsableCommand {
         switch witness {
         case .page(_, registers: true):
             return .leave("register: the page does it, as the app's server would, with the token of the new card")
-        case .page, .nobody:
+        case .page, .nobody,
+            .simulator where self.token != nil:
             return .leave("register: up to your service, with the token that the app hands over; \(waits)")
         case .simulator:
-            guard self.token == nil, let token = witness.updateToken(ofStartToken: cast.tokens.first ?? "") else {
+            guard let token = witness.updateToken(ofStartToken: cast.tokens.first ?? "") else {
                 return .leave("register: no token has come back; \(waits)")
             }
             return .publish(cast.registerReturned(token))
@@ -202,7 +203,7 @@ struct Trigger: AsyncParsableCommand {
         // A token that nobody has is no secret, and the simulated APNs is asked by it.
         if self.token == nil, let token = cast.tokens.first {
             lines.append("With 'mailboat apns-simulator', what the phone shows:")
-            lines.append("  curl -s localhost:2198/devices/\(token)")
+            lines.append("  curl -s \(self.origin(self.simulator))/devices/\(token)")
         }
         return lines
     }
