@@ -127,8 +127,10 @@ enum PageScript {
         }
 
         // Older entries that were asked for stand behind the newer ones.
-        const newestEvent = () => [...state.entries.values()].filter((one) => one.type === "event" && !one.isByPage)
-          .reduce((newest, one) => newest?.id > one.id ? newest : one, undefined);
+        function newestEvent() {
+          return [...state.entries.values()].filter((one) => one.type === "event" && !one.isByPage)
+            .reduce((newest, one) => newest?.id > one.id ? newest : one, undefined);
+        }
 
         // What became of the newest event, where its line is behind a tab or was scrolled away.
         function drawNewest() {

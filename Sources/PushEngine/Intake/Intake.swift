@@ -247,10 +247,10 @@ struct Intake: ~Copyable {
         return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset
     }
 
-    /// Whether it can be compared where a forwarded record first lay. Where positions were void once, what lay in the log at a takeover may have come with it
-    /// from another cluster. Its origin is a place there.
+    /// Whether it can be compared where a forwarded record first lay. While positions are void, what lay in the log at the takeover may have come with it from
+    /// another cluster. Its origin is a place there.
     @inline(never) func isOriginOfThisLog(in memory: borrowing ShardMemory) -> Bool {
-        memory.partitions[self.partition].voids.before < 0 || !self.liesBelowReplayEnd(in: memory)
+        memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
     /// From here on the slot has taken this record.
