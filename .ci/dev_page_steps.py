@@ -76,7 +76,7 @@ def use_addresses(browser, address):
     shown = browser.run("location.hash")
     browser.run("const text = document.getElementById('publish-event'); text.value = '{\"a draft\": 1}'")
     browser.reload()
-    browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('partition') && document.getElementById('search-text').value === 'is:event match-1'", "the page as it was")
+    browser.until("document.querySelector('#entries details[open] .body')?.innerText.includes('partition') && document.getElementById('search-text').value === 'is:event match-1' && document.querySelector('#phones [aria-pressed=true]')", "the page as it was")
     kept = browser.run("[location.hash, document.querySelector('#tabs a[aria-current]').innerText, document.querySelector('#phones [aria-pressed=true]').innerText.includes('match-1'), document.getElementById('publish-event').value]")
     if kept != [shown, "Faults", True, '{"a draft": 1}']:
         sys.exit(f"check-dev-page: loaded again, the page has {kept}, not {shown}")
