@@ -229,7 +229,7 @@ def check_versions():
 
 
 def check_exact_versions():
-    """Of packages that differ from the table of Package.swift, each is named: a newer one, one that is missing and one more."""
+    """Each package that differs from the table of Package.swift is named: a newer one, one that is missing and one more."""
     table = dict(re.findall(r'"https://[^"]*/([^"/]+?)(?:\.git)?", "([^"]+)"\),$', (PROJECT / "Package.swift").read_text(), re.MULTILINE))
     pins = {name.lower(): {"version": version} for name, version in table.items()}
     changed = {**pins, "swift-nio": {"version": "99.0.0"}, "stranger": {"branch": "main", "revision": "0a1b"}}

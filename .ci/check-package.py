@@ -89,7 +89,7 @@ class Root:
         return self.run("apt-get", "install", "--yes", "--no-install-recommends", *words)
 
     def paths(self):
-        """Of all files and folders that packages may leave."""
+        """All files and folders that packages may leave."""
         found = set()
         for folder, folders, names in os.walk(self.path):
             inside = "/" + os.path.relpath(folder, self.path).removeprefix(".")

@@ -34,7 +34,7 @@ def usage(argument):
 
 
 def paragraphs(text):
-    """Of a discussion: lines that begin with blanks are examples, or what stands above one; a line in capitals is a heading."""
+    """A discussion in roff: lines that begin with blanks are examples, or what stands above one; a line in capitals is a heading."""
     lines = []
     for line in text.split("\n"):
         if re.fullmatch(r"[A-Z][A-Z ]+", line):

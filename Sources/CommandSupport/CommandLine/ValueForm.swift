@@ -1,7 +1,7 @@
 import KafkaLog
 import PushWorker
 
-/// What the value of an option has to look like: how it is read, and what is told to whoever gave another.
+/// What the value of an option has to look like: how it is read, and what is expected in place of another.
 package struct ValueForm<Value: Sendable>: Sendable {
     /// Completes "expected …".
     let expected: String

@@ -37,7 +37,8 @@ extension DevHouse {
         return nil
     }
 
-    /// The phone that the worker pushes to for an activity is known from now on. - Returns: whether the worker knows one.
+    /// The phone that the worker pushes to for an activity is known from now on.
+    /// - Returns: whether the worker knows one.
     func meetPhone(of activity: String, app: String? = nil) async -> Bool {
         guard let found = await self.worker.activityToken(key: activity, app: app) else { return false }
         var digits: [UInt8] = []

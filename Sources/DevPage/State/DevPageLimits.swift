@@ -24,7 +24,7 @@ enum DevPageLimits {
     static let crowdedDistanceMillis = 250
     /// Events at once whose phones the worker is asked for, after a flood; the next event for such an activity asks again.
     static let needsAskedMax = 64
-    /// How often it is asked about each, and how far apart, milliseconds: it may not have read the event yet.
+    /// How often it is asked about each: it may not have read the event yet.
     static let needAsksMax = 50
     /// How far apart the worker is asked about one, milliseconds.
     static let needAskDistanceMillis = 100

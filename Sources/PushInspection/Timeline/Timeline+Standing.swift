@@ -82,7 +82,8 @@ extension Timeline {
 
     // MARK: What is waited for
 
-    /// What the worker says of an event is said of its phone, too. - Parameter wait: `nil`: nothing.
+    /// What the worker says of an event is said of its phone, too.
+    /// - Parameter wait: `nil`: nothing.
     mutating func setPhoneWait(_ wait: EventWait?, ofEvent id: Int) {
         guard let entry = self.entry(id), case .event(let event) = entry.body,
             [.activity, .token].contains(event.reading.event?.target),

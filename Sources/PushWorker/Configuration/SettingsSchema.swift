@@ -114,7 +114,7 @@ public enum SettingsSchema {
     private static func shape(_ shape: SettingDescription.Shape) -> SchemaNode {
         switch shape {
         case .duration: ["type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$"]
-        // In quotes they are as good.
+        // A number in quotes is as good.
         case .number(let range):
             [
                 "type": ["integer", "string"], "pattern": "^[0-9]+$", "minimum": .number(Double(range.lowerBound)),
@@ -195,7 +195,7 @@ private indirect enum SchemaNode: Encodable, ExpressibleByStringLiteral, Express
 
     static func reference(_ definition: String) -> SchemaNode { ["$ref": .text("#/definitions/\(definition)")] }
 
-    /// The same object with one more member.
+    /// This object with one more member.
     func with(_ name: String, _ value: SchemaNode) -> SchemaNode {
         guard case .object(var members) = self else { return self }
         members[name] = value

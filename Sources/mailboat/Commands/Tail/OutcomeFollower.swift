@@ -10,7 +10,7 @@ struct OutcomeFollower {
 
     /// Between two looks at partitions that had nothing new.
     static let idlePause = Duration.milliseconds(50)
-    /// So long a partition that cannot be read holds the others back.
+    /// How long a partition that cannot be read holds the others back.
     private static let patience = Duration.seconds(2)
     /// Records taken from a partition before the next has its turn.
     private static let recordCountMax = 1_000

@@ -21,8 +21,8 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
     struct Cast {
         /// The activity's id, or the audience's.
         var key: String
-        /// In lower-case hexadecimal digits; an activity has one, an audience as many members as there are. Of one that is started by push, it
-        /// is the push-to-start token.
+        /// In lower-case hexadecimal digits; an activity has one, an audience as many members as there are. The token of a story
+        /// that a push starts is a push-to-start token.
         var tokens: [String]
         /// `nil`: the worker has one app only.
         var app: String?
