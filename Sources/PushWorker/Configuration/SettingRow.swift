@@ -108,10 +108,17 @@ enum SettingTextKind: Sendable {
         case .closed: text.shown { ShownText.closed($0) }
         // A port that is none is worth seeing; a password in the place of brokers has no port.
         case .addresses:
-            text.shown { $0.contains(":") && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
+            text.shown { Self.hasPorts($0) && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
         case .name, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
         case .path:
             text.shown { text in text.isEmpty ? "empty" : "\(ShownText.withheld(text)), not a path to one" }
+        }
+    }
+
+    private static func hasPorts(_ addresses: String) -> Bool {
+        addresses.split(separator: ",").allSatisfy { address in
+            guard let colon = address.lastIndex(of: ":") else { return false }
+            return address[colon...].dropFirst().allSatisfy(\.isNumber)
         }
     }
 
