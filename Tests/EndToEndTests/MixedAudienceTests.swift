@@ -168,7 +168,7 @@ struct MixedAudienceTests {
                 try await match.shows(step, 0..<Self.count)
                 return worker.snapshot().engine.channelBroadcastsAccepted > taken
             }
-            // What went by token is broadcast all the same as soon as APNs takes it, with the same stamp: whoever has it shows and hears it once.
+            // What went by token is broadcast all the same as soon as APNs takes it, with the same stamp: a phone that has it shows and hears it once.
             let bothWays = house.simulator.statistics().bothWays
             #expect(bothWays > 0 && bothWays.isMultiple(of: Self.listeners.count))
             let last = try await match.shows(step, 0..<Self.count)

@@ -1,7 +1,7 @@
 import Redaction
 
-/// What a command says of its own command line, without values that may be secrets. The parser repeats what it does not understand, and whoever has
-/// mistaken an option may have given a password to it.
+/// What a command says of its own command line, without values that may be secrets. The parser repeats what it does not understand, and a password may
+/// have been given to the wrong option.
 package struct CommandLineText {
     /// What was given, words with what else may be found of them, the longest first.
     private let given: [String]

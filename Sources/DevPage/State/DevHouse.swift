@@ -79,7 +79,7 @@ final class DevHouse: Sendable {
             $0.listEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
         }
         guard let need else { return }
-        // Beside the reading, which goes on: as many at once as the publisher lets wait.
+        // The reading goes on meanwhile. As many run at once as the publisher lets wait.
         Task.detached { await self.heed(need) }
     }
 

@@ -30,7 +30,7 @@ extension ShardMemory {
         self.giveStamp(update, of: slot)
     }
 
-    /// Steps past the stamps with which owners before may have sent an event, and of which no record tells. The event is sent again now, or given up; the
+    /// Steps past the stamps that owners before may have sent an event with, unrecorded. The event is sent again now, or given up; the
     /// caller has the slot written down.
     ///
     /// Each owner before may have sent one push that went unrecorded, and each has gone one further than the one before it. So this owner steps over all of

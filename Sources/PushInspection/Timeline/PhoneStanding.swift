@@ -5,7 +5,7 @@
 public struct PhoneStanding: Equatable, Sendable {
     /// The word that stands first.
     public enum Word: Equatable, Sendable {
-        /// That of the newest push, of which there is no more to say.
+        /// The verdict of the newest push, and no more is to be said.
         case verdict(PushVerdict.Word)
         /// The phone took the push, and nobody has looked at its card yet.
         case unseen

@@ -106,7 +106,7 @@ enum SettingTextKind: Sendable {
     func refused(_ text: SettingText) -> String {
         switch self {
         case .closed: text.shown { ShownText.closed($0) }
-        // A port that is none is worth seeing; a password in the place of brokers has no port.
+        // A port out of range is worth seeing. What has no digits for a port may be a password.
         case .addresses:
             text.shown { Self.hasPorts($0) && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
         case .name, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }

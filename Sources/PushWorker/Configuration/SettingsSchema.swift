@@ -91,7 +91,7 @@ public enum SettingsSchema {
         return node
     }
 
-    /// Names have letters, hyphens and dots, of which a dot alone means something to an expression.
+    /// A name as an expression: it has letters, hyphens and dots, and only a dot means something there.
     private static func pattern(_ name: String) -> String { name.replacing(".", with: "\\.") }
 
     // MARK: Values

@@ -72,7 +72,7 @@ struct StoryWitnessTests {
         #expect(StoryWitness.nobody.updateToken(ofStartToken: "57") { _ in nil } == nil)
     }
 
-    /// Whoever knows the token of the new card registers it; otherwise the story says what has to be done.
+    /// The witness that knows the new card's token registers it; otherwise the story says what has to be done.
     @Test(arguments: [
         (StoryWitness.page(origin: Self.page, registers: true), "the page does it"),
         (.page(origin: Self.page, registers: false), "up to your service"), (.nobody, "up to your service"),

@@ -47,7 +47,7 @@ import Testing
         #expect(records.isDurable)
     }
 
-    /// The same told by flags, each of which stands for one fact.
+    /// A model of flags, each for one fact.
     private struct Model {
         var isDue = false
         var isUnderWay = false

@@ -245,7 +245,7 @@ import Testing
 }
 
 extension ShardMemory {
-    /// A person accepts that `state` is lost, of which 900 records were acknowledged.
+    /// A person accepts that `state` is lost. 900 of its records were acknowledged.
     fileprivate mutating func noteAcceptance(at offset: Int64, partitionCount: Int32) {
         let marker = StateCodec.Marker(
             epoch: -1, takenOverWallMillis: 1, partitionCount: partitionCount, clusterID: Array("ours".utf8))

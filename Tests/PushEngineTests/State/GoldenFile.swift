@@ -4,10 +4,10 @@ import Testing
 
 @testable import PushEngine
 
-/// Records as bytes, made once and kept in `Tests/Golden`: whoever changes how one is written or read, alike in both, is told here.
+/// Records as bytes, made once and kept in `Tests/Golden`: a change to how one is written or read, even alike in both, is told here.
 ///
-/// A line is a name, what the record is in hex, and after `->` what becomes of it when it is read and written again, where that is something else; or after `!`
-/// why it is refused. What stands before the name's dot says what it is a record of.
+/// A line is a name and a record in hex. After `->` stands what reading and writing it again makes of it, if that differs; after `!`, why it is
+/// refused. What stands before the name's dot says what it is a record of.
 struct GoldenFile {
     struct Record: Sendable, CustomTestStringConvertible {
         var name: String

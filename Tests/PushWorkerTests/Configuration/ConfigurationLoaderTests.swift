@@ -215,7 +215,7 @@ struct ConfigurationLoaderTests {
         #expect(Loading.faults(text).first?.setting == "apps.c.d.apns.key-id")
     }
 
-    /// A fault is named as whoever wrote the setting wrote it, and told once for all apps.
+    /// A fault names the setting as it was written, and is told once for all apps.
     @Test func faultsOfAppsAreNamedAsTheyWereGiven() {
         let start = Loading.lines.dropLast().joined(separator: "\n")
         let shared = Loading.faults(start + "\napps: [a.b, c.d]\nbudget: {per-hour: 2, reserve: 2}")
@@ -233,6 +233,15 @@ struct ConfigurationLoaderTests {
     func aByteOrderMarkIsNamed(mark: String, text: String) {
         let faults = Loading.faults(mark + Loading.lines.joined(separator: "\n"))
         #expect(faults.count == 1 && faults[0].text.hasPrefix(text))
+    }
+
+    /// A wrong port is shown. What stands in the place of one and has other characters may be a password.
+    @Test(arguments: [("localhost:99999", true), ("user:hunter2", false), ("localhost:1,user:hunter2", false)])
+    func wrongBrokersAreShownWhereTheyAreNoPassword(brokers: String, isShown: Bool) {
+        let faults = Loading.faults(
+            (Loading.lines.dropFirst() + ["kafka.bootstrap: \"\(brokers)\""]).joined(separator: "\n"))
+        #expect(faults.map(\.setting) == ["kafka.bootstrap"])
+        #expect(faults.allSatisfy { $0.text.contains(brokers) == isShown })
     }
 
     @Test func foreignVariablesAreNotedAndIgnored() throws {

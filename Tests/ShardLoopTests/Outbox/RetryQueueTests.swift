@@ -114,7 +114,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// Beside one that counts as alone it would be judged for what that one is, and that one for what it is.
+    /// In one request with a record that counts as alone, each of the two would be judged for what the other is.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func whatFailedBeforeJoinsTheCarefulLane(_ topic: EngineRecord.Topic) {
         var queue = RetryQueue()
