@@ -135,9 +135,9 @@ let package = Package(
         .executableTarget(
             name: "mailboat-bench",
             dependencies: [
-                "PushWorker", "PushTransport", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol", "PushModel",
-                "HTTP2Session", "KafkaLog", "LocalFiles", "TLSSession", "APNSSimulator", "CRDKafka", logging, lifecycle,
-                histogram, argumentParser,
+                "CommandSupport", "PushWorker", "PushTransport", "ShardLoop", "PushEngine", "APNSPool", "APNSProtocol",
+                "PushModel", "HTTP2Session", "KafkaLog", "LocalFiles", "TLSSession", "APNSSimulator", "CRDKafka",
+                logging, lifecycle, histogram, argumentParser,
             ] + nio,
             path: "Benchmarks/Macro", exclude: ["Counted/thresholds.json"]),
 

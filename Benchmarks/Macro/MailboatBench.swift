@@ -1,3 +1,4 @@
+import CommandSupport
 import ArgumentParser
 import Dispatch
 import Foundation
@@ -121,7 +122,7 @@ struct RunRowsCommand: ParsableCommand {
             }
             try self.measure(bench)
         } catch {
-            StandardError.say("mailboat-bench: \(error)")
+            StandardError.print("mailboat-bench: \(error)")
             throw ExitCode.failure
         }
     }

@@ -70,7 +70,7 @@ extension APNSSimulator {
     /// - Returns: `false`: not the hex of a token, or no such channel.
     @discardableResult
     public func setListening(token: String, channel id: String?) -> Bool {
-        guard let bytes = TokenText.decode(token) else { return false }
+        guard let bytes = TokenHex.decode(token) else { return false }
         return self.shared.withState { $0.setListening(bytes, channel: id) }
     }
 
@@ -79,7 +79,7 @@ extension APNSSimulator {
     /// - Returns: `false`: not the hex of a token.
     @discardableResult
     public func setOnline(token: String, _ isOnline: Bool) -> Bool {
-        guard let bytes = TokenText.decode(token) else { return false }
+        guard let bytes = TokenHex.decode(token) else { return false }
         let nowMillis = self.shared.nowMillis()
         let isDone = self.shared.withState { $0.setOnline(bytes, isOnline, nowMillis: nowMillis) }
         self.shared.changed()
@@ -108,7 +108,7 @@ public struct SimulatedChannel: Sendable {
     /// A phone that was there and listened all the time.
     public var witness: Device
 
-    init(_ record: ChannelRecord) {
+    init(_ record: BroadcastChannel) {
         self.id = String(decoding: record.id, as: UTF8.self)
         self.app = record.app
         self.storage = record.storage

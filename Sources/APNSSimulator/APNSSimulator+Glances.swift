@@ -13,7 +13,7 @@ extension APNSSimulator {
     /// Names tokens (hex) for `glances`; one never seen is made known.
     /// - Returns: in the order asked; `nil`: not the hex of a token, or no room for it.
     public func references(tokens: [String]) -> [TokenReference?] {
-        let decoded = tokens.map { TokenText.decode($0) }
+        let decoded = tokens.map { TokenHex.decode($0) }
         return self.shared.withState { state in
             decoded.map { bytes in
                 bytes.flatMap { state.store.findOrAdd($0) }.map { TokenReference(index: Int32($0)) }
@@ -35,7 +35,7 @@ extension APNSSimulator {
                     let card = state.store.devices[Int(entry.device)]
                     glances.append(
                         CardGlance(
-                            card: card.standing(atSeconds: nowSeconds, rules: rules),
+                            card: card.status(atSeconds: nowSeconds, rules: rules),
                             stampSeconds: card.stampSeconds == .min ? nil : card.stampSeconds,
                             contentHash: card.contentHash, isOnline: state.store.isOnline(Int(entry.device)),
                             isTokenAlive: entry.state == .alive))

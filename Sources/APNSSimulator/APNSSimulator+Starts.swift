@@ -5,7 +5,7 @@ extension APNSSimulator {
     /// - Returns: `false`: not the hex of a token, or no room for it.
     @discardableResult
     public func setTokenKind(_ token: String, _ kind: TokenKind) -> Bool {
-        guard let bytes = TokenText.decode(token) else { return false }
+        guard let bytes = TokenHex.decode(token) else { return false }
         return self.shared.withState { $0.setKind(bytes, kind) }
     }
 
@@ -25,8 +25,8 @@ extension APNSSimulator {
                 let entry = told[number]
                 let startToken = Int(state.store.starts[Int(entry.start)].token)
                 return ReturnedUpdateToken(
-                    startToken: TokenText.encode(state.store.tokens.token(startToken)),
-                    updateToken: TokenText.encode(state.store.tokens.token(Int(entry.token))),
+                    startToken: TokenHex.encode(state.store.tokens.token(startToken)),
+                    updateToken: TokenHex.encode(state.store.tokens.token(Int(entry.token))),
                     channel: state.store.channel(of: Int(state.store.tokens[Int(entry.token)].device)).map {
                         String(decoding: $0.id, as: UTF8.self)
                     },

@@ -57,7 +57,7 @@ struct AskedTokens {
 
     /// - Parameter token: hex; what is none is counted as unknown.
     mutating func add(_ token: String, in simulator: APNSSimulator) {
-        let index = TokenText.decode(token).flatMap { bytes in
+        let index = TokenHex.decode(token).flatMap { bytes in
             simulator.shared.withState { $0.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)) }
         }
         if let index { self.indices.append(Int32(index)) } else { self.unknownCount += 1 }

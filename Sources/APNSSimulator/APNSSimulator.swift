@@ -130,7 +130,7 @@ public final class APNSSimulator: Sendable {
 
     /// What the phone behind a token shows. `token` in hex. `nil`: never seen.
     public func device(token: String) -> SimulatedDevice? {
-        guard let bytes = TokenText.decode(token) else { return nil }
+        guard let bytes = TokenHex.decode(token) else { return nil }
         return self.shared.withState { state in
             state.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)).map {
                 state.store.simulatedDevice($0)
@@ -144,7 +144,7 @@ public final class APNSSimulator: Sendable {
         return self.shared.withState { state in
             var found: [SimulatedDevice] = []
             for index in 0..<state.store.tokens.count where found.count < limit {
-                guard prefix.isEmpty || TokenText.encode(state.store.tokens.token(index)).hasPrefix(prefix) else {
+                guard prefix.isEmpty || TokenHex.encode(state.store.tokens.token(index)).hasPrefix(prefix) else {
                     continue
                 }
                 found.append(state.store.simulatedDevice(index))
@@ -166,9 +166,9 @@ public final class APNSSimulator: Sendable {
     /// - Returns: `false`: not the hex of a token.
     @discardableResult
     public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool {
-        guard let bytes = TokenText.decode(token) else { return false }
-        let standing = TokenStanding(state: state, sinceMillis: sinceMillis ?? self.shared.nowMillis())
-        self.shared.withState { $0.setToken(bytes, standing) }
+        guard let bytes = TokenHex.decode(token) else { return false }
+        let status = TokenStatus(state: state, sinceMillis: sinceMillis ?? self.shared.nowMillis())
+        self.shared.withState { $0.setToken(bytes, status) }
         return true
     }
 
@@ -179,12 +179,12 @@ public final class APNSSimulator: Sendable {
     @discardableResult
     public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool
     {
-        guard let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) else { return false }
-        let standing = TokenStanding(
+        guard let oldBytes = TokenHex.decode(old), let newBytes = TokenHex.decode(new) else { return false }
+        let status = TokenStatus(
             state: keepsOld ? .alive : .rotated, sinceMillis: sinceMillis ?? self.shared.nowMillis())
         let nowMillis = self.shared.nowMillis()
         self.shared.withState {
-            $0.rotate(from: oldBytes, to: newBytes, oldStanding: standing, nowMillis: nowMillis)
+            $0.rotate(from: oldBytes, to: newBytes, oldStatus: status, nowMillis: nowMillis)
         }
         return true
     }

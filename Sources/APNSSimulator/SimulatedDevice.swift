@@ -7,7 +7,7 @@ public struct SimulatedDevice: Sendable {
     /// What the token is for: as it was said to be, or a push-to-start token because a `start` came first.
     public var kind: TokenKind
     /// Whether the token is good, and since when it is as it is.
-    public var standing: TokenStanding
+    public var status: TokenStatus
     /// `apns-topic` it belongs to; empty before its first push.
     public var topic: String
     /// The activity on the phone; of a push-to-start token, the newest card. A rotated token and its successor have the same.

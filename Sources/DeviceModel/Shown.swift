@@ -33,14 +33,14 @@ extension Device {
     /// What the phone shows at `nowSeconds`, seconds since 1970.
     public func shown(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown {
         Shown(
-            card: self.standing(atSeconds: nowSeconds, rules: rules), contentState: self.contentState,
+            card: self.status(atSeconds: nowSeconds, rules: rules), contentState: self.contentState,
             relevanceScore: self.relevanceScore, staleDateSeconds: self.staleDateSeconds,
             dismissedAtSeconds: self.ending(atSeconds: nowSeconds, rules: rules), newestAlert: self.alerts.last ?? [],
             alertCount: Int(self.alertCount))
     }
 
     /// How the card stands at `nowSeconds`, seconds since 1970.
-    public func standing(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown.Card {
+    public func status(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown.Card {
         switch self.phase {
         case .untouched: return .untouched
         case .active, .ended, .endedBySystem:

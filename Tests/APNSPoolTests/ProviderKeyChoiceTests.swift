@@ -24,9 +24,9 @@ struct ProviderKeyChoiceTests {
         #expect(choice.current == 1)
         // Its owner insists: it is tried once more.
         expectEqual(choice.wanted(2), true)
-        #expect(choice.current == 2 && choice.standing(2) == .untried)
+        #expect(choice.current == 2 && choice.acceptance(2) == .untried)
         expectEqual(choice.wanted(1), true)
-        #expect(choice.current == 1 && choice.standing(1) == .accepted)
+        #expect(choice.current == 1 && choice.acceptance(1) == .accepted)
         expectEqual(choice.wanted(3), false)
         #expect(choice.current == 1)
     }
@@ -60,16 +60,16 @@ struct ProviderKeyChoiceTests {
         let isAnother = choice.currentRefused(nowMillis: 3_600_000)
         #expect(isAnother == (expected != nil))
         #expect(choice.current == expected ?? 0)
-        #expect(choice.standing(0) == .refused(sinceMillis: 3_600_000))
+        #expect(choice.acceptance(0) == .refused(sinceMillis: 3_600_000))
     }
 
-    /// The current key gets its standing and stays the current one.
-    private func give(_ choice: inout ProviderKeyChoice, _ standing: String, long: Int64, lately: Int64) {
+    /// The current key gets its acceptance and stays the current one.
+    private func give(_ choice: inout ProviderKeyChoice, _ acceptance: String, long: Int64, lately: Int64) {
         let key = choice.current
-        switch standing {
+        switch acceptance {
         case "accepted": _ = choice.accepted(key)
         case "refused", "refused long ago":
-            _ = choice.currentRefused(nowMillis: standing == "refused" ? lately : long)
+            _ = choice.currentRefused(nowMillis: acceptance == "refused" ? lately : long)
         default: break
         }
     }
@@ -95,7 +95,7 @@ struct ProviderKeyChoiceTests {
             if Int.random(in: 0..<3, using: &random) == 0, choice.currentRefused(nowMillis: second * 1_000) {
                 exchanges += 1
             }
-            #expect(choice.standing(choice.current) != nil)
+            #expect(choice.acceptance(choice.current) != nil)
         }
         // Two at first, then each of three keys once in ten minutes.
         #expect(exchanges <= 2 + 3 * 6)

@@ -62,10 +62,10 @@ import Testing
                 try await TextExchange.request(port: port, "POST", path, body: body).body
             }
             #expect(try await post("/tokens/0a", #"{"state":"dead","sinceMillis":7}"#) == "{\"ok\":true}\n")
-            #expect(bench.simulator.device(token: "0a")?.standing == TokenStanding(state: .dead, sinceMillis: 7))
+            #expect(bench.simulator.device(token: "0a")?.status == TokenStatus(state: .dead, sinceMillis: 7))
             #expect(try await post("/tokens/0b", #"{"state":"rotated","to":"0c"}"#) == "{\"ok\":true}\n")
-            #expect(bench.simulator.device(token: "0b")?.standing.state == .rotated)
-            #expect(bench.simulator.device(token: "0c")?.standing.state == .alive)
+            #expect(bench.simulator.device(token: "0b")?.status.state == .rotated)
+            #expect(bench.simulator.device(token: "0c")?.status.state == .alive)
             #expect(try await post("/tokens/zz", #"{"state":"dead"}"#).contains("even number of hex digits"))
 
             let pem = String(decoding: try bench.key.pem(), as: UTF8.self).replacing("\n", with: "\\n")

@@ -10,8 +10,8 @@ struct JournalTests {
         .push(
             atMillis: 1_000, token: "0a", topic: "com.example.pizza.push-type.liveactivity", priority: 10,
             body: Array("{\"aps\":{\"event\":\"update\",\"timestamp\":1,\"content-state\":{\"a\":\n1}}}".utf8)),
-        .standing(token: "0b", TokenStanding(state: .dead, sinceMillis: 7)),
-        .rotation(old: "0a", new: "0c", TokenStanding(state: .rotated, sinceMillis: 8)),
+        .status(token: "0b", TokenStatus(state: .dead, sinceMillis: 7)),
+        .rotation(old: "0a", new: "0c", TokenStatus(state: .rotated, sinceMillis: 8)),
         .push(
             atMillis: 3_000, token: "0c", topic: "com.example.pizza.push-type.liveactivity", priority: 5,
             body: Array("{\"aps\":{\"event\":\"update\",\"timestamp\":2,\"content-state\":{\"a\":2}}}".utf8)),
@@ -61,8 +61,8 @@ struct JournalTests {
             #expect(phone.device.contentState == Array("{\"a\":2}".utf8))
             #expect(phone.device.shownCount == 2)
             #expect(phone.device.highPriorityPeak == 1)
-            #expect(phones.device(token: "0a")?.standing.state == .rotated)
-            #expect(phones.device(token: "0b")?.standing == TokenStanding(state: .dead, sinceMillis: 7))
+            #expect(phones.device(token: "0a")?.status.state == .rotated)
+            #expect(phones.device(token: "0b")?.status == TokenStatus(state: .dead, sinceMillis: 7))
         }
     }
 

@@ -19,7 +19,7 @@ import Testing
             let found = table.find(token.span, hash: hash)
             #expect(found == known[token])
             if found == nil {
-                known[token] = table.insert(token.span, hash: hash, device: 0, standing: TokenStanding())
+                known[token] = table.insert(token.span, hash: hash, device: 0, status: TokenStatus())
             }
         }
         #expect(table.count == known.count)

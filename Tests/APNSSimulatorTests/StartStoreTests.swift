@@ -113,7 +113,7 @@ import Testing
         }
         for token in tokens {
             let hash = TokenTable.hash(token.span)
-            let index = table.insert(token.span, hash: hash, device: 0, standing: TokenStanding())
+            let index = table.insert(token.span, hash: hash, device: 0, status: TokenStatus())
             #expect(index != nil)
         }
         for (index, token) in tokens.enumerated() {

@@ -200,7 +200,7 @@ import Testing
             bench.simulator.rotateToken(from: "0b", to: "0c")
             #expect(bench.simulator.updateTokens().tokens.map(\.updateToken) == ["0b", "0c"])
             #expect(bench.simulator.device(token: "0a")?.starts.first?.updateToken == "0c")
-            #expect(bench.simulator.device(token: "0a")?.standing.state == .alive)
+            #expect(bench.simulator.device(token: "0a")?.status.state == .alive)
             await client.close()
         }
     }

@@ -12,12 +12,12 @@ struct CountedTests {
             (1_000, 1_030, .holds), (1_000, 1_031, .worse), (1_000, 970, .holds), (1_000, 969, .better),
             (0, 0, .holds), (0, 0.01, .holds), (0, 0.02, .worse), (1, 1.04, .worse), (nil, 5, .unknown),
             (5, nil, .missing),
-        ] as [(Double?, Double?, OperationCounts.Standing)])
-    func aRowStandsBesideItsThreshold(threshold: Double?, value: Double?, standing: OperationCounts.Standing) {
+        ] as [(Double?, Double?, OperationCounts.Comparison)])
+    func aRowStandsBesideItsThreshold(threshold: Double?, value: Double?, comparison: OperationCounts.Comparison) {
         func rows(_ value: Double?) -> OperationCounts { Self.counts(value.map { ["row": $0] } ?? [:]) }
-        let standings = rows(value).standings(beside: rows(threshold))
-        #expect(standings.map(\.name) == ["row"])
-        #expect(standings.map(\.standing) == [standing])
+        let comparisons = rows(value).comparisons(beside: rows(threshold))
+        #expect(comparisons.map(\.name) == ["row"])
+        #expect(comparisons.map(\.comparison) == [comparison])
     }
 
     /// As callgrind writes: names stand where they come up first, the inclusive cost behind `calls`.

@@ -81,7 +81,7 @@ struct ChannelKeeperTests {
             #expect(bench.news == [.opened(id: Array("new".utf8))])
             #expect(bench.creations.count == 1)
         } else {
-            #expect(bench.keeper.standing.possiblyOurs.map(\.id) == [Array("new".utf8)])
+            #expect(bench.keeper.status.possiblyOurs.map(\.id) == [Array("new".utf8)])
             #expect(bench.alarms == [.possiblyOurs(id: Array("new".utf8), sinceMillis: bench.now.wallMillis)])
             bench.list(["other", "new"])
             #expect(bench.creations.count == 2)
@@ -100,7 +100,7 @@ struct ChannelKeeperTests {
         #expect(bench.lists == [])
         bench.wait(settings.settleMillis)
         bench.list(["other", "new"])
-        #expect(bench.keeper.standing.possiblyOurs.count == (isExclusive ? 0 : 1))
+        #expect(bench.keeper.status.possiblyOurs.count == (isExclusive ? 0 : 1))
         #expect(bench.state[4]?.phase == (isExclusive ? .open : .wanted))
     }
 
@@ -179,7 +179,7 @@ struct ChannelKeeperTests {
         var bench = KeeperBench(settings)
         bench.list([])
         bench.create(.created(id: Self.a))
-        #expect(bench.keeper.standing.warmCount == 1)
+        #expect(bench.keeper.status.warmCount == 1)
         bench.open("match", receipt: 3)
         #expect(bench.news == [.opened(id: Self.a)])
         #expect(bench.actions.contains(.resolve(receipt: 3)))

@@ -71,12 +71,12 @@ struct KeeperDoubtTests {
         bench.list(["other", "a", "second"])
         let second = Array("second".utf8)
         #expect(bench.alarms == [.perhapsSecond(id: second, sinceMillis: bench.now.wallMillis)])
-        #expect(bench.keeper.standing.possiblyOurs.map(\.id) == [second] && bench.keeper.counters.shown == 1)
+        #expect(bench.keeper.status.possiblyOurs.map(\.id) == [second] && bench.keeper.counters.shown == 1)
         #expect(bench.deletions.isEmpty)
         // What comes later is somebody else's.
         bench.wait(bench.keeper.settings.listIntervalMillis)
         bench.list(["other", "a", "second", "later"])
-        #expect(bench.keeper.standing.possiblyOurs.count == 1 && bench.keeper.standing.unknownCount == 2)
+        #expect(bench.keeper.status.possiblyOurs.count == 1 && bench.keeper.status.unknownCount == 2)
     }
 
     @Test func aSecondChannelIsOursWhereNobodyElseCreates() {

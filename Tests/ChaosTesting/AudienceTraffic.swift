@@ -32,16 +32,16 @@ struct AudienceTraffic {
     }
 
     /// While a phone changes, its app has something to publish once APNs knows of it.
-    private enum Standing { case member, changing, left, gone }
+    private enum Membership { case member, changing, left, gone }
 
     private struct Phone {
         var token: String
         var audience: Int
         var isFrequent: Bool
         var isMisplaced: Bool
-        var standing = Standing.member
+        var membership = Membership.member
         /// What it is when it has changed.
-        var next = Standing.member
+        var next = Membership.member
         /// The channel that it listens on.
         var channel: String?
         /// It came from another audience. Such phones do not listen: what they show may be newer than what a channel brings, and nobody could tell
@@ -174,7 +174,7 @@ struct AudienceTraffic {
         let index = Int.random(in: 0..<self.phones.count, using: &self.random)
         let phone = self.phones[index]
         let isOver = self.audiences[phone.audience].isOver
-        switch (kind, phone.standing) {
+        switch (kind, phone.membership) {
         case (0..<35, _):
             // Some come to an audience that has ended, and are shown its end.
             guard !isOver || kind < 5 else { return }
@@ -182,16 +182,16 @@ struct AudienceTraffic {
         case (35..<55, .member) where !isOver:
             let leave = self.leave(phone, isNamed: Bool.random(using: &self.random))
             guard phone.channel == nil else { return self.stopListening(index, saying: leave, next: .left, &steps) }
-            self.phones[index].standing = .left
+            self.phones[index].membership = .left
             steps.append(.publish(leave))
         case (55..<75, .member) where !isOver: self.rotate(index, &steps)
         case (75..<88, .member) where !isOver: self.move(index, &steps)
         case (88..<90, .member) where !isOver:
-            self.phones[index].standing = .gone
+            self.phones[index].membership = .gone
             steps.append(.kill(token: phone.token))
         case (90..., .member) where !isOver: steps.append(.publish(self.join(phone)))
         case (_, .left) where !isOver:
-            self.phones[index].standing = .member
+            self.phones[index].membership = .member
             steps.append(.publish(self.join(phone)))
         default: return
         }
@@ -200,7 +200,7 @@ struct AudienceTraffic {
     private mutating func rotate(_ index: Int, _ steps: inout [Step]) {
         let old = self.phones[index]
         self.phones[index].token = self.random.nextToken()
-        self.phones[index].standing = .changing
+        self.phones[index].membership = .changing
         self.phones[index].next = .member
         let new = self.phones[index]
         steps.append(
@@ -212,7 +212,7 @@ struct AudienceTraffic {
     /// What was to be published after a change of the phone with that token has been.
     mutating func hasChanged(_ token: String) {
         guard let index = self.phones.lastIndex(where: { $0.token == token }) else { return }
-        self.phones[index].standing = self.phones[index].next
+        self.phones[index].membership = self.phones[index].next
     }
 
     /// Without leaving: the latest join wins.
@@ -245,7 +245,7 @@ struct AudienceTraffic {
         let index = Int.random(in: 0..<self.phones.count, using: &self.listenRandom)
         let phone = self.phones[index]
         let audience = self.audiences[phone.audience]
-        guard phone.standing == .member, !phone.hasMoved, !audience.isOver, let channel = self.channels[audience.id]
+        guard phone.membership == .member, !phone.hasMoved, !audience.isOver, let channel = self.channels[audience.id]
         else { return }
         guard phone.channel == nil else {
             guard Int.random(in: 0..<8, using: &self.listenRandom) == 0 else { return }
@@ -257,16 +257,16 @@ struct AudienceTraffic {
     }
 
     private mutating func stopListening(
-        _ index: Int, saying record: Publication, next: Standing, _ steps: inout [Step]
+        _ index: Int, saying record: Publication, next: Membership, _ steps: inout [Step]
     ) {
         self.phones[index].channel = nil
         self.change(index, to: nil, saying: record, next: next, &steps)
     }
 
     private mutating func change(
-        _ index: Int, to channel: String?, saying record: Publication, next: Standing, _ steps: inout [Step]
+        _ index: Int, to channel: String?, saying record: Publication, next: Membership, _ steps: inout [Step]
     ) {
-        self.phones[index].standing = .changing
+        self.phones[index].membership = .changing
         self.phones[index].next = next
         steps.append(
             .listen(

@@ -44,7 +44,7 @@ struct ChaosListeners {
     /// Takes what has happened next.
     mutating func take(_ entry: JournalEntry) {
         switch entry {
-        case .push, .standing, .rotation, .channelDeletion: break
+        case .push, .status, .rotation, .channelDeletion: break
         case .channel(let atMillis, let id, _, let storage):
             self.tick(atMillis)
             self.channels[id] = Channel(history: ChannelHistory(storage: storage))

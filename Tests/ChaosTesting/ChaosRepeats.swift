@@ -44,7 +44,7 @@ struct ChaosRepeats {
                 let content = try? PayloadReader.read(body.span), shown >= content.stampSeconds
             else { return }
             self.counts[token, default: 0] += 1
-        case .standing, .channel, .channelDeletion, .presence: break
+        case .status, .channel, .channelDeletion, .presence: break
         }
     }
 }

@@ -29,10 +29,10 @@ struct PageFilesTests {
 
     /// What a phone is said to be has a colour, and each remedy a button.
     @Test func whatIsSaidOfAPhoneIsDrawn() {
-        for name in PhoneStanding.Word.names {
+        for name in PhoneStatus.Word.names {
             #expect(ElementsScript.text.contains(" \(name): \""), "tones in ElementsScript names no \(name)")
         }
-        for action in PhoneStanding.Remedy.actions {
+        for action in PhoneStatus.Remedy.actions {
             #expect(RemediesScript.text.contains("\"\(action)\": {"), "RemediesScript has no \(action)")
         }
     }

@@ -370,7 +370,7 @@ import Testing
             let long = String(repeating: "a", count: 1_025)
             let budget = try await house.get("/api/budget?activity=order-1").body
             #expect(
-                budget.contains(#""worker":{"perHour":15,"spent":2,"left":13,"reserve":2,"standing":"plenty""#),
+                budget.contains(#""worker":{"perHour":15,"spent":2,"left":13,"reserve":2,"level":"plenty""#),
                 "\(budget)")
             #expect(budget.contains(#""phone":{"perHour":16,"spent":2"#), "\(budget)")
             #expect(try await house.get("/api/budget?activity=nobody").body.contains(#""worker":null,"phone":null"#))

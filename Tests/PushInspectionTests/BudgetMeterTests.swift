@@ -9,7 +9,7 @@ struct BudgetMeterTests {
     }
 
     @Test(arguments: [
-        (0, [], BudgetMeter.Standing.plenty, "0 of 15 pushes at priority 10 of this hour are spent."),
+        (0, [], BudgetMeter.Level.plenty, "0 of 15 pushes at priority 10 of this hour are spent."),
         (1, [3_541], .plenty, "1 of 15 pushes at priority 10 of this hour is spent. The next is back in 60 min."),
         (
             13, (1...13).map { Int64($0) * 10 }, .reserve,
@@ -22,10 +22,10 @@ struct BudgetMeterTests {
         ),
     ])
     func itSaysWhatIsSpentAndWhenItIsBack(
-        spent: Int, returns: [Int64], standing: BudgetMeter.Standing, text: String
+        spent: Int, returns: [Int64], level: BudgetMeter.Level, text: String
     ) {
         let meter = self.meter(spent, returns: returns)
-        #expect(meter.standing == standing)
+        #expect(meter.level == level)
         #expect(meter.text == text)
         #expect(meter.left == 15 - spent)
     }
@@ -42,7 +42,7 @@ struct BudgetMeterTests {
     @Test func anAudienceCountsItsVersionsForEachKindOfMembers() {
         let meter = BudgetMeter(
             keeper: .audience(reserve: 2, isFrequent: false), perHour: 15, spent: 13, returnsInSeconds: [70])
-        #expect(meter.standing == .reserve && meter.left == 2)
+        #expect(meter.level == .reserve && meter.left == 2)
         #expect(
             meter.text
                 == "13 of 15 versions at priority 10 of this hour are spent for members without frequent updates. "
@@ -56,7 +56,7 @@ struct BudgetMeterTests {
 
     @Test func aPhoneDropsWhatIsTooMuch() {
         let meter = BudgetMeter(keeper: .phone, perHour: 2, spent: 2)
-        #expect(meter.standing == .empty && meter.reserve == 0)
+        #expect(meter.level == .empty && meter.reserve == 0)
         #expect(
             meter.text
                 == "2 of 2 pushes at priority 10 of this hour are spent on the phone: it drops more of them in silence."
@@ -65,7 +65,7 @@ struct BudgetMeterTests {
 
     @Test func aReserveThatIsAllLeavesNothingForOthers() {
         let meter = BudgetMeter(keeper: .worker(reserve: 9, defers: false), perHour: 3, spent: 0)
-        #expect(meter.reserve == 3 && meter.standing == .reserve)
+        #expect(meter.reserve == 3 && meter.level == .reserve)
         #expect(meter.text.hasSuffix("other updates go out at priority 5."))
     }
 }

@@ -64,7 +64,7 @@ struct ChannelAttemptsTests {
                 "gone after 503", [response(503, "Shutdown"), response(400, "ChannelNotRegistered")],
                 [.again, .failed], [.again, .failed], [.again, .failed]
             ),
-            ("no connection", [.notSent(RouteStanding())], [.failed], [.failed], [.failed]),
+            ("no connection", [.notSent(RouteStatus())], [.failed], [.failed], [.failed]),
             ("overloaded", [.overloaded], [.failed], [.failed], [.failed]),
             ("closed", [.closed], [.failed], [.failed], [.failed]),
         ] as [(String, [ChannelAttempt], [Next], [Next], [Next])])

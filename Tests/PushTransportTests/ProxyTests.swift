@@ -45,8 +45,8 @@ struct ProxyTests {
                 proxy.heads == [
                     "CONNECT 127.0.0.1:\(server.port) HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n"
                 ])
-            let standing = try await bench.trouble(nil)
-            #expect(standing.proxy == "http://127.0.0.1:\(proxy.port)")
+            let status = try await bench.trouble(nil)
+            #expect(status.proxy == "http://127.0.0.1:\(proxy.port)")
         }
     }
 
@@ -78,8 +78,8 @@ struct ProxyTests {
         try await Self.through(pool: pool) { _, _ in
             isWell.withLock { $0 } ? .tunnel() : reaction
         } _: { _, _, bench in
-            let standing = try await bench.trouble(.unreachable)
-            for text in expected { #expect(standing.connectFailure.contains(text), "\(standing.connectFailure)") }
+            let status = try await bench.trouble(.unreachable)
+            for text in expected { #expect(status.connectFailure.contains(text), "\(status.connectFailure)") }
             #expect(try await bench.counters().connectFailuresTotal > 0)
             isWell.withLock { $0 = true }
             try await bench.trouble(nil)
@@ -95,11 +95,11 @@ struct ProxyTests {
             port: server.port, proxy: ProxyAccess(host: "127.0.0.1", port: proxy.port),
             authorityPEM: server.authorityPEM, pool: Self.watching()
         ) { bench in
-            let standing = try await bench.trouble(.unreachable)
+            let status = try await bench.trouble(.unreachable)
             #expect(
-                standing.connectFailure.contains(
+                status.connectFailure.contains(
                     "the proxy http://127.0.0.1:\(proxy.port) cannot be reached: Connection refused: check apns.proxy"),
-                "\(standing.connectFailure)")
+                "\(status.connectFailure)")
         }
         try await server.stop()
     }
@@ -113,10 +113,10 @@ struct ProxyTests {
         try await Self.through(credentialsFile: path) { _, head in
             head.contains(right) ? .tunnel() : .sayAndClose("HTTP/1.1 407 Denied\r\nProxy-Authenticate: Basic\r\n\r\n")
         } _: { _, _, bench in
-            let standing = try await bench.trouble(.unreachable)
-            #expect(standing.connectFailure.contains("407 Denied"))
-            #expect(standing.connectFailure.contains("into the file of apns.proxy-credentials-file"))
-            #expect(!standing.connectFailure.contains("s3cret"))
+            let status = try await bench.trouble(.unreachable)
+            #expect(status.connectFailure.contains("407 Denied"))
+            #expect(status.connectFailure.contains("into the file of apns.proxy-credentials-file"))
+            #expect(!status.connectFailure.contains("s3cret"))
             try "mailboat:s3:cret\n".write(toFile: path, atomically: true, encoding: .utf8)
             try await bench.trouble(nil)
             try await bench.expectAccepted(10)

@@ -25,9 +25,9 @@ struct TroubleTests {
         let server = try await LoopbackServer.start(on: loop, authority: authority) { _ in .ok }
         try await server.stop()
         try await TransportBench.with(port: server.port, authorityPEM: authority.certificatePEM, pool: self.watching) {
-            let standing = try await $0.trouble(.unreachable)
-            #expect(standing.connectFailure == "Connection refused")
-            #expect(!standing.wasReached)
+            let status = try await $0.trouble(.unreachable)
+            #expect(status.connectFailure == "Connection refused")
+            #expect(!status.wasReached)
             // It is taken back when somebody does.
             let back = try await LoopbackServer.start(on: loop, port: server.port, authority: authority) { _ in .ok }
             let standingAgain = try await $0.trouble(nil)
@@ -40,8 +40,8 @@ struct TroubleTests {
         let server = try await LoopbackServer.start(on: MultiThreadedEventLoopGroup.singleton.next()) { _ in .ok }
         let other = try CertificateAuthority.forTests()
         try await TransportBench.with(port: server.port, authorityPEM: other.certificatePEM, pool: self.watching) {
-            let standing = try await $0.trouble(.notAPNs)
-            #expect(standing.connectFailure.contains("certificate is not accepted"))
+            let status = try await $0.trouble(.notAPNs)
+            #expect(status.connectFailure.contains("certificate is not accepted"))
         }
         try await server.stop()
     }
@@ -51,8 +51,8 @@ struct TroubleTests {
             on: MultiThreadedEventLoopGroup.singleton.next(), speaksHTTP2: false
         ) { _ in .ok }
         try await TransportBench.with(port: server.port, authorityPEM: server.authorityPEM, pool: self.watching) {
-            let standing = try await $0.trouble(.notAPNs)
-            #expect(standing.connectFailure.contains("does not speak"))
+            let status = try await $0.trouble(.notAPNs)
+            #expect(status.connectFailure.contains("does not speak"))
         }
         try await server.stop()
     }
@@ -98,8 +98,8 @@ struct TroubleTests {
         try await withServer({ _ in .refuse(status: 403, reason: "ExpiredProviderToken") }, pool: self.watching) {
             _, bench in
             _ = try await bench.send(1)
-            let standing = try await bench.trouble(.providerTokenExpired)
-            #expect(standing.reason == "ExpiredProviderToken")
+            let status = try await bench.trouble(.providerTokenExpired)
+            #expect(status.reason == "ExpiredProviderToken")
         }
     }
 

@@ -39,9 +39,9 @@ struct CountCommand: ParsableCommand {
             return
         }
         let thresholds = try OperationCounts.read(from: self.thresholds)
-        let standings = counts.standings(beside: thresholds)
-        Self.show(counts, thresholds, standings)
-        guard standings.allSatisfy({ $0.standing == .holds || $0.standing == .better }) else { throw ExitCode(1) }
+        let comparisons = counts.comparisons(beside: thresholds)
+        Self.show(counts, thresholds, comparisons)
+        guard comparisons.allSatisfy({ $0.comparison == .holds || $0.comparison == .better }) else { throw ExitCode(1) }
     }
 
     private func count(_ bench: Bench) throws -> OperationCounts {
@@ -118,22 +118,22 @@ struct CountCommand: ParsableCommand {
 
     private static func show(
         _ counts: OperationCounts, _ thresholds: OperationCounts,
-        _ standings: [(name: String, standing: OperationCounts.Standing)]
+        _ comparisons: [(name: String, comparison: OperationCounts.Comparison)]
     ) {
-        let width = standings.map(\.name.count).max() ?? 0
+        let width = comparisons.map(\.name.count).max() ?? 0
         func number(_ row: OperationCounts.Row?) -> String {
             row.map { String(format: "%12.3f", $0.value) } ?? String(repeating: " ", count: 11) + "-"
         }
         print("\nrow".padding(toLength: width + 1, withPad: " ", startingAt: 0), "       now    threshold  holds")
-        for (name, standing) in standings {
+        for (name, comparison) in comparisons {
             print(
                 name.padding(toLength: width, withPad: " ", startingAt: 0), number(counts.rows[name]),
-                number(thresholds.rows[name]), standing.rawValue)
+                number(thresholds.rows[name]), comparison.rawValue)
         }
-        let bad = standings.filter { $0.standing != .holds && $0.standing != .better }
+        let bad = comparisons.filter { $0.comparison != .holds && $0.comparison != .better }
         if !bad.isEmpty {
             print("\n\(bad.count) rows do not hold. If that is meant to be: make bench-micro ARGS=--update")
-        } else if standings.contains(where: { $0.standing == .better }) {
+        } else if comparisons.contains(where: { $0.comparison == .better }) {
             print("\nSome rows are better than their thresholds. To keep it so: make bench-micro ARGS=--update")
         }
     }

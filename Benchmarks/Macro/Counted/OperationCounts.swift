@@ -15,8 +15,8 @@ struct OperationCounts: Codable, Equatable {
     /// What a count near zero may grow by: an allocation for a hundred operations.
     static let slack = 0.01
 
-    /// How a row stands beside its threshold.
-    enum Standing: String {
+    /// How a row compares with its threshold.
+    enum Comparison: String {
         case holds = "yes"
         case worse = "NO"
         case better = "better"
@@ -25,7 +25,7 @@ struct OperationCounts: Codable, Equatable {
     }
 
     /// Rows of either, by name.
-    func standings(beside thresholds: OperationCounts) -> [(name: String, standing: Standing)] {
+    func comparisons(beside thresholds: OperationCounts) -> [(name: String, comparison: Comparison)] {
         Set(self.rows.keys).union(thresholds.rows.keys).sorted().map { name in
             guard let row = self.rows[name] else { return (name, .missing) }
             guard let limit = thresholds.rows[name] else { return (name, .unknown) }

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 
 /// The Kafka of a row: an embedded one as a process, or, when the run was given one, topics on a real one.
@@ -45,7 +46,7 @@ final class Broker {
     func stop() {
         self.embedded?.process.stop()
         do { try self.real?.remove() } catch {
-            StandardError.say("mailboat-bench: \(error)")
+            StandardError.print("mailboat-bench: \(error)")
         }
     }
 
@@ -79,14 +80,14 @@ final class Broker {
     }
 
     /// Where the logs ended at some time, by topic and partition.
-    struct LogEnds {
+    struct PartitionEnds {
         fileprivate var offsets: [String: [Int: Int]] = [:]
     }
 
     /// Where the logs end. A real broker's are not looked at.
     /// - Throws: when the embedded broker does not answer.
-    func logEnds() throws -> LogEnds {
-        var ends = LogEnds()
+    func logEnds() throws -> PartitionEnds {
+        var ends = PartitionEnds()
         for topic in try self.status()?.topics ?? [] {
             ends.offsets[topic.name] = [:]
             for partition in topic.partitions { ends.offsets[topic.name]?[partition.partition] = partition.endOffset }
@@ -107,7 +108,7 @@ final class Broker {
     /// The embedded broker keeps 5 MiB of a partition and drops the rest.
     /// - Parameter read: what all had read already: that it is dropped later harms nothing.
     /// - Throws: when another record was dropped: whatever was measured is void.
-    func checkNothingWasDropped(behind read: LogEnds = LogEnds()) throws {
+    func checkNothingWasDropped(behind read: PartitionEnds = PartitionEnds()) throws {
         for topic in try self.status()?.topics ?? [] {
             for partition in topic.partitions {
                 let readTo = read.offsets[topic.name]?[partition.partition] ?? 0

@@ -1,3 +1,4 @@
+import CommandSupport
 import Foundation
 import KafkaLog
 import PushWorker
@@ -111,7 +112,7 @@ enum RealBrokers {
     static func removeAll() {
         for broker in self.living.withLock({ $0 }) {
             do { try broker.remove() } catch {
-                StandardError.say("mailboat-bench: \(error)")
+                StandardError.print("mailboat-bench: \(error)")
             }
         }
     }

@@ -1,3 +1,4 @@
+import CommandSupport
 import ArgumentParser
 import Foundation
 import LocalFiles
@@ -56,7 +57,7 @@ struct SoakCommand: ParsableCommand {
             let samples = try SoakRun(bench: bench, minutes: self.minutes, perSecond: self.perSecond).run()
             try self.write(samples, bench)
         } catch {
-            StandardError.say("mailboat-bench: \(error)")
+            StandardError.print("mailboat-bench: \(error)")
             throw ExitCode.failure
         }
     }

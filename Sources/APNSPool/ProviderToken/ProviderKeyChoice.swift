@@ -7,7 +7,7 @@
 /// clock or a slow Apple does not settle the matter for good.
 public struct ProviderKeyChoice: Equatable, Sendable {
     /// What APNs said of a key.
-    public enum Standing: Equatable, Sendable {
+    public enum Acceptance: Equatable, Sendable {
         /// Nothing yet.
         case untried
         /// It took a push signed with it.
@@ -21,7 +21,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
 
     private struct Candidate: Equatable, Sendable {
         let key: Int
-        var standing = Standing.untried
+        var acceptance = Acceptance.untried
     }
     /// Newest first; never empty.
     private var candidates: [Candidate]
@@ -39,10 +39,10 @@ public struct ProviderKeyChoice: Equatable, Sendable {
     public var keys: [Int] { self.candidates.map(\.key) }
 
     /// `nil`: there is no such key.
-    public func standing(_ key: Int) -> Standing? { self.candidates.first { $0.key == key }?.standing }
+    public func acceptance(_ key: Int) -> Acceptance? { self.candidates.first { $0.key == key }?.acceptance }
 
     /// The current key has not shown yet that APNs takes it, and there is another that may be gone back to.
-    public var isOnTrial: Bool { self.standing(self.current) == .untried && self.candidates.count > 1 }
+    public var isOnTrial: Bool { self.acceptance(self.current) == .untried && self.candidates.count > 1 }
 
     /// A new key, newer than all others: it is used from here on.
     public mutating func appeared(_ key: Int) {
@@ -54,7 +54,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
     @discardableResult public mutating func wanted(_ key: Int) -> Bool {
         guard let index = self.candidates.firstIndex(where: { $0.key == key }) else { return false }
         var candidate = self.candidates.remove(at: index)
-        if case .refused = candidate.standing { candidate.standing = .untried }
+        if case .refused = candidate.acceptance { candidate.acceptance = .untried }
         self.candidates.insert(candidate, at: 0)
         self.current = key
         return true
@@ -69,22 +69,22 @@ public struct ProviderKeyChoice: Equatable, Sendable {
     /// APNs took a push signed with this key. `true`: nobody knew.
     public mutating func accepted(_ key: Int) -> Bool {
         guard let index = self.candidates.firstIndex(where: { $0.key == key }),
-            self.candidates[index].standing != .accepted
+            self.candidates[index].acceptance != .accepted
         else { return false }
-        self.candidates[index].standing = .accepted
+        self.candidates[index].acceptance = .accepted
         return true
     }
 
     /// APNs refused the current key. `true`: another is used from here on.
     public mutating func currentRefused(nowMillis: Int64) -> Bool {
         for index in self.candidates.indices where self.candidates[index].key == self.current {
-            self.candidates[index].standing = .refused(sinceMillis: nowMillis)
+            self.candidates[index].acceptance = .refused(sinceMillis: nowMillis)
         }
         let others = self.candidates.filter { $0.key != self.current }
         let next =
-            others.first { $0.standing == .accepted } ?? others.first { $0.standing == .untried }
+            others.first { $0.acceptance == .accepted } ?? others.first { $0.acceptance == .untried }
             ?? others.first { candidate in
-                guard case .refused(let since) = candidate.standing else { return false }
+                guard case .refused(let since) = candidate.acceptance else { return false }
                 return nowMillis >= since + Self.refusedMillis
             }
         guard let next else { return false }

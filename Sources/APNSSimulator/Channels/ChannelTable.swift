@@ -11,7 +11,7 @@ struct StoredMessage {
 }
 
 /// One broadcast channel.
-struct ChannelRecord {
+struct BroadcastChannel {
     /// Base64.
     let id: [UInt8]
     /// Bundle id.
@@ -42,7 +42,7 @@ struct ChannelTable {
     /// Deleted channels kept for what they stored; the oldest go first.
     static let deletedKeptMax = 10_000
 
-    private(set) var records: [Int32: ChannelRecord] = [:]
+    private(set) var records: [Int32: BroadcastChannel] = [:]
     private var numbers: [[UInt8]: Int32] = [:]
     private var counts: [String: Int] = [:]
     /// In the order they were deleted.
@@ -66,10 +66,10 @@ struct ChannelTable {
 
     func registeredCount(app: String) -> Int { self.counts[app, default: 0] }
 
-    subscript(number: Int32) -> ChannelRecord? { self.records[number] }
+    subscript(number: Int32) -> BroadcastChannel? { self.records[number] }
 
     /// Changes a record that is there.
-    mutating func change(_ number: Int32, _ body: (inout ChannelRecord) -> Void) {
+    mutating func change(_ number: Int32, _ body: (inout BroadcastChannel) -> Void) {
         guard let index = self.records.index(forKey: number) else { return }
         body(&self.records.values[index])
     }
@@ -81,14 +81,14 @@ struct ChannelTable {
     mutating func add(id: [UInt8], app: String, storage: ChannelStorage, atMillis: Int64) -> Int32 {
         let number = self.nextNumber
         self.nextNumber += 1
-        self.records[number] = ChannelRecord(id: id, app: app, storage: storage, createdMillis: atMillis)
+        self.records[number] = BroadcastChannel(id: id, app: app, storage: storage, createdMillis: atMillis)
         self.numbers[id] = number
         self.counts[app, default: 0] += 1
         return number
     }
 
     /// Returns a channel that had to be forgotten for it: whoever listens to it does so no more.
-    mutating func delete(_ number: Int32, atMillis: Int64) -> ChannelRecord? {
+    mutating func delete(_ number: Int32, atMillis: Int64) -> BroadcastChannel? {
         guard let record = self.records[number], record.isRegistered else { return nil }
         self.change(number) { $0.deletedMillis = atMillis }
         self.counts[record.app, default: 0] -= 1

@@ -8,8 +8,8 @@ enum DeviceJSON {
         var object = JSONObjectWriter(&json)
         object.text("token", device.token, &json)
         if device.kind != .any { object.text("kind", "\(device.kind)", &json) }
-        object.text("state", "\(device.standing.state)", &json)
-        if device.standing.state != .alive { object.integer("sinceMillis", device.standing.sinceMillis, &json) }
+        object.text("state", "\(device.status.state)", &json)
+        if device.status.state != .alive { object.integer("sinceMillis", device.status.sinceMillis, &json) }
         object.text("topic", device.topic, &json)
         object.integer("accepted", Int64(device.accepted), &json)
         object.integer("refused", Int64(device.refused), &json)
@@ -63,7 +63,7 @@ enum DeviceJSON {
         if !start.messageID.isEmpty { object.text("apns-id", start.messageID, &json) }
         object.integer("startsWithinHour", Int64(start.startsWithinHour), &json)
         if let card = start.card {
-            object.text("card", card.standing(atSeconds: nowSeconds, rules: rules).rawValue, &json)
+            object.text("card", card.status(atSeconds: nowSeconds, rules: rules).rawValue, &json)
             object.integer("shows", card.stampSeconds, &json)
             object.raw("content-state", card.contentState, &json)
             object.text("contentHash", SummaryJSON.text(card.contentHash), &json)

@@ -25,7 +25,7 @@ extension DeviceStore {
 
     func startChannel(_ content: PushContent, body: Span<UInt8>, app: String?) -> StartChannel {
         guard content.event == .start, !content.inputPushChannel.isEmpty else { return .none }
-        guard let id = ChannelID.read(body.extracting(content.inputPushChannel)),
+        guard let id = ChannelIDCodec.read(body.extracting(content.inputPushChannel)),
             let number = self.channels.number(id: id), let channel = self.channels[number], channel.isRegistered,
             app == nil || channel.app == app
         else { return .unknown }
@@ -72,7 +72,7 @@ extension DeviceStore {
     // Listening
 
     /// The channel a phone listens to. `nil`: none.
-    func channel(of device: Int) -> ChannelRecord? {
+    func channel(of device: Int) -> BroadcastChannel? {
         self.phones[Int32(device)].flatMap { $0.channel < 0 ? nil : self.channels[$0.channel] }
     }
 

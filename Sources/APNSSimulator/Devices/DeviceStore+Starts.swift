@@ -205,7 +205,7 @@ extension DeviceStore {
                     messageID: MessageID.text(record.messageID),
                     card: record.card < 0 ? nil : self.devices[Int(record.card)],
                     updateToken: record.updateToken < 0
-                        ? nil : TokenText.encode(self.tokens.token(Int(record.updateToken))),
+                        ? nil : TokenHex.encode(self.tokens.token(Int(record.updateToken))),
                     startsWithinHour: Int(record.startsWithinHour)))
             number = Int(record.previous)
             return true

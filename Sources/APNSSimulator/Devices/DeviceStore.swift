@@ -30,10 +30,10 @@ struct DeviceStore {
     init(devicesMax: Int) { self.devicesMax = devicesMax }
 
     /// A new device behind a token not known before; `nil`: no room.
-    mutating func addDevice(_ token: Span<UInt8>, hash: UInt64, standing: TokenStanding = TokenStanding()) -> Int? {
+    mutating func addDevice(_ token: Span<UInt8>, hash: UInt64, status: TokenStatus = TokenStatus()) -> Int? {
         guard self.devices.count < self.devicesMax, self.tokens.count < self.devicesMax else { return nil }
         let device = Int32(self.devices.count)
-        guard let index = self.tokens.insert(token, hash: hash, device: device, standing: standing) else { return nil }
+        guard let index = self.tokens.insert(token, hash: hash, device: device, status: status) else { return nil }
         self.devices.append(Device())
         return index
     }
@@ -42,7 +42,7 @@ struct DeviceStore {
     mutating func addToken(_ token: [UInt8], device: Int32) -> Int? {
         guard self.tokens.count < self.devicesMax else { return nil }
         return self.tokens.insert(
-            token.span, hash: TokenTable.hash(token.span), device: device, standing: TokenStanding())
+            token.span, hash: TokenTable.hash(token.span), device: device, status: TokenStatus())
     }
 
     /// Index of a token, made known when new; `nil`: no room.
@@ -59,30 +59,30 @@ struct DeviceStore {
         return Int16(self.topics.count - 1)
     }
 
-    mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
+    mutating func setToken(_ token: [UInt8], _ status: TokenStatus) {
         guard let index = self.findOrAdd(token) else { return }
-        self.tokens.setStanding(index, standing)
+        self.tokens.setStatus(index, status)
         self.tokens[index].wasRefusedAsDead = false
     }
 
     /// `new` leads to the device of `old` from now on. Of a push-to-start token that stays alive, it is the update token of its newest card.
-    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding, nowMillis: Int64) {
+    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStatus: TokenStatus, nowMillis: Int64) {
         guard let oldIndex = self.findOrAdd(old) else { return }
-        self.tokens.setStanding(oldIndex, oldStanding)
+        self.tokens.setStatus(oldIndex, oldStatus)
         let entry = self.tokens[oldIndex]
         let newHash = TokenTable.hash(new.span)
         let newIndex: Int
         if let known = self.tokens.find(new.span, hash: newHash) {
             newIndex = known
             self.tokens[newIndex].device = entry.device
-            self.tokens.setStanding(newIndex, TokenStanding())
+            self.tokens.setStatus(newIndex, TokenStatus())
         } else {
             guard let added = self.addToken(new, device: entry.device) else { return }
             newIndex = added
             self.tokens[newIndex].topic = entry.topic
         }
         self.tokens[newIndex].start = entry.start
-        let isFirstOfCard = oldStanding.state == .alive && self.isStartToken(oldIndex)
+        let isFirstOfCard = oldStatus.state == .alive && self.isStartToken(oldIndex)
         self.tokens[newIndex].kind = isFirstOfCard ? .update : entry.kind
         if self.tokens[newIndex].kind == .update {
             self.giveUpdateToken(newIndex, toCardOf: entry.start, dueMillis: nowMillis)
@@ -96,8 +96,8 @@ struct DeviceStore {
         let entry = self.tokens[index]
         let device = Int(entry.device)
         return SimulatedDevice(
-            token: TokenText.encode(self.tokens.token(index)), kind: self.kind(ofToken: index),
-            standing: self.tokens.standing(index),
+            token: TokenHex.encode(self.tokens.token(index)), kind: self.kind(ofToken: index),
+            status: self.tokens.status(index),
             topic: entry.topic < 0 ? "" : String(decoding: self.topics[Int(entry.topic)], as: UTF8.self),
             device: self.devices[device], accepted: Int(entry.accepted), refused: Int(entry.refused),
             leastDistanceMillis: entry.leastDistanceMillis == .max ? nil : Int64(entry.leastDistanceMillis),

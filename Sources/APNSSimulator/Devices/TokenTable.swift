@@ -81,7 +81,7 @@ struct TokenTable {
     }
 
     /// Adds a token that `find` did not find. `nil`: no room for its bytes.
-    mutating func insert(_ token: Span<UInt8>, hash: UInt64, device: Int32, standing: TokenStanding) -> Int? {
+    mutating func insert(_ token: Span<UInt8>, hash: UInt64, device: Int32, status: TokenStatus) -> Int? {
         let blockByteCount = 1 << Int(Self.blockByteCountLog2)
         if self.blocks.isEmpty || self.blocks[self.blocks.count - 1].count + token.count > blockByteCount {
             guard self.blocks.count < Self.blocksMax else { return nil }
@@ -94,9 +94,9 @@ struct TokenTable {
         self.entries.append(
             Entry(
                 hash: UInt32(truncatingIfNeeded: hash), place: place, device: device,
-                byteCount: UInt16(token.count), state: standing.state))
+                byteCount: UInt16(token.count), state: status.state))
         let index = self.entries.count - 1
-        self.setStanding(index, standing)
+        self.setStatus(index, status)
         self.occupy(hash: UInt32(truncatingIfNeeded: hash), index: index)
         return index
     }
@@ -108,15 +108,15 @@ struct TokenTable {
         return self.blocks[block][position..<position + Int(entry.byteCount)]
     }
 
-    func standing(_ index: Int) -> TokenStanding {
-        TokenStanding(state: self.entries[index].state, sinceMillis: self.since[Int32(index)] ?? 0)
+    func status(_ index: Int) -> TokenStatus {
+        TokenStatus(state: self.entries[index].state, sinceMillis: self.since[Int32(index)] ?? 0)
     }
 
-    mutating func setStanding(_ index: Int, _ standing: TokenStanding) {
-        self.entries[index].state = standing.state
+    mutating func setStatus(_ index: Int, _ status: TokenStatus) {
+        self.entries[index].state = status.state
         // Of tokens that are good nobody asks since when.
-        let isTold = standing.state != .alive && standing.sinceMillis != 0
-        if isTold { self.since[Int32(index)] = standing.sinceMillis } else { self.since[Int32(index)] = nil }
+        let isTold = status.state != .alive && status.sinceMillis != 0
+        if isTold { self.since[Int32(index)] = status.sinceMillis } else { self.since[Int32(index)] = nil }
     }
 
     /// A push was accepted. Gives the time since the one before, milliseconds; `nil`: it is the first.

@@ -5,9 +5,9 @@ public enum JournalEntry: Equatable, Sendable {
     /// A push that APNs took. `token` and `topic` as in the request, the token in lower-case hex.
     case push(atMillis: Int64, token: String, topic: String, priority: Int, body: [UInt8])
     /// What a token is from now on.
-    case standing(token: String, TokenStanding)
-    /// `new` leads to the phone of `old` from now on, which has this standing.
-    case rotation(old: String, new: String, TokenStanding)
+    case status(token: String, TokenStatus)
+    /// `new` leads to the phone of `old` from now on, which has this status.
+    case rotation(old: String, new: String, TokenStatus)
     /// A channel was made. `id` in base64, as in all that follow; `app`: a bundle id.
     case channel(atMillis: Int64, id: String, app: String, storage: ChannelStorage)
     /// A channel was deleted. What it stored still reaches phones that come back.
@@ -28,10 +28,10 @@ extension JournalEntry {
             bytes += "push \(atMillis) \(token) \(topic) \(priority) \(body.count)\n".utf8
             bytes += body
             bytes.append(UInt8(ascii: "\n"))
-        case .standing(let token, let standing):
-            bytes += "token \(token) \(standing.state.rawValue) \(standing.sinceMillis)\n".utf8
-        case .rotation(let old, let new, let standing):
-            bytes += "rotate \(old) \(new) \(standing.state.rawValue) \(standing.sinceMillis)\n".utf8
+        case .status(let token, let status):
+            bytes += "token \(token) \(status.state.rawValue) \(status.sinceMillis)\n".utf8
+        case .rotation(let old, let new, let status):
+            bytes += "rotate \(old) \(new) \(status.state.rawValue) \(status.sinceMillis)\n".utf8
         case .channel(let atMillis, let id, let app, let storage):
             bytes += "channel \(atMillis) \(id) \(app) \(storage.rawValue)\n".utf8
         case .channelDeletion(let atMillis, let id):

@@ -21,11 +21,11 @@ struct JournalLine {
             self.bare = .push(
                 atMillis: atMillis, token: String(words[2]), topic: String(words[3]), priority: priority, body: [])
         case ("token", 4):
-            guard let standing = Self.standing(words[2], words[3]) else { return nil }
-            self.bare = .standing(token: String(words[1]), standing)
+            guard let status = Self.status(words[2], words[3]) else { return nil }
+            self.bare = .status(token: String(words[1]), status)
         case ("rotate", 5):
-            guard let standing = Self.standing(words[3], words[4]) else { return nil }
-            self.bare = .rotation(old: String(words[1]), new: String(words[2]), standing)
+            guard let status = Self.status(words[3], words[4]) else { return nil }
+            self.bare = .rotation(old: String(words[1]), new: String(words[2]), status)
         case ("channel", 5):
             guard let atMillis = Int64(words[1]),
                 let storage = UInt8(words[4]).flatMap(ChannelStorage.init(rawValue:))
@@ -61,7 +61,7 @@ struct JournalLine {
             .broadcast(
                 atMillis: atMillis, channel: channel, priority: priority, expirationSeconds: expirationSeconds,
                 body: body)
-        case .standing, .rotation, .channel, .channelDeletion, .listening, .presence: self.bare
+        case .status, .rotation, .channel, .channelDeletion, .listening, .presence: self.bare
         }
     }
 
@@ -69,8 +69,8 @@ struct JournalLine {
         Int(word).flatMap { (0...Self.bodyByteCountMax).contains($0) ? $0 : nil }
     }
 
-    private static func standing(_ state: Substring, _ since: Substring) -> TokenStanding? {
+    private static func status(_ state: Substring, _ since: Substring) -> TokenStatus? {
         guard let state = UInt8(state).flatMap(TokenState.init(rawValue:)), let since = Int64(since) else { return nil }
-        return TokenStanding(state: state, sinceMillis: since)
+        return TokenStatus(state: state, sinceMillis: since)
     }
 }

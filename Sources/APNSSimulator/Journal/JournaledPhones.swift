@@ -28,11 +28,11 @@ public struct JournaledPhones {
         switch entry {
         case .push(let atMillis, let token, let topic, let priority, let body):
             return self.push(atMillis: atMillis, token: token, topic: topic, priority: priority, body: body)
-        case .standing(let token, let standing):
-            if let bytes = TokenText.decode(token) { self.store.setToken(bytes, standing) }
-        case .rotation(let old, let new, let standing):
-            if let oldBytes = TokenText.decode(old), let newBytes = TokenText.decode(new) {
-                self.store.rotate(from: oldBytes, to: newBytes, oldStanding: standing, nowMillis: self.newestMillis)
+        case .status(let token, let status):
+            if let bytes = TokenHex.decode(token) { self.store.setToken(bytes, status) }
+        case .rotation(let old, let new, let status):
+            if let oldBytes = TokenHex.decode(old), let newBytes = TokenHex.decode(new) {
+                self.store.rotate(from: oldBytes, to: newBytes, oldStatus: status, nowMillis: self.newestMillis)
             }
         case .channel(let atMillis, let id, let app, let storage):
             guard self.store.channels.number(id: Array(id.utf8)) == nil else { return nil }
@@ -56,7 +56,7 @@ public struct JournaledPhones {
                 self.store.stopListening(device)
             }
         case .presence(let atMillis, let token, let isOnline):
-            guard let bytes = TokenText.decode(token), let index = self.store.findOrAdd(bytes) else { return nil }
+            guard let bytes = TokenHex.decode(token), let index = self.store.findOrAdd(bytes) else { return nil }
             for card in self.store.devicesOfPhone(withToken: index) {
                 if isOnline {
                     _ = self.store.comeBack(card, nowMillis: atMillis, rules: self.rules)
@@ -69,14 +69,14 @@ public struct JournaledPhones {
     }
 
     private mutating func deviceIndex(_ token: String) -> Int? {
-        guard let bytes = TokenText.decode(token) else { return nil }
+        guard let bytes = TokenHex.decode(token) else { return nil }
         return self.store.findOrAdd(bytes).map { Int(self.store.tokens[$0].device) }
     }
 
     private mutating func push(atMillis: Int64, token: String, topic: String, priority: Int, body: [UInt8])
         -> Device.Reaction?
     {
-        guard let bytes = TokenText.decode(token), let index = self.store.findOrAdd(bytes) else { return nil }
+        guard let bytes = TokenHex.decode(token), let index = self.store.findOrAdd(bytes) else { return nil }
         if self.store.tokens[index].topic < 0, let topic = self.store.topicIndex(Array(topic.utf8).span) {
             self.store.tokens[index].topic = topic
         }
@@ -90,7 +90,7 @@ public struct JournaledPhones {
 
     /// The phone behind a token, in hex. `nil`: the journal knows no such token.
     public func device(token: String) -> SimulatedDevice? {
-        guard let bytes = TokenText.decode(token) else { return nil }
+        guard let bytes = TokenHex.decode(token) else { return nil }
         return self.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)).map {
             self.store.simulatedDevice($0)
         }

@@ -89,7 +89,7 @@ extension SimulatorState {
     func channel(_ fields: RequestFields, _ bytes: Span<UInt8>, app: String) -> Found<Int32> {
         guard let field = fields.channelID else { return .refused(.missingChannelID) }
         let id = bytes.extracting(field)
-        guard ChannelID.isWellFormed(id) else { return .refused(.badChannelID) }
+        guard ChannelIDCodec.isWellFormed(id) else { return .refused(.badChannelID) }
         guard let number = self.store.channels.number(id: id.array), let channel = self.store.channels[number],
             channel.isRegistered, channel.app == app
         else { return .refused(.channelNotRegistered) }
@@ -111,7 +111,7 @@ extension SimulatorState {
     /// What stands in `apns-channel-id`, cut where no id is longer; empty: it is missing.
     static func channelText(_ fields: RequestFields, _ bytes: Span<UInt8>) -> String {
         let field = fields.channelID ?? 0..<0
-        return String(decoding: bytes.extracting(field.prefix(ChannelID.byteCountMax)).array, as: UTF8.self)
+        return String(decoding: bytes.extracting(field.prefix(ChannelIDCodec.byteCountMax)).array, as: UTF8.self)
     }
 
     // Creating
@@ -151,8 +151,8 @@ extension SimulatorState {
         let countMax = self.channelsMax[app] ?? self.configuration.channelsPerAppMax
         guard self.store.channels.registeredCount(app: app) < countMax else { return nil }
         let salt = UInt64(bitPattern: nowMillis) << 1 | (self.configuration.environment == .production ? 0 : 1)
-        var id = ChannelID.make(&self.random, salt: salt)
-        while self.store.channels.number(id: id) != nil { id = ChannelID.make(&self.random, salt: salt) }
+        var id = ChannelIDCodec.make(&self.random, salt: salt)
+        while self.store.channels.number(id: id) != nil { id = ChannelIDCodec.make(&self.random, salt: salt) }
         self.counters.channelsCreated += 1
         self.journal?.append(
             .channel(atMillis: nowMillis, id: String(decoding: id, as: UTF8.self), app: app, storage: storage))

@@ -20,7 +20,7 @@ extension SimulatorState {
         }
         let tokenText = bytes.extracting(fields.path ?? 0..<0)
         let prefixCount = RequestPath.devicePrefix.utf8CodeUnitCount
-        guard TokenText.decode(tokenText.extracting(prefixCount..<tokenText.count), into: &self.token) else {
+        guard TokenHex.decode(tokenText.extracting(prefixCount..<tokenText.count), into: &self.token) else {
             return .badDeviceToken
         }
         let hash = TokenTable.hash(self.token.span)
@@ -108,12 +108,12 @@ extension SimulatorState {
     ) -> Reason? {
         let entry = self.store.tokens[index]
         if let reason = Self.refusal(entry.state) {
-            answer.timestampMillis = self.store.tokens.standing(index).sinceMillis
+            answer.timestampMillis = self.store.tokens.status(index).sinceMillis
             self.store.tokens[index].wasRefusedAsDead = true
             if entry.wasRefusedAsDead {
                 self.record(
                     .deadTokenUsedAgain, "answered \(reason.rawValue) before", connection: connection.statistics.number,
-                    token: TokenText.encode(self.token[...]), nowMillis: nowMillis)
+                    token: TokenHex.encode(self.token[...]), nowMillis: nowMillis)
             }
             return reason
         }
@@ -249,20 +249,20 @@ extension SimulatorState {
         let topic = self.store.tokens[index].topic
         self.journal?.append(
             .push(
-                atMillis: nowMillis, token: TokenText.encode(self.store.tokens.token(index)),
+                atMillis: nowMillis, token: TokenHex.encode(self.store.tokens.token(index)),
                 topic: topic < 0 ? "" : String(decoding: self.store.topics[Int(topic)], as: UTF8.self),
                 priority: priority, body: body.array))
     }
 
-    mutating func setToken(_ token: [UInt8], _ standing: TokenStanding) {
-        self.store.setToken(token, standing)
-        self.journal?.append(.standing(token: TokenText.encode(token[...]), standing))
+    mutating func setToken(_ token: [UInt8], _ status: TokenStatus) {
+        self.store.setToken(token, status)
+        self.journal?.append(.status(token: TokenHex.encode(token[...]), status))
     }
 
-    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStanding: TokenStanding, nowMillis: Int64) {
-        self.store.rotate(from: old, to: new, oldStanding: oldStanding, nowMillis: nowMillis)
+    mutating func rotate(from old: [UInt8], to new: [UInt8], oldStatus: TokenStatus, nowMillis: Int64) {
+        self.store.rotate(from: old, to: new, oldStatus: oldStatus, nowMillis: nowMillis)
         self.journal?.append(
-            .rotation(old: TokenText.encode(old[...]), new: TokenText.encode(new[...]), oldStanding))
+            .rotation(old: TokenHex.encode(old[...]), new: TokenHex.encode(new[...]), oldStatus))
     }
 
     private mutating func watch(
@@ -303,7 +303,7 @@ extension SimulatorState {
     ) {
         self.record(
             kind, detail(), connection: connection.statistics.number,
-            token: TokenText.encode(self.token.prefix(Self.tokenPrefixCount / 2)),
+            token: TokenHex.encode(self.token.prefix(Self.tokenPrefixCount / 2)),
             nowMillis: nowMillis)
     }
 

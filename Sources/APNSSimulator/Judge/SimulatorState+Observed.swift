@@ -74,7 +74,7 @@ extension SimulatorState {
     /// Tells the watcher of a push that had waited for its phone, which has just got it.
     func tellOfLatePush(_ token: Int, body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64), nowMillis: Int64) {
         guard let onPush = self.configuration.onPush else { return }
-        let tokenText = TokenText.encode(self.store.tokens.token(token))
+        let tokenText = TokenHex.encode(self.store.tokens.token(token))
         if let wantsPush = self.configuration.wantsPush {
             let glimpse = PushGlimpse(atMillis: nowMillis, status: nil, phone: self.sight.phone)
             guard wantsPush(glimpse, Array(tokenText.utf8).span, body) else { return }

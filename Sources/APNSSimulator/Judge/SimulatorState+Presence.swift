@@ -14,7 +14,7 @@ extension SimulatorState {
         guard let index = self.store.findOrAdd(token) else { return false }
         let device = Int(self.store.tokens[index].device)
         if let number { self.store.listen(device, to: number) } else { self.store.stopListening(device) }
-        self.journal?.append(.listening(token: TokenText.encode(token[...]), channel: id))
+        self.journal?.append(.listening(token: TokenHex.encode(token[...]), channel: id))
         return true
     }
 
@@ -27,7 +27,7 @@ extension SimulatorState {
         guard isOnline else {
             for card in cards { self.store.leave(card) }
             self.journal?.append(
-                .presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: false))
+                .presence(atMillis: nowMillis, token: TokenHex.encode(token[...]), isOnline: false))
             return true
         }
         // Written down before the return: a journal has each push when the phone gets it.
@@ -42,7 +42,7 @@ extension SimulatorState {
                 push.token, body: push.body.span, priority: push.priority, messageID: push.messageID,
                 nowMillis: nowMillis)
         }
-        self.journal?.append(.presence(atMillis: nowMillis, token: TokenText.encode(token[...]), isOnline: true))
+        self.journal?.append(.presence(atMillis: nowMillis, token: TokenHex.encode(token[...]), isOnline: true))
         for card in cards {
             self.counters.countHeard(
                 self.store.comeBack(card, nowMillis: nowMillis, rules: self.configuration.deviceRules))

@@ -25,8 +25,8 @@ extension SimulatorState {
         self.store.giveUpdateToken(index, toCardOf: start, dueMillis: nowMillis + max(0, delayMillis))
         self.journal?.append(
             .rotation(
-                old: TokenText.encode(self.store.tokens.token(token)), new: TokenText.encode(bytes[...]),
-                TokenStanding()))
+                old: TokenHex.encode(self.store.tokens.token(token)), new: TokenHex.encode(bytes[...]),
+                TokenStatus()))
     }
 
     /// Records a push to a token that is for something else, and a start that names a channel there is not.

@@ -131,12 +131,12 @@ struct SummaryBuilder {
         isLess: Bool = false
     ) {
         if let known = extreme, isLess ? known.value <= value : known.value >= value { return }
-        extreme = DeviceSummary.Extreme(value: value, token: TokenText.encode(store.tokens.token(token)))
+        extreme = DeviceSummary.Extreme(value: value, token: TokenHex.encode(store.tokens.token(token)))
     }
 
     private func shownKey(_ card: Device) -> ShownKey {
         ShownKey(
-            card: card.standing(atSeconds: self.nowMillis / 1_000, rules: self.rules), stampSeconds: card.stampSeconds,
+            card: card.status(atSeconds: self.nowMillis / 1_000, rules: self.rules), stampSeconds: card.stampSeconds,
             contentHash: card.contentHash, attributesHash: card.attributesHash)
     }
 
@@ -158,7 +158,7 @@ struct SummaryBuilder {
                 // The example may have got something newer since it was counted, which the others of its group do not show.
                 contentState: self.shownKey(card) == key ? card.contentState : [], contentHash: key.contentHash,
                 attributes: card.attributes,
-                example: TokenText.encode(store.tokens.token(group.token)))
+                example: TokenHex.encode(store.tokens.token(group.token)))
         }
         self.summary.cardsShownOtherwise =
             shown.dropFirst(self.query.groupsMax).reduce(self.shown.otherwise) { $0 + $1.value.cards }
@@ -166,7 +166,7 @@ struct SummaryBuilder {
             DeviceSummary.Alerted(
                 cards: group.cards, alerts: Int(key.count), hash: key.hash,
                 newest: store.devices[group.device].alerts.last ?? [],
-                example: TokenText.encode(store.tokens.token(group.token)))
+                example: TokenHex.encode(store.tokens.token(group.token)))
         }
         self.summary.cardsAlertedOtherwise =
             alerts.dropFirst(self.query.groupsMax).reduce(self.alerts.otherwise) { $0 + $1.value.cards }
@@ -204,6 +204,6 @@ struct SummaryBuilder {
         self.summary.differingCount += 1
         guard self.summary.differing.count < self.query.differingMax else { return }
         self.summary.differing.append(
-            DeviceSummary.Differing(token: TokenText.encode(store.tokens.token(token)), ways: ways))
+            DeviceSummary.Differing(token: TokenHex.encode(store.tokens.token(token)), ways: ways))
     }
 }

@@ -27,7 +27,7 @@ enum BudgetScript {
         }
 
         function drawing(name, meter, id) {
-          return el("div", { class: `budget is-${meter.standing}` },
+          return el("div", { class: `budget is-${meter.level}` },
             el("div", { class: "cells", role: "meter", "aria-label": name, "aria-valuemin": "0", "aria-valuemax": String(meter.perHour),
               "aria-valuenow": String(Math.min(meter.spent, meter.perHour)), "aria-valuetext": meter.text }, cells(meter)),
             meter.returnsInSeconds.length ? el("div", { "aria-hidden": "true" }, hour(meter)) : null,
@@ -71,7 +71,7 @@ enum BudgetScript {
             const name = found?.[this.kind];
             // Each kind of an audience's members has a meter. That of frequent updates counts the same versions, and says more once the first is spent.
             const meters = [[found?.worker, "in the worker", "budget-says"], [found?.phone, "on the phone", "phone-budget-says"],
-              [found?.worker?.standing === "plenty" ? null : found?.frequent, "for frequent updates", "frequent-budget-says"]].filter(([meter]) => meter);
+              [found?.worker?.level === "plenty" ? null : found?.frequent, "for frequent updates", "frequent-budget-says"]].filter(([meter]) => meter);
             this.root.hidden = !meters.length;
             if (this.root.hidden) return this.root.replaceChildren();
             this.root.replaceChildren(el(this.kind === "audience" ? "h4" : "h3", {}, `Budget of ${name}`),

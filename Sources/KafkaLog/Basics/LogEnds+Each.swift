@@ -1,7 +1,7 @@
 import CRDKafka
 
 /// First and next offsets of many partitions, of which some cannot be asked.
-extension LogEnds {
+extension LogBounds {
     /// One partition's, or why they are not known.
     typealias Answer = Result<(low: Int64, end: Int64), KafkaError>
 

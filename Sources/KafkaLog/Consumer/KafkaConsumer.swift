@@ -125,7 +125,7 @@ public final class KafkaConsumer: Sendable {
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
             throw self.client.error(failure, subject: .group(self.configuration.groupID))
         }
-        let (low, end) = try LogEnds.query(client: self.client, partitions, until: deadline)
+        let (low, end) = try LogBounds.query(client: self.client, partitions, until: deadline)
         var result: [PartitionPositions] = []
         for (index, partition) in partitions.enumerated() {
             let element = committed[index]

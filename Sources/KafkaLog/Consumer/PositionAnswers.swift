@@ -25,7 +25,7 @@ extension KafkaConsumer {
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
             throw self.client.error(failure, subject: .group(self.configuration.groupID))
         }
-        let ends = try LogEnds.queryEach(client: self.client, partitions, until: deadline)
+        let ends = try LogBounds.queryEach(client: self.client, partitions, until: deadline)
         for (index, partition) in partitions.enumerated() {
             let element = committed[index]
             switch ends[index] {

@@ -166,5 +166,5 @@ public final class EmbeddedKafka: Sendable {
         }
     }
 
-    private static func printNotice(_ notice: Notice) { StandardError.print(Self.text(of: notice)) }
+    private static func printNotice(_ notice: Notice) { FallbackOutput.print(Self.text(of: notice)) }
 }

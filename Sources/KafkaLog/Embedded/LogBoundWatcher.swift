@@ -84,7 +84,7 @@ final class LogBoundWatcher: Sendable {
         let notices: [EmbeddedKafka.Notice] = self.checking.withLock { _ in
             let partitions = self.fill.map(\.topicPartition)
             guard self.isRunning, !partitions.isEmpty,
-                let ends = try? LogEnds.query(client: self.client, partitions, until: .now + Self.requestDurationMax)
+                let ends = try? LogBounds.query(client: self.client, partitions, until: .now + Self.requestDurationMax)
             else { return [] }
             self.sampleTopics(partitions, ends)
             return self.state.withLock { state in Self.update(&state, ends) }

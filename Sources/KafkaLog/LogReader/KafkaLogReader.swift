@@ -77,7 +77,7 @@ public final class KafkaLogReader: Sendable {
     public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError)
         -> [PartitionPositions]
     {
-        let (low, end) = try LogEnds.query(client: self.client, partitions, until: .now + limit)
+        let (low, end) = try LogBounds.query(client: self.client, partitions, until: .now + limit)
         return partitions.indices.map {
             PartitionPositions(topicPartition: partitions[$0], committed: nil, lowOffset: low[$0], endOffset: end[$0])
         }
@@ -88,7 +88,7 @@ public final class KafkaLogReader: Sendable {
     public func logsOfEach(
         _ partitions: [TopicPartition], within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: (low: Int64, end: Int64)] {
-        let answers = try LogEnds.queryEach(client: self.client, partitions, until: .now + limit)
+        let answers = try LogBounds.queryEach(client: self.client, partitions, until: .now + limit)
         var logs: [TopicPartition: (low: Int64, end: Int64)] = [:]
         for (partition, answer) in zip(partitions, answers) { logs[partition] = try? answer.get() }
         return logs

@@ -15,7 +15,7 @@ struct HostedKeeper {
     var untold: [UInt64: Int] = [:]
     /// As the engine's counters have it.
     var counted = KeeperCounters()
-    var standing: KeeperStanding?
+    var standing: KeeperStatus?
 }
 
 /// The keepers that live in this shard: those whose names' partitions it owns (fan-out contract: The keeper).

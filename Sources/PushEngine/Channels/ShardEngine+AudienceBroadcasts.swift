@@ -39,7 +39,7 @@ extension ShardEngine {
         errand.expirationSeconds = PushComposer.broadcastExpirationSeconds(
             version.layer.expirationHeaderSeconds
                 ?? now.wallSeconds + EventRules.expirationSeconds(of: version.kind),
-            storage: ChannelStorage(app.audienceChannelStorage.policy), now: now)
+            storage: StoragePolicy(app.audienceChannelStorage.policy), now: now)
         errand.stampSeconds = version.stampSeconds
         errand.alertStampSeconds = broadcast.alert?.stampSeconds ?? 0
         if self.tracesPasses { errand.traced = self.tracedBroadcast(errand, version, of: book, slot: slot, now: now) }

@@ -156,7 +156,7 @@ extension ShardEngine {
     // MARK: Carrying out
     mutating func carryOut(_ actions: [KeeperAction], of id: KeeperID, now: EngineTime) {
         for action in actions { self.carryOut(action, of: id, now: now) }
-        if let keeper = self.keepers[id]?.keeper { self.note(standing: keeper.standing, of: id) }
+        if let keeper = self.keepers[id]?.keeper { self.note(standing: keeper.status, of: id) }
         self.setKeeperDeadline()
     }
     private mutating func carryOut(_ action: KeeperAction, of id: KeeperID, now: EngineTime) {
@@ -208,7 +208,7 @@ extension ShardEngine {
             self.send(
                 .broadcast, request, target: channel, body: end,
                 expirationSeconds: PushComposer.broadcastExpirationSeconds(
-                    now.wallSeconds + EventRules.expirationSeconds(of: .end), storage: ChannelStorage(policy), now: now),
+                    now.wallSeconds + EventRules.expirationSeconds(of: .end), storage: StoragePolicy(policy), now: now),
                 of: hosted, id: id, action, now: now)
         case .announce(let announcement, let owner, let news):
             self.announce(announcement, owner: owner, news: news, of: hosted, id: id)
@@ -271,7 +271,7 @@ extension ShardEngine {
     }
 
     // MARK: Counting
-    private mutating func note(standing: KeeperStanding?, of id: KeeperID) {
+    private mutating func note(standing: KeeperStatus?, of id: KeeperID) {
         guard let hosted = self.keepers[id] else { return }
         let (before, after) = (hosted.counted, hosted.keeper.counters)
         self.keepers[id]?.counted = after
@@ -292,7 +292,7 @@ extension EngineCounters {
         self.channelBeacons &+= UInt64(after.beacons - before.beacons)
         self.channelsVanished &+= UInt64(after.vanished - before.vanished)
     }
-    fileprivate mutating func note(from before: KeeperStanding?, to after: KeeperStanding?) {
+    fileprivate mutating func note(from before: KeeperStatus?, to after: KeeperStatus?) {
         self.channelsWarm += (after?.warmCount ?? 0) - (before?.warmCount ?? 0)
         self.channelsWaiting += (after?.waitingCount ?? 0) - (before?.waitingCount ?? 0)
         self.channelsKeptOpen += (after?.openCount ?? 0) - (before?.openCount ?? 0)

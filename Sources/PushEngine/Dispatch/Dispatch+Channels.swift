@@ -51,7 +51,7 @@ extension Dispatch {
 
     /// The channel keeps that, as far as anybody has said.
     mutating func setStorage(
-        _ storage: ChannelStorage, of slot: SlotID, in memory: inout ShardMemory, now: EngineTime
+        _ storage: StoragePolicy, of slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) {
         memory.slots[slot].storage = storage
         self.chooseErrand(slot, in: &memory, now: now)
@@ -151,7 +151,7 @@ extension Dispatch {
     /// - Parameter notBeforeWallMillis: when its next broadcast may leave, milliseconds since 1970.
     /// - Parameter isUnkept: the keeper has said that it keeps it for no audience.
     mutating func restoreChannel(
-        _ slot: SlotID, storage: ChannelStorage, throttleSteps: UInt8, notBeforeWallMillis: Int64, isUnkept: Bool,
+        _ slot: SlotID, storage: StoragePolicy, throttleSteps: UInt8, notBeforeWallMillis: Int64, isUnkept: Bool,
         in memory: inout ShardMemory, now: EngineTime
     ) {
         memory.slots[slot].throttleSteps = min(throttleSteps, Self.throttleStepsMax)

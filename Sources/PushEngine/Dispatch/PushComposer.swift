@@ -90,7 +90,7 @@ enum PushComposer {
 
     /// A channel that stores nothing takes 0 alone, and one of which nobody knows takes it too; a storing one keeps a message up to 8 h (Apple:
     /// "Sending broadcast push notification requests to APNs").
-    static func broadcastExpirationSeconds(_ wanted: Int64, storage: ChannelStorage, now: EngineTime) -> Int64 {
+    static func broadcastExpirationSeconds(_ wanted: Int64, storage: StoragePolicy, now: EngineTime) -> Int64 {
         storage == .mostRecent ? min(wanted, now.wallSeconds + EventRules.broadcastStoredSecondsMax) : 0
     }
 

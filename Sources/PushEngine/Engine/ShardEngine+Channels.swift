@@ -22,7 +22,7 @@ extension ShardEngine {
         case .channel(let answer):
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             if let policy = try? ChannelBody.storagePolicy(answer.body.span) {
-                self.rememberStorage(ChannelStorage(policy), of: slot, now: now)
+                self.rememberStorage(StoragePolicy(policy), of: slot, now: now)
             } else {
                 self.giveUp(slot, now: now)
             }
@@ -36,7 +36,7 @@ extension ShardEngine {
     }
 
     /// An answer that comes after the question was given up is still of use, unless something else has told meanwhile.
-    private mutating func rememberStorage(_ storage: ChannelStorage, of slot: SlotID, now: EngineTime) {
+    private mutating func rememberStorage(_ storage: StoragePolicy, of slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].storage == .unknown else { return }
         if self.memory.slots[slot].errand == .question { self.dispatch.forgetFailures(slot, in: &self.memory) }
         self.dispatch.setStorage(storage, of: slot, in: &self.memory, now: now)
@@ -138,7 +138,7 @@ extension ShardEngine {
     }
 }
 
-extension ChannelStorage {
+extension StoragePolicy {
     /// As APNs has said it.
     init(_ policy: MessageStoragePolicy) {
         switch policy {

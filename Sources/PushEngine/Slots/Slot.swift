@@ -79,7 +79,7 @@ enum Errand: UInt8, CaseIterable {
 }
 
 /// What a channel keeps for phones that are off (Apple: "Sending channel management requests to APNs", `message-storage-policy`).
-enum ChannelStorage: UInt8 {
+enum StoragePolicy: UInt8 {
     case unknown = 0
     /// Nothing: `apns-expiration` has to be 0.
     case none = 1
@@ -172,7 +172,7 @@ struct Slot {
     /// What it goes to APNs for next.
     var errand = Errand.push
     /// Of a channel: what it keeps for phones that are off.
-    var storage = ChannelStorage.unknown
+    var storage = StoragePolicy.unknown
     /// Of a channel: APNs is being asked what it keeps.
     var isAsking = false
     /// Of a channel: how far its distance has grown, in quarters of a doubling.

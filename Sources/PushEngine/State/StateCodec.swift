@@ -127,7 +127,7 @@ enum StateCodec {
         case .audience: writer.byte(Kind.audience.rawValue)
         case .channel:
             writer.byte(Kind.channel.rawValue)
-            writer.byte((isStorageConfigured ? ChannelStorage.unknown : slot.storage).rawValue)
+            writer.byte((isStorageConfigured ? StoragePolicy.unknown : slot.storage).rawValue)
             writer.byte(slot.throttleSteps)
             let waits = slot.notBeforeMillis == .min ? 0 : max(0, slot.notBeforeMillis - now.steadyMillis)
             writer.signed(now.wallMillis + waits)
@@ -293,7 +293,7 @@ enum StateCodec {
 
     /// What a channel's record has before the rest.
     struct ChannelPart {
-        var storage: ChannelStorage
+        var storage: StoragePolicy
         var throttleSteps: UInt8
         var notBeforeWallMillis: Int64
         /// Its keeper has said that it keeps it for no audience. Records from before it was asked do not say so.
@@ -302,7 +302,7 @@ enum StateCodec {
 
     private static func readChannel(_ reader: inout StateReader) throws(StateError) -> ChannelPart {
         let storage = try reader.byte()
-        guard let storage = ChannelStorage(rawValue: storage) else { throw .malformed("storage \(storage)") }
+        guard let storage = StoragePolicy(rawValue: storage) else { throw .malformed("storage \(storage)") }
         let steps = try reader.byte()
         return ChannelPart(
             storage: storage, throttleSteps: steps, notBeforeWallMillis: try Self.readMillis(&reader))

@@ -35,7 +35,7 @@ public struct AudienceField: Equatable, Sendable {
     /// A character for each member, in the order in which they joined.
     public let cells: String
 
-    /// - Parameter members: at most `AudienceBook.Limits.membersMax`.
+    /// - Parameter members: at most `SimulatedAudiences.Limits.membersMax`.
     public init(_ members: [SimulatedAudience.Member]) {
         // Most members stand as the one before.
         var known: Set<Row> = []

@@ -43,7 +43,7 @@ public struct BudgetMeter: Equatable, Sendable {
     }
 
     /// How it stands.
-    public enum Standing: String, Equatable, Sendable {
+    public enum Level: String, Equatable, Sendable {
         /// Any push may have priority 10.
         case plenty
         /// Only alerts and ends may.
@@ -53,13 +53,13 @@ public struct BudgetMeter: Equatable, Sendable {
     }
 
     /// How it stands.
-    public var standing: Standing { self.left == 0 ? .empty : self.left <= self.reserve ? .reserve : .plenty }
+    public var level: Level { self.left == 0 ? .empty : self.left <= self.reserve ? .reserve : .plenty }
 
     /// For whoever sees no picture.
     public var text: String {
         switch self.keeper {
         case .phone:
-            let fate = self.standing == .empty ? ": it drops more of them in silence" : ""
+            let fate = self.level == .empty ? ": it drops more of them in silence" : ""
             return "\(self.spentText) on the phone\(fate)."
         case .worker(_, let defers):
             return self.text(spent: self.spentText, fate: defers ? "wait in the worker" : "go out at priority 5")
@@ -70,7 +70,7 @@ public struct BudgetMeter: Equatable, Sendable {
     }
 
     private func text(spent: String, fate: String) -> String {
-        switch self.standing {
+        switch self.level {
         case .plenty: return "\(spent)." + (self.back(after: 0).map { " The next is back \($0)." } ?? "")
         case .reserve:
             return "\(spent). What is left is kept for alerts and ends: other updates \(fate)"
@@ -102,7 +102,7 @@ extension BudgetMeter {
     public var json: JSONTree {
         [
             "perHour": .integer(self.perHour), "spent": .integer(self.spent), "left": .integer(self.left),
-            "reserve": .integer(self.reserve), "standing": .string(self.standing.rawValue), "text": .string(self.text),
+            "reserve": .integer(self.reserve), "level": .string(self.level.rawValue), "text": .string(self.text),
             "returnsInSeconds": .array(self.returnsInSeconds.map { .integer($0) }),
         ]
     }

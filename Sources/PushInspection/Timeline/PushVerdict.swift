@@ -124,7 +124,7 @@ public struct PushVerdict: Equatable, Sendable {
         seconds.map { "\($0) (\(CivilTime(secondsSince1970: $0).clockText) UTC)" } ?? "(unknown)"
     }
 
-    /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone: `PhoneStanding`.
+    /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone: `PhoneStatus`.
     private static func remedy(_ reason: String) -> String {
         switch reason {
         case "Unregistered": "The token is dead."

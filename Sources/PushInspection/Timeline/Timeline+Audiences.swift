@@ -33,7 +33,7 @@ extension Timeline {
     }
 
     /// There are so many members that each look at all of them costs something.
-    public var isCrowded: Bool { self.audiences.memberCount > AudienceBook.crowdedCount }
+    public var isCrowded: Bool { self.audiences.memberCount > SimulatedAudiences.crowdedCount }
 
     /// The audiences that a token's member is in; empty: it is none.
     public func audienceNames(ofMember token: String) -> [String] {

@@ -21,7 +21,7 @@ public struct Timeline: Sendable {
         /// Entries that one second may bring, of events and of pushes each. Beyond them as many of the sample are listed; all others are counted.
         public var entriesPerSecondMax = 500
         /// Audiences and members.
-        public var audiences = AudienceBook.Limits()
+        public var audiences = SimulatedAudiences.Limits()
 
         /// The defaults.
         public init() {}
@@ -48,7 +48,7 @@ public struct Timeline: Sendable {
     /// How the developer wants cards to be drawn; those that none fits are drawn by their keys.
     public private(set) var templates: [CardTemplate] = []
     /// The audiences that somebody has joined.
-    public internal(set) var audiences: AudienceBook
+    public internal(set) var audiences: SimulatedAudiences
     /// Grows with each change.
     public private(set) var revision = 0
     /// Pushes that are listed and that APNs did not take.
@@ -86,7 +86,7 @@ public struct Timeline: Sendable {
         self.app = app
         self.apps = apps
         self.limits = limits
-        self.audiences = AudienceBook(limits: limits.audiences)
+        self.audiences = SimulatedAudiences(limits: limits.audiences)
         self.eventAllowance = SecondlyAllowance(countMax: limits.entriesPerSecondMax)
         self.pushAllowance = SecondlyAllowance(countMax: limits.entriesPerSecondMax)
     }

@@ -6,7 +6,7 @@ enum ChannelAttempt: Sendable, Equatable {
     /// The transport's answer.
     case answered(PushAnswer.Result)
     /// No connection would take it in time; how the route stands.
-    case notSent(RouteStanding)
+    case notSent(RouteStatus)
     /// `ChannelClientLimits.outstandingMax` requests are under way.
     case overloaded
     /// The client was closed.
@@ -57,8 +57,8 @@ struct ChannelAttempts {
             return self.again(or: .unanswered(detail), elapsedMillis, &random)
         case .answered(.response(let response)):
             return self.refused(response, elapsedMillis, &random)
-        case .notSent(let standing):
-            return .failed(.notSent(standing))
+        case .notSent(let status):
+            return .failed(.notSent(status))
         case .overloaded:
             return .failed(.overloaded)
         case .closed:

@@ -51,7 +51,7 @@ final class ChannelDispatcher {
     private func giveUp(_ id: UInt64) {
         guard let index = self.waiting.firstIndex(where: { $0.request.id.rawValue == id }) else { return }
         let waiting = self.waiting.remove(at: index)
-        waiting.promise.succeed(.notSent(self.transport.standing(route: waiting.route)))
+        waiting.promise.succeed(.notSent(self.transport.status(route: waiting.route)))
     }
 
     private func take(_ answers: [PushAnswer]) {

@@ -20,7 +20,7 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
         /// Several attempts, and no answer.
         case unanswered(String)
         /// No connection; how the route stands.
-        case notSent(RouteStanding)
+        case notSent(RouteStatus)
         /// An answer came that is not as Apple documents it.
         case unreadable(String)
         /// Too many requests are under way in this process.
@@ -76,15 +76,15 @@ extension ChannelFailure.Cause {
                 + (count.map { ", and this one has \($0)" } ?? "")
         case .creationUnanswered(let detail): "the request left and no answer came (\(detail)), so a channel may exist"
         case .unanswered(let detail): "no answer (\(detail))"
-        case .notSent(let standing): "\(standing.host):\(standing.port) took no request\(Self.why(standing))"
+        case .notSent(let status): "\(status.host):\(status.port) took no request\(Self.why(status))"
         case .unreadable(let detail): "APNs' answer is not as Apple documents it: \(detail)"
         case .overloaded: "too many requests about channels are under way"
         case .closed: "it was given up"
         }
     }
 
-    private static func why(_ standing: RouteStanding) -> String {
-        if !standing.connectFailure.isEmpty { return " (\(standing.connectFailure))" }
-        return standing.reason.isEmpty ? "" : " (last refusal: \(standing.reason))"
+    private static func why(_ status: RouteStatus) -> String {
+        if !status.connectFailure.isEmpty { return " (\(status.connectFailure))" }
+        return status.reason.isEmpty ? "" : " (last refusal: \(status.reason))"
     }
 }

@@ -140,7 +140,7 @@ struct ProviderCredential: Sendable {
             self.choice.wanted(wanted.number)
         }
         // Nobody needs to be gone back to from a key that APNs has taken.
-        let isProven = self.choice.standing(self.choice.current) == .accepted
+        let isProven = self.choice.acceptance(self.choice.current) == .accepted
         if isProven || self.choice.current != inUse { self.forgetReplaced(except: isProven ? nil : inUse) }
         guard self.choice.current != inUse else { return news }
         try self.handOut(now: now)
@@ -220,7 +220,7 @@ struct ProviderCredential: Sendable {
     /// Lets go of keys whose file holds another by now; and, once APNs has taken the one in use, of those that spoke under ids that are not
     /// configured any more.
     private mutating func forgetReplaced(except number: Int? = nil) {
-        let isProven = self.choice.standing(self.choice.current) == .accepted
+        let isProven = self.choice.acceptance(self.choice.current) == .accepted
         for signer in self.signers where signer.number != number {
             guard self.isThere(signer), self.isConfigured(signer) || !isProven else {
                 self.forget(signer.number)
@@ -267,7 +267,7 @@ struct ProviderCredential: Sendable {
             generation: generation, connectionEpoch: self.token.connectionEpoch + (isForNewConnections ? 1 : 0),
             isReturn: kind == .returned,
             keyGeneration: kind == .ofAnotherKey ? generation : self.token.keyGeneration,
-            isUnproven: self.choice.standing(signer.number) != .accepted, isOnTrial: self.choice.isOnTrial,
+            isUnproven: self.choice.acceptance(signer.number) != .accepted, isOnTrial: self.choice.isOnTrial,
             issuedAtSeconds: signed.issuedAtSeconds, authorization: signed.authorization)
     }
 

@@ -129,17 +129,17 @@ final class RouteRunner {
 
     // MARK: Standing
 
-    var standing: RouteStanding {
-        var standing = RouteStanding()
-        standing.carriesPushes = self.configuration.carriesPushes
-        standing.host = self.configuration.host
-        standing.port = self.configuration.port
-        standing.proxy = self.configuration.proxy?.shown
-        standing.trouble = self.pool.trouble
-        standing.wasReached = self.pool.wasReached
-        standing.connectFailure = self.connectFailure
-        standing.reason = self.lastReason
-        return standing
+    var status: RouteStatus {
+        var status = RouteStatus()
+        status.carriesPushes = self.configuration.carriesPushes
+        status.host = self.configuration.host
+        status.port = self.configuration.port
+        status.proxy = self.configuration.proxy?.shown
+        status.trouble = self.pool.trouble
+        status.wasReached = self.pool.wasReached
+        status.connectFailure = self.connectFailure
+        status.reason = self.lastReason
+        return status
     }
 
     func currentCounters() -> RouteCounters {

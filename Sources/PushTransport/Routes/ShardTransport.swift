@@ -204,7 +204,7 @@ public final class ShardTransport {
     // MARK: Standing
 
     /// Whether anything can be pushed on `route`, as far as known.
-    public func standing(route: UInt16) -> RouteStanding { self.routes[Int(route)].standing }
+    public func status(route: UInt16) -> RouteStatus { self.routes[Int(route)].status }
 
     /// How `route` stands and what it did.
     public func counters(route: UInt16) -> RouteCounters { self.routes[Int(route)].currentCounters() }

@@ -76,10 +76,10 @@ struct StatusReport: Encodable, Equatable {
         self.isDraining = readiness.draining
         self.errors = readiness.errors
         self.degraded = readiness.degraded
-        let standing = snapshot.configuration
+        let status = snapshot.configuration
         self.configuration = Configuration(
-            hash: standing.hash, isLastTaken: standing.isLastTaken, takenAtSeconds: standing.takenAtSeconds,
-            awaitingRestart: standing.awaitingRestart)
+            hash: status.hash, isLastTaken: status.isLastTaken, takenAtSeconds: status.takenAtSeconds,
+            awaitingRestart: status.awaitingRestart)
         self.partitionCount = partitionCount
         self.work = Work(
             activities: snapshot.engine.activities, eventsPending: snapshot.engine.pending,
@@ -99,11 +99,11 @@ struct StatusReport: Encodable, Equatable {
         }
         self.routes = snapshot.routes.map { route in
             Route(
-                name: route.name, shard: route.shard, peer: "\(route.standing.host):\(route.standing.port)",
+                name: route.name, shard: route.shard, peer: "\(route.status.host):\(route.status.port)",
                 connectionsOpen: route.counters.connectionsOpen,
                 connectionsConnecting: route.counters.connectionsConnecting,
                 connectionsDraining: route.counters.connectionsDraining, inFlight: route.counters.streamsInFlight,
-                trouble: route.standing.trouble.map { "\($0)" })
+                trouble: route.status.trouble.map { "\($0)" })
         }
     }
 }

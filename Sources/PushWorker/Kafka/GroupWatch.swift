@@ -39,7 +39,7 @@ struct GroupLookPace {
 /// Looks for members of the group that are no workers: one keeps workers out, or takes partitions whose events are lost then. Readiness and the log
 /// name them.
 final class GroupWatch: Sendable {
-    private struct Standing {
+    private struct State {
         /// Somebody asks. A worker that stops does not wait for it.
         var isUnderWay = false
         /// The broker cannot tell.
@@ -51,7 +51,7 @@ final class GroupWatch: Sendable {
     private let hub: SnapshotHub
     private let log: KafkaLogHandler?
     private let logger: Logger
-    private let standing = Mutex(Standing())
+    private let state = Mutex(State())
 
     static let interval: Duration = .seconds(2)
     /// For each question; there are three.
@@ -67,15 +67,15 @@ final class GroupWatch: Sendable {
     /// Until cancelled.
     func run() async {
         var pace = GroupLookPace(nowMillis: MachineClock.now().steadyMillis)
-        while (try? await Task.sleep(for: Self.interval)) != nil, !self.standing.withLock(\.isOver) {
+        while (try? await Task.sleep(for: Self.interval)) != nil, !self.state.withLock(\.isOver) {
             let group = self.hub.group
             let isDue = pace.isDue(
                 hasJoined: group.hasJoined, rebalances: group.rebalances,
-                hasStrangers: self.standing.withLock { $0.complaint != nil },
+                hasStrangers: self.state.withLock { $0.complaint != nil },
                 nowMillis: MachineClock.now().steadyMillis)
-            let isFree = self.standing.withLock { standing in
-                guard isDue, !standing.isUnderWay else { return false }
-                standing.isUnderWay = true
+            let isFree = self.state.withLock { state in
+                guard isDue, !state.isUnderWay else { return false }
+                state.isUnderWay = true
                 return true
             }
             guard isFree else { continue }
@@ -84,7 +84,7 @@ final class GroupWatch: Sendable {
     }
 
     private func look() {
-        defer { self.standing.withLock { $0.isUnderWay = false } }
+        defer { self.state.withLock { $0.isUnderWay = false } }
         do throws(KafkaError) {
             // Asked seldom: a client of its own need not stay.
             let admin = try KafkaAdmin(self.configuration.kafka.consumerSettings, log: self.log)
@@ -92,7 +92,7 @@ final class GroupWatch: Sendable {
                 GroupCompany(
                     try admin.group(self.configuration.kafka.groupID, within: Self.limit), self.configuration))
         } catch  where error.code == .unsupportedFeature {
-            self.standing.withLock { $0.isOver = true }
+            self.state.withLock { $0.isOver = true }
         } catch {
             self.logger.debug("who is in the group cannot be asked", metadata: ["cause": "\(error)"])
         }
@@ -100,9 +100,9 @@ final class GroupWatch: Sendable {
 
     func took(_ company: GroupCompany) {
         let complaint = company.complaint.map { "\($0); \(GroupCompany.remedy)" }
-        let former = self.standing.withLock { standing in
-            defer { standing.complaint = complaint }
-            return standing.complaint
+        let former = self.state.withLock { state in
+            defer { state.complaint = complaint }
+            return state.complaint
         }
         guard complaint != former else { return }
         if let complaint {

@@ -98,7 +98,7 @@ struct LagWatch {
             return []
         }
         let stalls = progress.look(
-            self.hub.standings(inputTopics: self.inputTopics, logEnds: logEnds), nowMillis: nowMillis)
+            self.hub.readings(inputTopics: self.inputTopics, logEnds: logEnds), nowMillis: nowMillis)
         for stall in stalls {
             self.logger.error("a partition does not get on", metadata: ["partition": "\(stall)"])
         }

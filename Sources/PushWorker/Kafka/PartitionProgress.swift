@@ -10,7 +10,7 @@ struct PartitionProgress {
     }
 
     /// How far one is at this moment.
-    struct Standing: Equatable, Sendable {
+    struct Reading: Equatable, Sendable {
         var subject: Subject
         /// Grows as it gets on, or changes at least.
         var position: Int64
@@ -50,20 +50,20 @@ struct PartitionProgress {
     init(limitMillis: Int64) { self.limitMillis = limitMillis }
 
     /// Compares with when it looked last. What is not named any more is forgotten.
-    mutating func look(_ standings: [Standing], nowMillis: Int64) -> [Stall] {
+    mutating func look(_ readings: [Reading], nowMillis: Int64) -> [Stall] {
         var stalls: [Stall] = []
         var next: [Subject: Seen] = [:]
-        for standing in standings {
-            let isFree = standing.leftCount == 0 || standing.isExcused
-            var seen = Seen(position: standing.position, sinceMillis: nowMillis, isFree: isFree)
-            if !isFree, let last = self.seen[standing.subject], last.position == standing.position, !last.isFree {
+        for reading in readings {
+            let isFree = reading.leftCount == 0 || reading.isExcused
+            var seen = Seen(position: reading.position, sinceMillis: nowMillis, isFree: isFree)
+            if !isFree, let last = self.seen[reading.subject], last.position == reading.position, !last.isFree {
                 seen.sinceMillis = last.sinceMillis
             }
-            next[standing.subject] = seen
+            next[reading.subject] = seen
             guard nowMillis - seen.sinceMillis >= self.limitMillis else { continue }
             stalls.append(
                 Stall(
-                    subject: standing.subject, position: standing.position, leftCount: standing.leftCount,
+                    subject: reading.subject, position: reading.position, leftCount: reading.leftCount,
                     millis: nowMillis - seen.sinceMillis))
         }
         self.seen = next

@@ -10,24 +10,24 @@ struct LoginWatch {
 
     /// Until cancelled.
     func run() async {
-        var told = TokenRenewal.Standing.unknown
+        var told = TokenRenewal.Validity.unknown
         while !Task.isCancelled {
-            let standing = self.keeper.standing
-            if standing != told {
-                self.tell(standing, after: told)
-                told = standing
+            let validity = self.keeper.validity
+            if validity != told {
+                self.tell(validity, after: told)
+                told = validity
             }
             try? await Task.sleep(for: Self.interval)
         }
     }
 
-    private func tell(_ standing: TokenRenewal.Standing, after former: TokenRenewal.Standing) {
-        let complaint = Self.complaint(standing)
+    private func tell(_ validity: TokenRenewal.Validity, after former: TokenRenewal.Validity) {
+        let complaint = Self.complaint(validity)
         self.hub.updateGroup { report in
             report.errors["login"] = complaint.flatMap { $0.isError ? $0.text : nil }
             report.loginWarning = complaint.flatMap { $0.isError ? nil : $0.text }
         }
-        switch standing {
+        switch validity {
         case .unknown: break
         case .good:
             let source: Logger.Metadata = ["source": "\(self.keeper.source.setting)"]
@@ -44,8 +44,8 @@ struct LoginWatch {
     }
 
     /// What readiness says; `nil`: all is well.
-    static func complaint(_ standing: TokenRenewal.Standing) -> (text: String, isError: Bool)? {
-        switch standing {
+    static func complaint(_ validity: TokenRenewal.Validity) -> (text: String, isError: Bool)? {
+        switch validity {
         case .unknown, .good: nil
         // Clients log in with the one that there is.
         case .worn(let fault): ("Kafka's token cannot be renewed, and will end: \(fault)", false)

@@ -94,11 +94,11 @@ package final class TokenKeeper: Sendable {
         self.begin()
         let before = self.state.withLock(\.answers)
         self.bell.wait(millis: Self.answerMillisMax) {
-            if case .unknown = self.standing { return false }
-            if case .missing = self.standing { return self.state.withLock(\.answers) > before }
+            if case .unknown = self.validity { return false }
+            if case .missing = self.validity { return self.state.withLock(\.answers) > before }
             return true
         }
-        switch self.standing {
+        switch self.validity {
         case .good, .worn: return
         case .missing(let fault): throw fault
         case .unknown:
@@ -110,9 +110,9 @@ package final class TokenKeeper: Sendable {
 
     // MARK: How it stands
 
-    var standing: TokenRenewal.Standing {
+    var validity: TokenRenewal.Validity {
         let now = self.clock().steadyMillis
-        return self.state.withLock { $0.renewal.standing(nowMillis: now, late: self.late) }
+        return self.state.withLock { $0.renewal.validity(nowMillis: now, late: self.late) }
     }
 
     /// For readiness, doctor and metrics.
@@ -121,7 +121,7 @@ package final class TokenKeeper: Sendable {
         return self.state.withLock { state in
             LoginReport(
                 source: self.source.setting, shownSource: self.source.shown,
-                standing: state.renewal.standing(nowMillis: now, late: self.late),
+                validity: state.renewal.validity(nowMillis: now, late: self.late),
                 leftMillis: state.renewal.leftMillis(nowMillis: now), principal: state.token?.principal,
                 obtained: state.obtained, failures: state.failures)
         }
@@ -199,7 +199,7 @@ package final class TokenKeeper: Sendable {
     }
 
     private func tellWhatEnded() {
-        if case .missing(let fault) = self.standing { self.tokens.fail("\(fault)") }
+        if case .missing(let fault) = self.validity { self.tokens.fail("\(fault)") }
     }
 }
 
@@ -209,7 +209,7 @@ package struct LoginReport: Equatable, Sendable {
     package var source: String
     /// The source, as it may be shown.
     package var shownSource: String
-    var standing: TokenRenewal.Standing
+    var validity: TokenRenewal.Validity
     /// How long the token is good for; negative: since when it is not; `nil`: there has been none.
     package var leftMillis: Int64?
     /// Whom the token is of; `nil`: it does not say so.

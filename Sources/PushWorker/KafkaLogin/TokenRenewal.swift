@@ -6,7 +6,7 @@ import APNSProtocol
 /// three seconds, for as long as it fails: when it is back, clients log in within ten.
 struct TokenRenewal: Equatable, Sendable {
     /// How a token stands.
-    enum Standing: Equatable, Sendable {
+    enum Validity: Equatable, Sendable {
         /// Nobody has been asked yet.
         case unknown
         /// It is good, and so was its source when it was last asked.
@@ -73,7 +73,7 @@ struct TokenRenewal: Equatable, Sendable {
     }
 
     /// - Parameter late: what is wrong with a watched source that still holds an old token.
-    func standing(nowMillis: Int64, late: TokenFault) -> Standing {
+    func validity(nowMillis: Int64, late: TokenFault) -> Validity {
         guard let life = self.life else { return self.fault.map { .missing($0) } ?? .unknown }
         let fault = self.fault ?? (nowMillis >= life.lateAtMillis ? late : nil)
         guard nowMillis < life.expiresAtMillis else { return .missing(fault ?? late) }

@@ -153,12 +153,12 @@ enum WorkerMetrics {
         }
     }
 
-    private static func writeConfiguration(_ standing: ConfigurationStanding, to text: inout PrometheusText) {
-        text.write(Self.reloadSuccess, standing.isLastTaken ? 1 : 0)
-        text.write(Self.reloadTime, Double(standing.takenAtSeconds))
-        text.write(Self.awaitingRestart, Double(standing.awaitingRestart.count))
+    private static func writeConfiguration(_ status: ConfigurationStatus, to text: inout PrometheusText) {
+        text.write(Self.reloadSuccess, status.isLastTaken ? 1 : 0)
+        text.write(Self.reloadTime, Double(status.takenAtSeconds))
+        text.write(Self.awaitingRestart, Double(status.awaitingRestart.count))
         text.begin(Self.configuration)
-        text.sample([("hash", standing.hash)], 1)
+        text.sample([("hash", status.hash)], 1)
     }
 
     private static func writeSurroundings(_ surroundings: Surroundings, to text: inout PrometheusText) {

@@ -27,11 +27,11 @@ struct ShardReport: Sendable {
     /// What is wrong with single apps, in plain words.
     var refusedTopics: [String] = []
     /// By app: routes of its pushes, and whether APNs takes its topic.
-    var apps: [AppStanding] = []
+    var apps: [AppStatus] = []
 }
 
 /// Whether an app's pushes can leave, as one shard knows it.
-struct AppStanding: Sendable, Equatable {
+struct AppStatus: Sendable, Equatable {
     /// The app's bundle identifier.
     var bundleID: String
     /// The routes of its pushes, by the names that `WorkerSnapshot.Route` has.
@@ -56,7 +56,7 @@ extension ShardReport {
             waiting: self.engine.membersDue, served: served &+ started, nowMillis: nowMillis)
         for route in self.routes.indices {
             self.routes[route].counters = transport.counters(route: UInt16(route))
-            self.routes[route].standing = transport.standing(route: UInt16(route))
+            self.routes[route].status = transport.status(route: UInt16(route))
         }
         self.partitions = loop.partitionReports.map { WorkerSnapshot.Partition($0, shard: shard) }
         let outbox = loop.outboxCounters
@@ -74,16 +74,16 @@ extension ShardReport {
         self.isHeldUp = loop.isHeldUp
         self.errors = loop.errors
         self.refusedTopics = loop.refusedTopics
-        self.apps = self.standings(of: loop.engine.configuration.apps, heldBack: loop.engine.appsHeldBack.map(\.app))
+        self.apps = self.statuses(of: loop.engine.configuration.apps, heldBack: loop.engine.appsHeldBack.map(\.app))
         self.degraded = loop.degraded(nowMillis: nowMillis)
     }
 }
 
 extension ShardReport {
-    private func standings(of apps: [AppConfiguration], heldBack: [UInt16]) -> [AppStanding] {
+    private func statuses(of apps: [AppConfiguration], heldBack: [UInt16]) -> [AppStatus] {
         apps.indices.map { app in
             let routes = [apps[app].productionRoute, apps[app].developmentRoute].compactMap { $0 }.map { Int($0) }
-            return AppStanding(
+            return AppStatus(
                 bundleID: apps[app].bundleID,
                 routes: routes.filter(self.routes.indices.contains).map { self.routes[$0].name },
                 isRefused: heldBack.contains(UInt16(app)))

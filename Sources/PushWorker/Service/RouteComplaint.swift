@@ -13,19 +13,19 @@ struct RouteComplaint: Equatable {
     /// One complaint for each route of pushes with a trouble, in the order of routes. Who asks about channels hears for himself that nobody
     /// answers, and a broadcast waits some seconds for it, once in a while.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
-        let routes = routes.filter(\.standing.carriesPushes)
+        let routes = routes.filter(\.status.carriesPushes)
         var names: [String] = []
         for route in routes where !names.contains(route.name) { names.append(route.name) }
         return names.compactMap { name in
-            let standings = routes.filter { $0.name == name }.map(\.standing)
+            let statuses = routes.filter { $0.name == name }.map(\.status)
             // Shards may meet different faces of one fault: the one listed last says most.
             let worst = RouteTrouble.allCases.reversed().lazy.compactMap { trouble in
-                standings.first { $0.trouble == trouble }
+                statuses.first { $0.trouble == trouble }
             }.first
             guard let worst, let trouble = worst.trouble else { return nil }
             return RouteComplaint(
                 text: "route \(name): \(Self.text(trouble, worst))",
-                isError: Self.isError(trouble, wasReached: standings.contains(where: \.wasReached)),
+                isError: Self.isError(trouble, wasReached: statuses.contains(where: \.wasReached)),
                 isOfApps: trouble == .credentialsRefused)
         }
     }
@@ -40,17 +40,17 @@ struct RouteComplaint: Equatable {
         }
     }
 
-    private static func text(_ trouble: RouteTrouble, _ standing: RouteStanding) -> String {
+    private static func text(_ trouble: RouteTrouble, _ status: RouteStatus) -> String {
         // What a proxy has done names it already.
-        let proxy = standing.proxy.flatMap { standing.connectFailure.contains($0) ? nil : $0 }
-        let peer = "\(standing.host):\(standing.port)" + (proxy.map { " through the proxy \($0)" } ?? "")
+        let proxy = status.proxy.flatMap { status.connectFailure.contains($0) ? nil : $0 }
+        let peer = "\(status.host):\(status.port)" + (proxy.map { " through the proxy \($0)" } ?? "")
         let seconds = RouteHealth.slowMillis / 1_000
-        let reason = standing.reason.isEmpty ? "" : " (\(standing.reason))"
+        let reason = status.reason.isEmpty ? "" : " (\(status.reason))"
         return switch trouble {
-        case .unreachable: "\(peer) cannot be reached: \(standing.connectFailure)"
-        case .notAPNs: "what answers at \(peer) is not accepted as APNs: \(standing.connectFailure)"
+        case .unreachable: "\(peer) cannot be reached: \(status.connectFailure)"
+        case .notAPNs: "what answers at \(peer) is not accepted as APNs: \(status.connectFailure)"
         case .silentNetwork:
-            "\(peer) does not answer: no \(standing.proxy == nil ? "TCP connection" : "tunnel") for \(seconds) s"
+            "\(peer) does not answer: no \(status.proxy == nil ? "TCP connection" : "tunnel") for \(seconds) s"
         case .silentServer: "\(peer) takes connections and says nothing: no TLS handshake and SETTINGS for \(seconds) s"
         case .noStreams: "APNs allows no requests: SETTINGS_MAX_CONCURRENT_STREAMS is 0"
         case .noAnswers: "APNs takes requests and answers none"

@@ -9,7 +9,7 @@ final class SnapshotHub: Sendable {
     private struct State {
         var shards: [ShardReport]
         var group = GroupReport()
-        var configuration = ConfigurationStanding()
+        var configuration = ConfigurationStatus()
         var waiters: [UInt64: Waiter] = [:]
         var lastWaiter: UInt64 = 0
         var end: WorkerError?
@@ -28,7 +28,7 @@ final class SnapshotHub: Sendable {
 
     func updateGroup(_ change: (inout GroupReport) -> Void) { self.change { change(&$0.group) } }
 
-    func updateConfiguration(_ change: (inout ConfigurationStanding) -> Void) {
+    func updateConfiguration(_ change: (inout ConfigurationStatus) -> Void) {
         self.change { change(&$0.configuration) }
     }
 
@@ -41,19 +41,19 @@ final class SnapshotHub: Sendable {
     var watermarks: [CommitPosition] { self.state.withLock { $0.shards.flatMap(\.watermarks) } }
 
     /// How far every partition is that could get on, the log ends being those.
-    func standings(inputTopics: [String], logEnds: [CommitPosition]) -> [PartitionProgress.Standing] {
+    func readings(inputTopics: [String], logEnds: [CommitPosition]) -> [PartitionProgress.Reading] {
         let ends = LogEnds(logEnds)
         return self.state.withLock { state in
             state.shards.flatMap { shard in
-                let reading = shard.watermarks.compactMap { watermark -> PartitionProgress.Standing? in
+                let reading = shard.watermarks.compactMap { watermark -> PartitionProgress.Reading? in
                     guard let end = ends.nextOffset(of: watermark) else { return nil }
-                    return PartitionProgress.Standing(
+                    return PartitionProgress.Reading(
                         subject: .init(topic: inputTopics[Int(watermark.topic)], partition: watermark.partition),
                         position: watermark.nextOffset, leftCount: max(0, end - watermark.nextOffset),
                         isExcused: shard.isHeldUp)
                 }
                 let restoring = shard.partitions.filter { $0.phase == .claiming || $0.phase == .restoring }.map {
-                    PartitionProgress.Standing(
+                    PartitionProgress.Reading(
                         subject: .init(topic: nil, partition: $0.number), position: $0.restoredRecords,
                         leftCount: max(1, $0.restoreRecordsMax - $0.restoredRecords), isExcused: shard.isHeldUp)
                 }
@@ -125,13 +125,13 @@ final class SnapshotHub: Sendable {
 
     /// APNs takes an app's topic on all shards, and nothing is known to be wrong with the routes of its pushes, each of which has been reached.
     private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
-        let standings = shards.flatMap(\.apps)
-        let refused = Set(standings.filter(\.isRefused).map(\.bundleID))
-        return standings.contains { app in
+        let apps = shards.flatMap(\.apps)
+        let refused = Set(apps.filter(\.isRefused).map(\.bundleID))
+        return apps.contains { app in
             guard !refused.contains(app.bundleID), !app.routes.isEmpty else { return false }
             return app.routes.allSatisfy { name in
-                let standings = routes.filter { $0.name == name }.map(\.standing)
-                return standings.allSatisfy { $0.trouble == nil } && standings.contains(where: \.wasReached)
+                let statuses = routes.filter { $0.name == name }.map(\.status)
+                return statuses.allSatisfy { $0.trouble == nil } && statuses.contains(where: \.wasReached)
             }
         }
     }

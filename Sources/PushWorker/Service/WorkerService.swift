@@ -85,11 +85,11 @@ public final class WorkerService: Service, Sendable {
             throw failure
         }
         self.phase.withLock { $0 = .running(parts) }
-        self.hub.updateConfiguration { standing in
+        self.hub.updateConfiguration { status in
             // A reload may have come in between.
-            guard standing.takenAtSeconds == 0 else { return }
-            standing.hash = self.configuration.hash
-            standing.takenAtSeconds = MachineClock.now().wallSeconds
+            guard status.takenAtSeconds == 0 else { return }
+            status.hash = self.configuration.hash
+            status.takenAtSeconds = MachineClock.now().wallSeconds
         }
     }
 
@@ -170,11 +170,11 @@ public final class WorkerService: Service, Sendable {
     }
 
     private func tell(_ report: ReloadReport) {
-        self.hub.updateConfiguration { standing in
-            standing.hash = report.hash
-            standing.isLastTaken = report.refusingShards.isEmpty
-            standing.takenAtSeconds = MachineClock.now().wallSeconds
-            standing.awaitingRestart = report.held.map(\.setting)
+        self.hub.updateConfiguration { status in
+            status.hash = report.hash
+            status.isLastTaken = report.refusingShards.isEmpty
+            status.takenAtSeconds = MachineClock.now().wallSeconds
+            status.awaitingRestart = report.held.map(\.setting)
         }
         for change in report.taken {
             self.logger.notice("setting changed", metadata: Self.metadata(change))

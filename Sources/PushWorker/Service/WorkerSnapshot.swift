@@ -48,7 +48,7 @@ public struct WorkerSnapshot: Sendable {
         /// What happened on it.
         public var counters: RouteCounters
         /// How it stands.
-        public var standing = RouteStanding()
+        public var status = RouteStatus()
     }
 
     /// Sums over all shards.
@@ -62,7 +62,7 @@ public struct WorkerSnapshot: Sendable {
     /// Of the apps and environments whose channels are kept here.
     public var channelListings: [ChannelListing] = []
     /// Which configuration it goes by.
-    public var configuration = ConfigurationStanding()
+    public var configuration = ConfigurationStatus()
     /// Event loops that carry partitions.
     public var shardCount = 0
     /// From the record's time to APNs' acceptance; and from being taken out of Kafka to it. Milliseconds.

@@ -85,7 +85,7 @@ struct SimulatedTokenStore {
     var current: SimulatedToken {
         self.signers[self.key]?.current ?? SimulatedToken(key: self.key, issuedAtSeconds: 0, number: 0)
     }
-    var isUnproven: Bool { self.choice.standing(self.key) != .accepted }
+    var isUnproven: Bool { self.choice.acceptance(self.key) != .accepted }
 
     /// Asks the schedule of the key in use and does as it says. `nil`: there is no other token.
     mutating func carryOut(

@@ -166,7 +166,7 @@ enum GoldenState {
     // MARK: Channels
 
     private static func channel(
-        _ storage: ChannelStorage, steps: UInt8 = 0, waitMillis: Int64 = 0, isUnkept: Bool = false
+        _ storage: StoragePolicy, steps: UInt8 = 0, waitMillis: Int64 = 0, isUnkept: Bool = false
     ) -> StateCodec.ReadSlot {
         Self.slot {
             $0.slot.kind = .channel

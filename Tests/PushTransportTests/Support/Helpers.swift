@@ -64,13 +64,13 @@ extension TransportBench {
 
     /// Waits until the route's trouble is this one; gives how it stands then.
     @discardableResult
-    func trouble(_ trouble: RouteTrouble?) async throws -> RouteStanding {
+    func trouble(_ trouble: RouteTrouble?) async throws -> RouteStatus {
         let deadline = NIODeadline.now() + WaitTimeout.limit
         while true {
-            let standing = try await self.onLoop { $0.transport.standing(route: 0) }
-            if standing.trouble == trouble { return standing }
+            let status = try await self.onLoop { $0.transport.status(route: 0) }
+            if status.trouble == trouble { return status }
             guard NIODeadline.now() < deadline else {
-                throw WaitTimeout(description: "waited in vain for \(String(describing: trouble)): \(standing)")
+                throw WaitTimeout(description: "waited in vain for \(String(describing: trouble)): \(status)")
             }
             await Task.yield()
         }

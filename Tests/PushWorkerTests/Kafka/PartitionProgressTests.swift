@@ -5,47 +5,47 @@ import Testing
 
 /// Liveness that means it: partitions with something to do get on, or `/healthz` says which does not.
 struct PartitionProgressTests {
-    private typealias Standing = PartitionProgress.Standing
+    private typealias Reading = PartitionProgress.Reading
 
-    private static func standing(
+    private static func reading(
         _ position: Int64, left: Int64, partition: Int32 = 3, topic: String? = "events", isExcused: Bool = false
-    ) -> Standing {
-        Standing(
+    ) -> Reading {
+        Reading(
             subject: .init(topic: topic, partition: partition), position: position, leftCount: left,
             isExcused: isExcused)
     }
 
     /// Each look: when, and what is seen then. The limit is 60 s.
-    private static let stories: [(name: String, looks: [(Int64, Standing?)], stallsAtEnd: Bool)] = [
+    private static let stories: [(name: String, looks: [(Int64, Reading?)], stallsAtEnd: Bool)] = [
         (
             "stands still with records waiting",
-            [(0, standing(5, left: 1)), (59, standing(5, left: 9)), (60, standing(5, left: 9))], true
+            [(0, reading(5, left: 1)), (59, reading(5, left: 9)), (60, reading(5, left: 9))], true
         ),
-        ("not for long enough", [(0, standing(5, left: 1)), (59, standing(5, left: 9))], false),
-        ("nothing waits", [(0, standing(5, left: 0)), (90, standing(5, left: 0))], false),
+        ("not for long enough", [(0, reading(5, left: 1)), (59, reading(5, left: 9))], false),
+        ("nothing waits", [(0, reading(5, left: 0)), (90, reading(5, left: 0))], false),
         (
             "what waits came late",
-            [(0, standing(5, left: 0)), (90, standing(5, left: 1)), (149, standing(5, left: 1))], false
+            [(0, reading(5, left: 0)), (90, reading(5, left: 1)), (149, reading(5, left: 1))], false
         ),
         (
-            "gets on, slowly", [(0, standing(5, left: 9)), (50, standing(6, left: 9)), (100, standing(7, left: 9))],
+            "gets on, slowly", [(0, reading(5, left: 9)), (50, reading(6, left: 9)), (100, reading(7, left: 9))],
             false
         ),
         (
             "got on and then stopped",
-            [(0, standing(5, left: 9)), (50, standing(6, left: 9)), (110, standing(6, left: 9))], true
+            [(0, reading(5, left: 9)), (50, reading(6, left: 9)), (110, reading(6, left: 9))], true
         ),
         (
             "is held up by something known",
-            [(0, standing(5, left: 9)), (50, standing(5, left: 9, isExcused: true)), (100, standing(5, left: 9))], false
+            [(0, reading(5, left: 9)), (50, reading(5, left: 9, isExcused: true)), (100, reading(5, left: 9))], false
         ),
-        ("left and came back", [(0, standing(5, left: 9)), (50, nil), (100, standing(5, left: 9))], false),
+        ("left and came back", [(0, reading(5, left: 9)), (50, nil), (100, reading(5, left: 9))], false),
         (
-            "a restore that hangs", [(0, standing(0, left: 1, topic: nil)), (60, standing(0, left: 1, topic: nil))],
+            "a restore that hangs", [(0, reading(0, left: 1, topic: nil)), (60, reading(0, left: 1, topic: nil))],
             true
         ),
         (
-            "a restore that reads", [(0, standing(0, left: 9, topic: nil)), (60, standing(4, left: 5, topic: nil))],
+            "a restore that reads", [(0, reading(0, left: 9, topic: nil)), (60, reading(4, left: 5, topic: nil))],
             false
         ),
     ]
@@ -55,25 +55,25 @@ struct PartitionProgressTests {
         let story = Self.stories[story]
         var progress = PartitionProgress(limitMillis: 60_000)
         var stalls: [PartitionProgress.Stall] = []
-        for (seconds, standing) in story.looks {
-            stalls = progress.look(standing.map { [$0] } ?? [], nowMillis: seconds * 1_000)
+        for (seconds, reading) in story.looks {
+            stalls = progress.look(reading.map { [$0] } ?? [], nowMillis: seconds * 1_000)
         }
         #expect(stalls.isEmpty != story.stallsAtEnd, "\(story.name): \(stalls)")
     }
 
     @Test func timeWithoutKafkaDoesNotCount() {
         var progress = PartitionProgress(limitMillis: 60_000)
-        _ = progress.look([Self.standing(5, left: 9)], nowMillis: 0)
+        _ = progress.look([Self.reading(5, left: 9)], nowMillis: 0)
         for _ in 0..<120 { progress.excuse() }
-        #expect(progress.look([Self.standing(5, left: 9)], nowMillis: 620_000).isEmpty)
-        #expect(!progress.look([Self.standing(5, left: 9)], nowMillis: 680_000).isEmpty)
+        #expect(progress.look([Self.reading(5, left: 9)], nowMillis: 620_000).isEmpty)
+        #expect(!progress.look([Self.reading(5, left: 9)], nowMillis: 680_000).isEmpty)
     }
 
     @Test func othersAreNotBlamed() {
         var progress = PartitionProgress(limitMillis: 60_000)
-        _ = progress.look([Self.standing(5, left: 9), Self.standing(5, left: 9, partition: 4)], nowMillis: 0)
+        _ = progress.look([Self.reading(5, left: 9), Self.reading(5, left: 9, partition: 4)], nowMillis: 0)
         let stalls = progress.look(
-            [Self.standing(6, left: 9), Self.standing(5, left: 9, partition: 4)], nowMillis: 60_000)
+            [Self.reading(6, left: 9), Self.reading(5, left: 9, partition: 4)], nowMillis: 60_000)
         #expect(stalls.map(\.subject.partition) == [4])
         #expect(stalls.first?.description == "events[4] is at offset 5 for 60 s, and 9 records wait")
     }
@@ -93,16 +93,16 @@ struct PartitionProgressTests {
         second.watermarks = [CommitPosition(topic: 1, partition: 3, nextOffset: 5)]
         hub.publish(first, shard: 0)
         hub.publish(second, shard: 1)
-        let standings = hub.standings(
+        let readings = hub.readings(
             inputTopics: ["events", "routed"],
             logEnds: [
                 CommitPosition(topic: 0, partition: 2, nextOffset: 9),
                 CommitPosition(topic: 1, partition: 3, nextOffset: 5),
             ])
         #expect(
-            standings == [
-                Self.standing(7, left: 2, partition: 2), Self.standing(3, left: 7, partition: 4, topic: nil),
-                Self.standing(5, left: 0, partition: 3, topic: "routed", isExcused: true),
+            readings == [
+                Self.reading(7, left: 2, partition: 2), Self.reading(3, left: 7, partition: 4, topic: nil),
+                Self.reading(5, left: 0, partition: 3, topic: "routed", isExcused: true),
             ])
     }
 }

@@ -43,7 +43,7 @@ struct TokenKeeperTests {
         world.give("one")
         let due = keeper.turn()
         #expect((42_000...48_000).contains(due))
-        #expect(keeper.standing == .good)
+        #expect(keeper.validity == .good)
         #expect(!keeper.tokens.isFailing)
         world.pass(due - 1)
         #expect(keeper.turn() == 1)
@@ -67,11 +67,11 @@ struct TokenKeeperTests {
         let fault = TokenFault(cause: .refused, setting: "kafka.oauth.token-endpoint", text: "answers 401")
         world.answer.withLock { $0 = .failure(fault) }
         world.pass(max(0, keeper.turn()))
-        #expect(keeper.standing == .worn(fault))
+        #expect(keeper.validity == .worn(fault))
         #expect(!keeper.tokens.isFailing)
         world.pass(60_000)
         keeper.turn()
-        #expect(keeper.standing == .missing(fault))
+        #expect(keeper.validity == .missing(fault))
         #expect(keeper.tokens.isFailing)
         #expect((keeper.report.leftMillis ?? 0) < 0)
         #expect(keeper.report.failures[.refused] ?? 0 >= 2)
@@ -79,7 +79,7 @@ struct TokenKeeperTests {
         world.give("two")
         world.pass(keeper.turn())
         keeper.turn()
-        #expect(keeper.standing == .good)
+        #expect(keeper.validity == .good)
         #expect(!keeper.tokens.isFailing)
     }
 
@@ -95,8 +95,8 @@ struct TokenKeeperTests {
         }
         keeper.turn()
         #expect(keeper.tokens.isFailing)
-        guard case .missing(let fault) = keeper.standing else {
-            Issue.record("\(keeper.standing)")
+        guard case .missing(let fault) = keeper.validity else {
+            Issue.record("\(keeper.validity)")
             return
         }
         #expect(fault.cause == .file)

@@ -8,14 +8,14 @@ struct TokenRenewalTests {
     private static let fault = TokenFault(cause: .command, setting: "kafka.oauth.token-command", text: "is gone")
     private static let late = TokenFault(cause: .expired, setting: "kafka.oauth.token-file", text: "is late")
 
-    private static func standing(_ renewal: TokenRenewal, _ nowMillis: Int64) -> TokenRenewal.Standing {
-        renewal.standing(nowMillis: nowMillis, late: Self.late)
+    private static func validity(_ renewal: TokenRenewal, _ nowMillis: Int64) -> TokenRenewal.Validity {
+        renewal.validity(nowMillis: nowMillis, late: Self.late)
     }
 
     @Test func atFirstItIsAskedAtOnce() {
         let renewal = TokenRenewal()
         #expect(renewal.millisUntilDue(nowMillis: 5) == 0)
-        #expect(Self.standing(renewal, 5) == .unknown)
+        #expect(Self.validity(renewal, 5) == .unknown)
         #expect(renewal.leftMillis(nowMillis: 5) == nil)
     }
 
@@ -30,7 +30,7 @@ struct TokenRenewalTests {
             let due = renewal.millisUntilDue(nowMillis: 1_000)
             #expect((life * 7 / 10...life * 8 / 10).contains(due), "seed \(seed)")
             seen.insert(due)
-            #expect(Self.standing(renewal, 1_000 + due) == .good)
+            #expect(Self.validity(renewal, 1_000 + due) == .good)
         }
         #expect(seen.count > 100)
     }
@@ -53,10 +53,10 @@ struct TokenRenewalTests {
                 let wait = renewal.millisUntilDue(nowMillis: now)
                 #expect((500...3_000).contains(wait))
                 now += wait
-                #expect(Self.standing(renewal, now) == .missing(Self.fault))
+                #expect(Self.validity(renewal, now) == .missing(Self.fault))
             }
             renewal.got(leftMillis: 60_000, isNew: true, isWatched: false, nowMillis: now, using: &random)
-            #expect(Self.standing(renewal, now) == .good)
+            #expect(Self.validity(renewal, now) == .good)
         }
     }
 
@@ -65,11 +65,11 @@ struct TokenRenewalTests {
         var renewal = TokenRenewal()
         renewal.got(leftMillis: 60_000, isNew: true, isWatched: false, nowMillis: 0, using: &random)
         renewal.failed(Self.fault, nowMillis: 45_000, using: &random)
-        #expect(Self.standing(renewal, 59_999) == .worn(Self.fault))
+        #expect(Self.validity(renewal, 59_999) == .worn(Self.fault))
         #expect(renewal.leftMillis(nowMillis: 59_000) == 1_000)
-        #expect(Self.standing(renewal, 60_000) == .missing(Self.fault))
+        #expect(Self.validity(renewal, 60_000) == .missing(Self.fault))
         renewal.got(leftMillis: 60_000, isNew: true, isWatched: false, nowMillis: 70_000, using: &random)
-        #expect(Self.standing(renewal, 70_000) == .good)
+        #expect(Self.validity(renewal, 70_000) == .good)
     }
 
     /// A file is looked at every two seconds. That it holds the same token is worth a word only at its end.
@@ -80,10 +80,10 @@ struct TokenRenewalTests {
             renewal.got(
                 leftMillis: 600_000 - now, isNew: now == 0, isWatched: true, nowMillis: now, using: &random)
             #expect(renewal.millisUntilDue(nowMillis: now) == 2_000)
-            #expect(Self.standing(renewal, now) == (now < 570_000 ? .good : .worn(Self.late)), "\(now)")
+            #expect(Self.validity(renewal, now) == (now < 570_000 ? .good : .worn(Self.late)), "\(now)")
         }
-        #expect(Self.standing(renewal, 600_000) == .missing(Self.late))
+        #expect(Self.validity(renewal, 600_000) == .missing(Self.late))
         renewal.got(leftMillis: 600_000, isNew: true, isWatched: true, nowMillis: 601_000, using: &random)
-        #expect(Self.standing(renewal, 601_000) == .good)
+        #expect(Self.validity(renewal, 601_000) == .good)
     }
 }

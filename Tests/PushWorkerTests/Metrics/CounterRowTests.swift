@@ -60,7 +60,7 @@ struct CounterRowTests {
             .init(
                 tokenAges: [("KEY1234567", 60)], lags: [.init(topic: "events", partition: 3, records: 7)],
                 login: LoginReport(
-                    source: "kafka.oauth.token-file", shownSource: "a", standing: .good, leftMillis: 60_000,
+                    source: "kafka.oauth.token-file", shownSource: "a", validity: .good, leftMillis: 60_000,
                     obtained: 1, failures: [:])))
             + PrometheusMetricsFactory().text()
     }

@@ -134,8 +134,8 @@ struct ReloadTests {
             let lines = LogLines()
             let configuration = house.configuration()
             let worker = try await house.readyWorker(configuration, lines: lines)
-            let standing = worker.snapshot().configuration
-            #expect(standing.isLastTaken && standing.hash == configuration.hash && standing.takenAtSeconds > 0)
+            let status = worker.snapshot().configuration
+            #expect(status.isLastTaken && status.hash == configuration.hash && status.takenAtSeconds > 0)
 
             var broken = configuration
             broken.apps[0].engine.budgetPerHour = 2
@@ -155,7 +155,7 @@ struct ReloadTests {
             var after = worker.snapshot().configuration
             #expect(!after.isLastTaken)
             after.isLastTaken = true
-            #expect(after == standing)
+            #expect(after == status)
             let page = try #require(worker.metricsText)
             #expect(page.contains("\nmailboat_config_last_reload_success 0\n"))
             #expect(page.contains("\nmailboat_config_info{hash=\"\(configuration.hash)\"} 1\n"))
@@ -335,8 +335,8 @@ struct ReloadTests {
             }
             var last = configuration
             last.apps[0].engine.budgetPerHour = BudgetFile.before + count
-            let standing = worker.snapshot().configuration
-            #expect(standing.isLastTaken && standing.hash == last.hash)
+            let status = worker.snapshot().configuration
+            #expect(status.isLastTaken && status.hash == last.hash)
             await worker.stop()
         }
     }
@@ -363,8 +363,8 @@ struct ReloadTests {
             let report = try await later?.value
             #expect(earlier.taken.map(\.after) == ["21"])
             #expect(report?.taken.map(\.after) == ["22"])
-            let standing = worker.snapshot().configuration
-            #expect(standing.isLastTaken && standing.hash == other.hash)
+            let status = worker.snapshot().configuration
+            #expect(status.isLastTaken && status.hash == other.hash)
             await worker.stop()
         }
     }

@@ -10,12 +10,12 @@ struct RouteComplaintTests {
         name: String = "production/K", shard: Int = 0, _ trouble: RouteTrouble?, wasReached: Bool = false
     ) -> WorkerSnapshot.Route {
         var route = WorkerSnapshot.Route(name: name, shard: shard, counters: RouteCounters())
-        route.standing.host = "api.push.apple.com"
-        route.standing.port = 443
-        route.standing.trouble = trouble
-        route.standing.wasReached = wasReached
-        route.standing.connectFailure = "because"
-        route.standing.reason = "Reason"
+        route.status.host = "api.push.apple.com"
+        route.status.port = 443
+        route.status.trouble = trouble
+        route.status.wasReached = wasReached
+        route.status.connectFailure = "because"
+        route.status.reason = "Reason"
         return route
     }
 
@@ -44,15 +44,15 @@ struct RouteComplaintTests {
             (.silentNetwork, "no tunnel for 3 s"), (.notAPNs, "through the proxy http://proxy:3128 is not accepted"),
         ] {
             var route = Self.route(trouble)
-            route.standing.proxy = "http://proxy:3128"
+            route.status.proxy = "http://proxy:3128"
             #expect(RouteComplaint.about([route]).first?.text.contains(text) == true)
         }
     }
 
     @Test func aProxyIsNamedOnce() {
         var route = Self.route(.unreachable)
-        route.standing.proxy = "http://proxy:3128"
-        route.standing.connectFailure = "the proxy http://proxy:3128 says no"
+        route.status.proxy = "http://proxy:3128"
+        route.status.connectFailure = "the proxy http://proxy:3128 says no"
         let text = RouteComplaint.about([route]).first?.text
         #expect(
             text?.hasSuffix("api.push.apple.com:443 cannot be reached: the proxy http://proxy:3128 says no") == true)
@@ -73,7 +73,7 @@ struct RouteComplaintTests {
     /// Whoever asks about channels is told; a worker that pushes is ready all the same.
     @Test(arguments: RouteTrouble.allCases) func aRouteOfQuestionsAboutChannelsIsNoComplaint(trouble: RouteTrouble) {
         var route = Self.route(name: "production/K/manage", trouble)
-        route.standing.carriesPushes = false
+        route.status.carriesPushes = false
         #expect(RouteComplaint.about([route]).isEmpty)
     }
 

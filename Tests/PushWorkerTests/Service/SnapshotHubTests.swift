@@ -48,11 +48,11 @@ struct SnapshotHubTests {
         var report = ShardReport()
         for app in 0..<2 {
             var route = WorkerSnapshot.Route(name: "production/\(app)", shard: 0, counters: RouteCounters())
-            route.standing.wasReached = true
-            route.standing.trouble = keyRefused[app] ? .credentialsRefused : nil
+            route.status.wasReached = true
+            route.status.trouble = keyRefused[app] ? .credentialsRefused : nil
             report.routes.append(route)
             report.apps.append(
-                AppStanding(bundleID: "app.\(app)", routes: [route.name], isRefused: refused[app]))
+                AppStatus(bundleID: "app.\(app)", routes: [route.name], isRefused: refused[app]))
             if refused[app] { report.refusedTopics.append("topic \(app)") }
         }
         hub.publish(report, shard: 0)
@@ -89,8 +89,8 @@ struct SnapshotHubTests {
             }
         }
         #expect(hub.lags(inputTopics: topics) == expected, "seed \(seed)")
-        let standings = hub.standings(inputTopics: topics, logEnds: ends)
-        #expect(standings.map(\.leftCount) == expected.map(\.records), "seed \(seed)")
+        let statuses = hub.readings(inputTopics: topics, logEnds: ends)
+        #expect(statuses.map(\.leftCount) == expected.map(\.records), "seed \(seed)")
     }
 
     @Test func whoeverWaitsIsTold() async throws {

@@ -127,7 +127,7 @@ extension ExplainVerdict {
     }
 
     /// Nothing waits and no outcome decides: what the activity is like.
-    static func standing(_ facts: ExplainFacts) -> ExplainVerdict {
+    static func status(_ facts: ExplainFacts) -> ExplainVerdict {
         guard let state = facts.state else {
             return facts.newestForPhone.map(Self.noTrace) ?? Self.nothingRegistered
         }

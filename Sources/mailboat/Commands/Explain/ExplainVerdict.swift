@@ -80,7 +80,7 @@ extension ExplainVerdict {
             ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)
             ?? Self.deadToken(facts)
             ?? Self.outcome(facts)
-            ?? Self.standing(facts)
+            ?? Self.status(facts)
     }
 
     // MARK: Before a worker has it

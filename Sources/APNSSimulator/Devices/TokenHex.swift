@@ -1,7 +1,7 @@
 import PushModel
 
 /// A device token in hexadecimal, as it stands in the path and in the control API.
-enum TokenText {
+enum TokenHex {
     /// Decodes into `token`, which is emptied first. `false`: not an even number of hex digits, empty, or longer than a token may be.
     static func decode(_ text: Span<UInt8>, into token: inout [UInt8]) -> Bool {
         token.removeAll(keepingCapacity: true)

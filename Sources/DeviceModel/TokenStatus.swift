@@ -11,7 +11,7 @@ public enum TokenState: UInt8, Sendable, CaseIterable {
 }
 
 /// A token's state and since when it holds.
-public struct TokenStanding: Equatable, Sendable {
+public struct TokenStatus: Equatable, Sendable {
     /// What the token is good for.
     public var state: TokenState
     /// Since when, milliseconds since 1970: the `timestamp` of a 410.

@@ -33,20 +33,20 @@ struct PhoneStandingTests {
         return shown
     }
 
-    private static func standing(_ timeline: Timeline, _ id: Int) throws -> PhoneStanding {
-        try #require(timeline.phones[id].flatMap(timeline.standing))
+    private static func status(_ timeline: Timeline, _ id: Int) throws -> PhoneStatus {
+        try #require(timeline.phones[id].flatMap(timeline.status))
     }
 
     /// A flood makes phones faster than they are looked at.
     @Test func aCardThatNobodyHasSeenIsNotSaidToBeShown() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())
-        #expect(try Self.standing(timeline, id).word == .unseen)
+        #expect(try Self.status(timeline, id).word == .unseen)
         // Looked at, and nothing is on it.
         timeline.setShown(Device().shown(atSeconds: 0), isOnline: true, of: id)
-        #expect(try Self.standing(timeline, id).word == .unseen)
+        #expect(try Self.status(timeline, id).word == .unseen)
         timeline.setShown(Self.card(), isOnline: true, of: id)
-        #expect(try Self.standing(timeline, id).word == .verdict(.shown))
+        #expect(try Self.status(timeline, id).word == .verdict(.shown))
         #expect(timeline.json(try #require(timeline.phones[id])).text.contains(#""verdict":{"word":"shown","text":"#))
     }
 
@@ -54,28 +54,28 @@ struct PhoneStandingTests {
         var (timeline, id) = try Self.registered()
         timeline.addToken(Self.newToken, to: id, isTold: false)
         timeline.listPush(Self.refused(410, "Unregistered"))
-        let told = try Self.standing(timeline, id)
+        let told = try Self.status(timeline, id)
         #expect(told.word == .verdict(.refused) && told.remedies == [.registerToken])
         #expect(told.text.hasSuffix("The app has another token, which nobody has registered."), "\(told.text)")
 
         Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
-        let renewed = try Self.standing(timeline, id)
+        let renewed = try Self.status(timeline, id)
         #expect(renewed.word == .renewed && renewed.remedies.isEmpty, "the worker has the event still")
         #expect(renewed.text.hasPrefix("The new token is registered, and nothing was pushed to it yet."))
 
         timeline.setShown(Self.card(), isOnline: true, of: id)
         timeline.listPush(TimelineTests.push(id: "id-2", token: Self.newToken))
-        #expect(try Self.standing(timeline, id).word == .verdict(.shown))
+        #expect(try Self.status(timeline, id).word == .verdict(.shown))
     }
 
     @Test func whatDoesNotExistIsNotAdvised() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
-        let dead = try Self.standing(timeline, id)
+        let dead = try Self.status(timeline, id)
         #expect(dead.text == "Refused by APNs: 410 Unregistered. The token is dead. The app has no other token.")
         #expect(dead.remedies == [.renewToken])
         timeline.setSwiped(id)
-        let swiped = try Self.standing(timeline, id)
+        let swiped = try Self.status(timeline, id)
         #expect(swiped.text.hasSuffix("The card was swiped away: the activity is over.") && swiped.remedies.isEmpty)
     }
 
@@ -84,19 +84,19 @@ struct PhoneStandingTests {
         timeline.listPush(Self.refused(503, "ServiceUnavailable"))
         #expect(timeline.failedPushes == 1)
         #expect(timeline.entry(2)?.related == [3], "the attempt stands behind its event at once")
-        let plain = try Self.standing(timeline, id)
+        let plain = try Self.status(timeline, id)
         #expect(plain.word == .verdict(.refused) && plain.remedies.isEmpty, "the worker has not given it up")
         let wait = EventWait(
             cause: "attempt", text: "the next attempt: the last has failed", untilMillis: TimelineTests.now + 2_000,
             isGivenUpThen: false)
         timeline.setWait(wait, of: [2])
-        let retrying = try Self.standing(timeline, id)
+        let retrying = try Self.status(timeline, id)
         #expect(retrying.word == .retrying && retrying.wait == wait && retrying.remedies.isEmpty)
 
         try timeline.takeOutcome(
             #require(EventOutcome.read(TimelineTests.outcome("delivered", at: 1), topic: "events")?.outcome),
             of: EventPosition(partition: 0, offset: 1))
-        #expect(try Self.standing(timeline, id).wait == nil)
+        #expect(try Self.status(timeline, id).wait == nil)
     }
 
     @Test func whatTheWorkerHasGivenUpCanBeSentAgain() throws {
@@ -105,7 +105,7 @@ struct PhoneStandingTests {
         try timeline.takeOutcome(
             #require(EventOutcome.read(TimelineTests.outcome("rejected", at: 1), topic: "events")?.outcome),
             of: EventPosition(partition: 0, offset: 1))
-        #expect(try Self.standing(timeline, id).remedies == [.sendAgain(entry: 2)])
+        #expect(try Self.status(timeline, id).remedies == [.sendAgain(entry: 2)])
     }
 
     /// A token that APNs refuses is waited for, and the wait does not mend it.
@@ -114,27 +114,27 @@ struct PhoneStandingTests {
         timeline.listPush(Self.refused(410, "Unregistered"))
         timeline.setWait(
             EventWait(cause: "token", text: "another token", untilMillis: nil, isGivenUpThen: true), of: [2])
-        let standing = try Self.standing(timeline, id)
-        #expect(standing.word == .verdict(.refused) && standing.wait?.cause == "token")
-        #expect(standing.remedies == [.renewToken])
+        let status = try Self.status(timeline, id)
+        #expect(status.word == .verdict(.refused) && status.wait?.cause == "token")
+        #expect(status.remedies == [.renewToken])
     }
 
     @Test func aPhoneWhoseActivityIsRegisteredElsewhereSaysWhere() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
         Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
-        let standing = try Self.standing(timeline, id)
-        #expect(standing.word == .replaced && standing.text.contains("go to phone \(id + 1) by now"))
+        let status = try Self.status(timeline, id)
+        #expect(status.word == .replaced && status.text.contains("go to phone \(id + 1) by now"))
         Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 3, &timeline)
-        #expect(try Self.standing(timeline, id).word == .verdict(.refused))
+        #expect(try Self.status(timeline, id).word == .verdict(.refused))
     }
 
     @Test func aPushThatCannotBeDecodedOffersTheSwiftType() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")))
-        let standing = try Self.standing(timeline, id)
+        let status = try Self.status(timeline, id)
         let push = try #require(timeline.entries.last?.id)
-        #expect(standing.word == .verdict(.undecodable) && standing.remedies == [.copySwift(entry: push)])
+        #expect(status.word == .verdict(.undecodable) && status.remedies == [.copySwift(entry: push)])
     }
 
     /// A registration may have come too fast to be read: the worker is asked.

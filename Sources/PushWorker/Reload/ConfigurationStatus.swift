@@ -1,5 +1,5 @@
 /// Which configuration a worker goes by, and what became of the last other one it was given.
-public struct ConfigurationStanding: Sendable, Equatable {
+public struct ConfigurationStatus: Sendable, Equatable {
     /// See `WorkerConfiguration.hash`; empty: the worker has not started.
     public var hash = ""
     /// The last configuration that was given was taken, by all shards; so was the first.

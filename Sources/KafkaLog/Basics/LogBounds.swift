@@ -1,7 +1,7 @@
 import CRDKafka
 
 /// First and next offsets of many partitions, one request per leader instead of one per partition.
-enum LogEnds {
+enum LogBounds {
     /// ListOffsets takes -2 and -1 in place of a timestamp for "earliest" and "latest", and
     /// `rd_kafka_offsets_for_times` passes the number on.
     static func query(

@@ -3,54 +3,54 @@ import PushModel
 /// How each phone stands, as its tokens, its card and the worker's next attempt are now.
 extension Timeline {
     /// `nil`: nothing was pushed to it, and nothing waits.
-    public func standing(of phone: SimulatedPhone) -> PhoneStanding? {
+    public func status(of phone: SimulatedPhone) -> PhoneStatus? {
         let wait = phone.wait
         guard let verdict = phone.lastVerdict else {
-            return wait.map { PhoneStanding(.pending, "Nothing was pushed to it yet.", wait: $0) }
+            return wait.map { PhoneStatus(.pending, "Nothing was pushed to it yet.", wait: $0) }
         }
         if let other = phone.replacedBy, verdict.word != .shown {
-            return PhoneStanding(
+            return PhoneStatus(
                 .replaced, "Pushes to its activity go to phone \(other) by now, whose token was registered since.",
                 wait: nil)
         }
         switch verdict.word {
         case .shown where !phone.isCardSeen:
-            return PhoneStanding(
+            return PhoneStatus(
                 .unseen, "The phone took the push. This page has not seen its card yet.", wait: wait)
         case .refused, .unanswered: return self.failure(of: phone, verdict)
         case .undecodable:
-            return PhoneStanding(
+            return PhoneStatus(
                 .verdict(verdict.word), verdict.text, wait: wait, remedies: [.copySwift(entry: phone.lastPush)])
         case .shown, .ignored, .budget, .waiting, .sent:
-            return PhoneStanding(.verdict(verdict.word), verdict.text, wait: wait)
+            return PhoneStatus(.verdict(verdict.word), verdict.text, wait: wait)
         }
     }
 
     /// APNs did not take the newest push.
-    private func failure(of phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStanding {
+    private func failure(of phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStatus {
         let wait = phone.wait
-        let word = PhoneStanding.Word.verdict(verdict.word)
-        let again = self.eventToRepeat(phone).map { [PhoneStanding.Remedy.sendAgain(entry: $0)] } ?? []
+        let word = PhoneStatus.Word.verdict(verdict.word)
+        let again = self.eventToRepeat(phone).map { [PhoneStatus.Remedy.sendAgain(entry: $0)] } ?? []
         if phone.isSwiped {
-            return PhoneStanding(
+            return PhoneStatus(
                 word, "\(verdict.text) The card was swiped away: the activity is over.", wait: wait)
         }
         if phone.lastPushToken != phone.registeredToken.lowercased() {
-            return PhoneStanding(
+            return PhoneStatus(
                 .renewed,
                 "The new token is registered, and nothing was pushed to it yet. The push to the one before: \(verdict.text)",
                 wait: wait, remedies: again)
         }
         guard phone.isTokenDead else {
-            return PhoneStanding(
+            return PhoneStatus(
                 wait.map(\.isLeftToTheWorker) == true ? .retrying : word, verdict.text, wait: wait, remedies: again)
         }
         guard phone.untoldToken != nil else {
-            return PhoneStanding(
+            return PhoneStatus(
                 word, "\(verdict.text) The app has no other token.", wait: wait,
                 remedies: phone.activity.isEmpty ? [] : [.renewToken])
         }
-        return PhoneStanding(
+        return PhoneStatus(
             word, "\(verdict.text) The app has another token, which nobody has registered.", wait: wait,
             remedies: phone.activity.isEmpty ? [] : [.registerToken])
     }
@@ -121,7 +121,7 @@ extension Timeline {
     /// A phone for the page and the API: without its tokens.
     public func json(_ phone: SimulatedPhone) -> JSONTree {
         guard case .object(var members) = phone.json else { return .null }
-        members.append(.init("verdict", self.standing(of: phone)?.json ?? .null))
+        members.append(.init("verdict", self.status(of: phone)?.json ?? .null))
         return .object(members)
     }
 }

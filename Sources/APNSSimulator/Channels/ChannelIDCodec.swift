@@ -2,7 +2,7 @@ import FoundationEssentials
 import PushModel
 
 /// The id of a channel: base64 of random bytes, as APNs gives it.
-enum ChannelID {
+enum ChannelIDCodec {
     /// Longest id that is looked up, characters; longer ones are no ids of this server.
     static let byteCountMax = 256
     /// Random bytes of a new one. Apple says to assume no length, so that it varies.

@@ -5,7 +5,7 @@ import NIOPosix
 import TLSSession
 
 /// How one route of one shard stands, for whoever has to tell an operator.
-public struct RouteStanding: Sendable, Equatable {
+public struct RouteStatus: Sendable, Equatable {
     /// Pushes take this route. `false`: only questions about channels do.
     public var carriesPushes = true
     /// The host that connections are made to.

@@ -1,7 +1,7 @@
 import DeviceModel
 
 /// The audiences that somebody has joined, and their members. Bounded; told what happened, it looks at nothing itself.
-public struct AudienceBook: Sendable {
+public struct SimulatedAudiences: Sendable {
     /// How much is followed.
     public struct Limits: Sendable {
         /// Audiences; joins to further ones are not followed.

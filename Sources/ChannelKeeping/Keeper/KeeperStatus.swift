@@ -35,7 +35,7 @@ struct ListingStanding {
 }
 
 /// How a keeper stands, for metrics and whoever asks.
-public struct KeeperStanding: Equatable, Sendable {
+public struct KeeperStatus: Equatable, Sendable {
     /// An id that a lost answer may have made.
     public struct PossiblyOurs: Equatable, Sendable {
         /// As Apple spells it.
@@ -67,9 +67,9 @@ public struct KeeperStanding: Equatable, Sendable {
 
 extension ChannelKeeper {
     /// How it stands now.
-    public var standing: KeeperStanding {
+    public var status: KeeperStatus {
         let warmCount = self.table.readyCount
-        return KeeperStanding(
+        return KeeperStatus(
             count: self.listing?.count, quota: self.settings.quota, recordCount: self.table.count,
             waitingCount: self.table.count(in: .wanted) + self.table.count(in: .asked), warmCount: warmCount,
             openCount: self.table.count(in: .open) - warmCount, lingeringCount: self.table.count(in: .ended),

@@ -2,7 +2,7 @@
 ///
 /// A verdict tells of one push, for good. What follows from it changes with the phone: which token the phone has by now, whether its card was seen,
 /// and whether the worker tries again.
-public struct PhoneStanding: Equatable, Sendable {
+public struct PhoneStatus: Equatable, Sendable {
     /// The word that stands first.
     public enum Word: Equatable, Sendable {
         /// The verdict of the newest push, and no more is to be said.
@@ -76,7 +76,7 @@ public struct PhoneStanding: Equatable, Sendable {
     }
 }
 
-extension PhoneStanding {
+extension PhoneStatus {
     /// For the page and the API.
     var json: JSONTree {
         [
@@ -86,7 +86,7 @@ extension PhoneStanding {
     }
 }
 
-extension PhoneStanding.Remedy {
+extension PhoneStatus.Remedy {
     var json: JSONTree {
         switch self {
         case .registerToken, .renewToken: ["action": .string(self.action)]

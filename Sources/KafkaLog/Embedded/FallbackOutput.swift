@@ -1,7 +1,7 @@
 import Glibc
 
 /// Where a line goes when the caller gave no place for it.
-enum StandardError {
+enum FallbackOutput {
     static func print(_ line: String) {
         let bytes = Array((line + "\n").utf8)
         // One call, so that lines of several threads do not mix. A closed standard error is nothing to act on.
