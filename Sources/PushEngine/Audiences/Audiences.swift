@@ -38,20 +38,17 @@ struct Audiences: ~Copyable {
     init(seed: UInt64) { self.crowds = CrowdTable(seed: seed) }
 
     /// The push is in flight from here on.
-    mutating func link(_ push: MemberPushID, crowd: CrowdID, pass: Int) {
-        var first = self.crowds[crowd].passes[pass].firstPush
-        self.pushes.link(push, into: &first)
-        self.crowds[crowd].passes[pass].firstPush = first
+    @inline(__always) mutating func pushLeft(_ push: MemberPushID, crowd: CrowdID, pass: Int) {
+        self.crowds[crowd].passes[pass].pushLeft(push, in: &self.pushes)
     }
     /// It has been answered.
-    mutating func release(_ push: MemberPushID) {
+    /// - Returns: whether the crowd it was sent for is there still, and with it the place where it was counted.
+    @inline(__always) mutating func pushAnswered(_ push: MemberPushID) -> Bool {
         let (crowd, pass) = (self.pushes[push].crowd, self.pushes[push].pass)
-        if self.crowds[crowd].generation == self.pushes[push].crowdGeneration {
-            var first = self.crowds[crowd].passes[pass].firstPush
-            self.pushes.unlink(push, from: &first)
-            self.crowds[crowd].passes[pass].firstPush = first
-        }
+        let isCrowdThere = self.crowds[crowd].generation == self.pushes[push].crowdGeneration
+        if isCrowdThere { self.crowds[crowd].passes[pass].pushAnswered(push, in: &self.pushes) }
         self.pushes.release(push)
+        return isCrowdThere
     }
 
     /// When a crowd, or an audience's owner, has something to do, steady; `Int64.max`: none waits for a time.

@@ -4,13 +4,13 @@ extension Pass {
     @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
     /// The newest version's round is over, and nobody is left behind.
     @inline(__always) var isFinished: Bool {
-        !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlightCount == 0
+        !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlight.count == 0
     }
     /// Members that are owed something and have not got it, those without an answer included. One that is owed an alert alone, and the newest
     /// content after it, counts twice.
     var waitingCount: Int {
         (self.targets.last?.ahead ?? 0) - self.skipped.count + self.aloneCount + self.retries.owedCount
-            + self.lateCount + self.inFlightCount
+            + self.lateCount + self.inFlight.count
     }
     /// Of these, those that the round meets with an alert that goes alone.
     var aloneCount: Int { self.alone?.ahead ?? 0 }

@@ -1,4 +1,3 @@
-import DequeModule
 import PushModel
 
 /// How far a partition has brought the members of one ring to the newest version (fan-out contract: Passes, Supersession).
@@ -20,12 +19,6 @@ struct Pass {
         var until: Int64
         /// Members from the pass's position up to there.
         var ahead: Int
-    }
-    /// A member that joined behind the pass.
-    struct Late {
-        var member: MemberID
-        /// Where its join lies in `state`; -1: not known yet.
-        var offset: Int64 = -1
     }
 
     let ring: RingID
@@ -65,9 +58,8 @@ struct Pass {
     var notBeforeMillis: Int64 = .min
     private(set) var marks = PassMarks()
     var retries = RetrySet()
-    /// In the order of their joins. Some may have left, or been met: they are in `lateNumbers` no more, or with another number.
-    private(set) var late: Deque<Late> = []
-    private var lateNumbers: [MemberID: UInt32] = [:]
+    /// Members that joined behind the pass.
+    private(set) var late = LateJoins()
     /// Of those, members that still wait and that the round does not come to.
     var lateCount = 0
     /// Members that joined late and were served before the round came to them: it passes over them.
@@ -76,20 +68,14 @@ struct Pass {
     private(set) var quiet: Set<MemberID> = []
     /// The same of the right to priority 10. Not in `state`: a next owner may give it to those.
     var unhurried: Set<MemberID> = []
-    /// Number of the first of `late`, counted from the first ever.
-    private(set) var lateFirst: UInt32 = 0
     /// Members served out of turn of late, and when, steady.
     var recent = RecentlyServed()
     /// Members without an answer.
-    var inFlightCount = 0
-    /// The first of their pushes; each names the next.
-    var firstPush = MemberPushID.none
-    /// The next members, from `position` on and up to `upcomingEnd`, the next first.
-    private var upcoming: [RingEntry] = []
-    private var upcomingNext = 0
-    private var upcomingEnd: Int64 = 0
+    private(set) var inFlight = PushesInFlight()
+    /// The next members, from `position` on.
+    private var upcoming = RingLookAhead()
     /// It stands in its lane's queue.
-    var isQueued = false
+    private(set) var isQueued = false
 
     /// A pass whose rounds are all over: whoever joins its ring is late.
     /// - Parameter versionCount: versions that the audience has here already.
@@ -140,7 +126,7 @@ struct Pass {
         }
         self.targets.append(Target(until: until, ahead: count))
         self.retries.handOverToRound()
-        if self.keepsOlder { self.retries.remember(self.lateNumbers.keys.sorted { $0.rawValue < $1.rawValue }) }
+        if self.keepsOlder { self.retries.remember(self.late.members.sorted { $0.rawValue < $1.rawValue }) }
         self.forgetLate(in: &table)
     }
     /// The newest version has expired: whoever it left unserved is owed the one before.
@@ -160,7 +146,7 @@ struct Pass {
         guard self.targets.isEmpty else {
             // Its round is shorter: some that it would have met are late now, or owed what they waited for before.
             self.skipped = self.skipped.filter { self.isAhead(table.position(of: $0)) }
-            self.lateCount = self.lateNumbers.keys.count { !self.isAhead(table.position(of: $0)) }
+            self.lateCount = self.late.members.count { !self.isAhead(table.position(of: $0)) }
             for member in self.retries.members where !self.isAhead(table.position(of: member)) {
                 self.retries.owe(member)
             }
@@ -215,10 +201,8 @@ struct Pass {
         self.forgetLate(in: &table)
     }
     private mutating func forgetLate(in table: inout MemberTable) {
-        for member in self.lateNumbers.keys { table.removeFlag(.isLate, of: member) }
-        self.lateNumbers = [:]
-        self.lateFirst &+= UInt32(truncatingIfNeeded: self.late.count)
-        self.late.removeAll(keepingCapacity: false)
+        for member in self.late.members { table.removeFlag(.isLate, of: member) }
+        self.late.removeAll()
         self.lateCount = 0
         self.skipped = []
     }
@@ -234,7 +218,7 @@ struct Pass {
         self.horizon -= turns
         self.nextHorizon -= turns
         self.highFrom -= turns
-        self.upcomingEnd -= turns
+        self.upcoming.rebase(by: turns)
         self.marks.rebase(by: turns)
     }
 
@@ -310,12 +294,12 @@ struct Pass {
     var lateListeners: [MemberID] {
         let alerted = self.byToken.alerted.filter { self.retries[$0]?.owesAlert != true }
         let waiting = self.isServedByChannel ? self.retries.members.filter { self.retries[$0]?.owesAlert != true } : []
-        return self.byToken.served.union(alerted).union(self.lateNumbers.keys).union(waiting).sorted {
+        return self.byToken.served.union(alerted).union(self.late.members).union(waiting).sorted {
             $0.rawValue < $1.rawValue
         }
     }
     /// How many.
-    var lateListenerCount: Int { self.byToken.served.count + self.lateNumbers.count }
+    var lateListenerCount: Int { self.byToken.served.count + self.late.count }
     /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
     mutating func noteServedLate(_ member: MemberID) {
         if self.isServedByChannel { self.byToken.noteServed(member) }
@@ -329,14 +313,14 @@ struct Pass {
     mutating func joined(_ ringPosition: UInt64) -> Bool {
         let there = self.turned(ringPosition)
         // It is not among those looked up already.
-        if there < self.upcomingEnd { self.forgetUpcoming() }
+        if there < self.upcoming.end { self.upcoming.forget() }
         self.count(1, at: there)
         return there < (self.targets.last?.until ?? 0)
     }
     /// A member is in the ring no more.
     mutating func left(_ ringPosition: UInt64) {
         let there = self.turned(ringPosition)
-        if there < self.upcomingEnd { self.forgetUpcoming() }
+        if there < self.upcoming.end { self.upcoming.forget() }
         self.count(-1, at: there)
     }
     private mutating func count(_ step: Int, at there: Int64) {
@@ -347,8 +331,7 @@ struct Pass {
     /// It waits behind the others that joined late.
     /// - Parameter isAhead: the round comes to it.
     mutating func wait(late member: MemberID, isAhead: Bool) {
-        self.late.append(Late(member: member))
-        self.lateNumbers[member] = self.lateLast
+        self.late.joined(member)
         if !isAhead { self.lateCount += 1 }
         // One that leaves stays here: whoever has its number next has come later still.
         if isAhead { self.keepQuiet(member) }
@@ -378,60 +361,49 @@ struct Pass {
     mutating func forgetUnhurried(_ member: MemberID) -> Bool {
         !self.unhurried.isEmpty && self.unhurried.remove(member) != nil
     }
-    /// Number of the last of `late`.
-    var lateLast: UInt32 { self.lateFirst &+ UInt32(truncatingIfNeeded: self.late.count) &- 1 }
     /// The join of that number lies there in `state`.
-    mutating func noteLate(_ number: UInt32, offset: Int64) {
-        let index = Int(Int32(bitPattern: number &- self.lateFirst))
-        guard self.late.indices.contains(index) else { return }
-        self.late[index].offset = offset
-    }
+    mutating func noteLate(_ number: UInt32, offset: Int64) { self.late.written(number, at: offset) }
     /// Takes out the first that still waits.
-    mutating func popLate() -> MemberID? {
-        while let first = self.late.popFirst() {
-            let number = self.lateFirst
-            self.lateFirst &+= 1
-            guard self.lateNumbers[first.member] == number else { continue }
-            self.lateNumbers[first.member] = nil
-            return first.member
-        }
-        return nil
-    }
+    mutating func popLate() -> MemberID? { self.late.popWaiting() }
     /// It has left, or been met.
-    mutating func forgetLate(_ member: MemberID) { self.lateNumbers[member] = nil }
+    mutating func forgetLate(_ member: MemberID) { self.late.forget(member) }
+
+    /// Number of the last join that was late.
+    var lateLast: UInt32 { self.late.lastNumber }
+
+    // MARK: In flight
+    var inFlightCount: Int { self.inFlight.count }
+    /// A push to a member has left.
+    @inline(__always) mutating func pushLeft(_ push: MemberPushID, in store: inout MemberPushStore) {
+        self.inFlight.left(push, in: &store)
+    }
+    /// It has been answered, whatever the answer is; the store has it still.
+    @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
+        self.inFlight.answered(push, in: &store)
+    }
+    /// It stands in its lane's queue from here on.
+    @inline(__always) mutating func queued() { self.isQueued = true }
+    /// It has left the queue: nobody is to be served there.
+    @inline(__always) mutating func dequeued() { self.isQueued = false }
 
     // MARK: Going round
-    /// Members are looked up a few together.
-    private static var upcomingMax: Int { 64 }
     /// The next member of the round, which stays; `nil`: the round is over. Moves on over positions that nobody has.
     mutating func next(in table: borrowing MemberTable) -> MemberID? {
         let until = max(self.targets.last?.until ?? 0, self.alone?.until ?? 0)
         while self.position < until {
-            if self.upcomingNext < self.upcoming.count {
-                let entry = self.upcoming[self.upcomingNext]
+            if let entry = self.upcoming.next {
                 self.move(to: min(until, self.turned(entry.position)))
                 return self.position < until ? entry.member : nil
             }
-            if self.upcomingEnd > self.position {
-                self.move(to: min(until, self.upcomingEnd))
-                self.forgetUpcoming()
+            if self.upcoming.end > self.position {
+                self.move(to: min(until, self.upcoming.end))
+                self.upcoming.forget()
                 continue
             }
-            self.lookUp(in: table)
+            self.upcoming.lookUp(self.ring, from: self.position, in: table)
+            for entry in self.upcoming.entries { table.prefetch(entry.member) }
         }
         return nil
-    }
-    private mutating func lookUp(in table: borrowing MemberTable) {
-        self.forgetUpcoming()
-        let here = self.position & (Self.circle - 1)
-        let end = table.fill(self.ring, from: UInt64(here), limit: Self.upcomingMax, into: &self.upcoming)
-        self.upcomingEnd = self.position - here + Int64(end)
-        for entry in self.upcoming { table.prefetch(entry.member) }
-    }
-    private mutating func forgetUpcoming() {
-        self.upcoming.removeAll(keepingCapacity: true)
-        self.upcomingNext = 0
-        self.upcomingEnd = 0
     }
     /// Nobody stands between here and there.
     private mutating func move(to position: Int64) {
@@ -447,12 +419,11 @@ struct Pass {
         for index in 0..<metCount where self.position < self.targets[index].until { self.targets[index].ahead -= 1 }
         if self.isAlone { self.alone!.ahead -= 1 }
         if self.owesAlert { self.alertTarget.ahead -= 1 }
-        self.upcomingNext += 1
+        self.upcoming.passed()
         // Those of one position are met together.
-        let isLastHere =
-            self.upcomingNext == self.upcoming.count
-            || self.upcoming[self.upcomingNext].position != UInt64(self.position & (Self.circle - 1))
-        if isLastHere { self.move(to: self.position + 1) }
+        if self.upcoming.next?.position != UInt64(self.position & (Self.circle - 1)) {
+            self.move(to: self.position + 1)
+        }
     }
     /// The next member gets the alert's own version, and the newest a turn later.
     @inline(__always) var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }

@@ -47,7 +47,7 @@ extension ShardEngine {
         let lane = self.audiences.crowds[crowd].passes[pass].lane
         guard !self.audiences.crowds[crowd].passes[pass].isQueued, lane.isSome, self.dispatch.lanes[lane].route != nil
         else { return }
-        self.audiences.crowds[crowd].passes[pass].isQueued = true
+        self.audiences.crowds[crowd].passes[pass].queued()
         self.dispatch.lanes[lane].passes.append(
             PassReference(crowd: crowd, generation: self.audiences.crowds[crowd].generation, pass: pass),
             hasAlert: self.audiences.crowds[crowd].passes[pass].owesAlert)
@@ -169,7 +169,7 @@ extension ShardEngine {
             part.quiet.append(Int64(members.table.position(of: member)))
         }
         part.quiet.sort()
-        var push = self.audiences.crowds[crowd].passes[pass].firstPush
+        var push = self.audiences.crowds[crowd].passes[pass].inFlight.first
         while push.isSome {
             let member = self.audiences.pushes[push].member
             if members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
@@ -222,7 +222,7 @@ extension Pass {
     /// When somebody can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
     func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         var due = self.retries.nextDueMillis
-        if !self.late.isEmpty, self.skipped.count < Self.skippedMax {
+        if !self.late.queue.isEmpty, self.skipped.count < Self.skippedMax {
             due = min(
                 due, self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
             )

@@ -8,7 +8,7 @@ extension ShardEngine {
         guard let id = self.audiences.pushes.id(of: answer.id) else { return }
         if self.audiences.pushes[id].isStart { return self.startAnswered(id, answer, now: now) }
         let push = self.audiences.pushes[id]
-        self.audiences.release(id)
+        let isCrowdThere = self.audiences.pushAnswered(id)
         self.memory.requestAnswered(push.partition)
         let members = self.audiences.crowds.members(of: push.partition)
         let hasLeft = members.table.ring(of: push.member).isNone
@@ -19,10 +19,7 @@ extension ShardEngine {
         } else {
             members.table.removeFlag(.isInFlight, of: push.member)
         }
-        // The crowd it was sent for may have gone meanwhile, and with it the place where it was counted.
-        let isCrowdThere = self.audiences.crowds[push.crowd].generation == push.crowdGeneration
         if isCrowdThere {
-            self.audiences.crowds[push.crowd].passes[push.pass].inFlightCount -= 1
             // The last record may still name it as unanswered.
             self.audiences.crowds[push.crowd].records.progressed()
             self.noteWaiting(-1)

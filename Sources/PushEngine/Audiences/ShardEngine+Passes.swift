@@ -42,7 +42,7 @@ extension ShardEngine {
             }
             self.dispatch.lanes[lane].passes.removeFirst()
             guard isThere else { continue }
-            self.audiences.crowds[crowd].passes[reference.pass].isQueued = false
+            self.audiences.crowds[crowd].passes[reference.pass].dequeued()
             self.schedule(crowd, now: now)
         }
         return false
@@ -110,7 +110,7 @@ extension ShardEngine {
     private mutating func nextLate(
         _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
     ) -> Serving? {
-        guard !self.audiences.crowds[crowd].passes[pass].late.isEmpty else { return nil }
+        guard !self.audiences.crowds[crowd].passes[pass].late.queue.isEmpty else { return nil }
         let distance = self.distanceMillis(crowd)
         self.audiences.crowds[crowd].passes[pass].recent.forget(distanceMillis: distance, nowMillis: now.steadyMillis)
         guard !self.audiences.crowds[crowd].passes[pass].recent.isFull,
@@ -227,7 +227,6 @@ extension ShardEngine {
         let partition = self.audiences.crowds[crowd].partition
         let member = serving.member
         members.table.insertFlag(.isInFlight, of: member)
-        self.audiences.crowds[crowd].passes[pass].inFlightCount += 1
         let isHigh = serving.mayBeHigh && !self.hasMoved(member, to: crowd, members: members, now: now)
         if isHigh { self.audiences.crowds[crowd].lastHighMillis = now.steadyMillis }
         let id = self.audiences.pushes.make()
@@ -253,7 +252,7 @@ extension ShardEngine {
         self.audiences.pushes[id].lane = self.audiences.crowds[crowd].passes[pass].lane
         self.audiences.pushes[id].attempt = serving.attempt
         self.audiences.pushes[id].apnsID = self.dispatch.makeUUID()
-        self.audiences.link(id, crowd: crowd, pass: pass)
+        self.audiences.pushLeft(id, crowd: crowd, pass: pass)
         self.memory.requestLeft(partition)
         self.memory.counters.pushesSent += 1
         self.memory.counters.memberPushesSent += 1

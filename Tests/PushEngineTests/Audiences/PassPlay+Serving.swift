@@ -25,12 +25,13 @@ extension PassPlay {
         }
         self.phones[position]!.lastPushMillis = self.nowMillis
         self.table.insertFlag(.isInFlight, of: serving.member)
-        self.audiences[audience].pass.inFlightCount += 1
+        let id = self.store.make()
+        self.audiences[audience].pass.pushLeft(id, in: &self.store)
         let alert = self.audiences[audience].alert
         let version = serving.isAlone ? alert : self.audiences[audience].versions.last
         self.pushes.append(
             Push(
-                audience: audience, member: serving.member, position: position,
+                id: id, audience: audience, member: serving.member, position: position,
                 stampSeconds: version?.stampSeconds ?? 0, alert: serving.hasAlert ? alert?.stampSeconds : nil,
                 isAlone: serving.isAlone, sentMillis: self.nowMillis, attempt: serving.attempt))
         return true
@@ -153,7 +154,8 @@ extension PassPlay {
         let push = self.pushes.remove(at: index)
         let hasLeft = self.table.ring(of: push.member).isNone
         if !hasLeft { self.table.removeFlag(.isInFlight, of: push.member) }
-        self.audiences[push.audience].pass.inFlightCount -= 1
+        self.audiences[push.audience].pass.pushAnswered(push.id, in: &self.store)
+        self.store.release(push.id)
         switch answer {
         case .accepted: self.arrive(push)
         case .gone: if !hasLeft { self.leave(push.position) }

@@ -49,6 +49,7 @@ final class PassPlay {
         var lastPushMillis: Int64 = .min / 2
     }
     struct Push {
+        var id: MemberPushID
         var audience: Int
         var member: MemberID
         var position: Int64
@@ -67,6 +68,7 @@ final class PassPlay {
     /// As the phones were made.
     var positions: [Int64] = []
     var pushes: [Push] = []
+    var store = MemberPushStore()
     var nowMillis: Int64 = 1_000_000
     var stampSeconds: Int64 = 0
     var joinCount = 0
@@ -277,6 +279,7 @@ final class PassPlay {
     /// Another owner goes on from what was written last. Answers come to nobody.
     func restore() {
         for push in self.pushes {
+            self.store.release(push.id)
             if self.table.ring(of: push.member).isNone {
                 self.table.free(push.member)
             } else {
