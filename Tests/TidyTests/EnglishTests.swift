@@ -1,0 +1,110 @@
+import Foundation
+import Testing
+
+/// Comments are read once: a block stands alone, begins with what the thing is or does, and uses the common words.
+///
+/// What a test can hold is a small part of that. Each rule has a number of places that break it still, which only shrinks.
+struct EnglishTests {
+    /// What a rule looks for, and in how many places it is broken today.
+    struct Rule: Sendable, CustomTestStringConvertible {
+        var name: String
+        var ceiling: Int
+        var breaks: @Sendable (CommentBlock) -> Bool
+        var testDescription: String { self.name }
+    }
+
+    /// A sentence of more words is read twice.
+    static let sentenceWordsMax = 25
+
+    static let rules = [
+        Rule(name: "begins with a word that continues its neighbour", ceiling: 585) { block in
+            Self.continuing.contains { block.text.hasPrefix($0 + " ") || block.text.hasPrefix($0 + ",") }
+        },
+        Rule(name: "uses a rare word where there is a common one", ceiling: 734) { block in
+            let words = " " + block.words.joined(separator: " ").lowercased() + " "
+            return Self.rare.contains { words.contains(" \($0) ") }
+        },
+        Rule(name: "has a sentence of more than \(Self.sentenceWordsMax) words", ceiling: 119) { block in
+            block.sentences.contains { $0.count > Self.sentenceWordsMax }
+        },
+    ]
+
+    /// Words with which a block leans on the one above it.
+    private static let continuing = [
+        "Of", "The same", "So is", "So are", "So does", "And", "But", "Or", "Nor", "Beside", "Besides", "Whoever",
+        "As those", "As that", "Like those", "Like that",
+    ]
+    /// Words for which *who*, *whose*, *now*, *as many* or a name is meant.
+    private static let rare = ["whoever", "whomever", "whichever", "of which", "of whom", "any more", "so many"]
+
+    @Test(arguments: Self.rules)
+    func commentsAreReadOnce(_ rule: Rule) {
+        let blocks = ProjectFiles.swiftFiles().flatMap(CommentBlock.blocks)
+        #expect(blocks.count > 10_000, "the test finds what it looks for")
+        let broken = blocks.filter(rule.breaks)
+        #expect(
+            broken.count <= rule.ceiling,
+            "\(broken.count) comments where \(rule.ceiling) is the most: \(broken.map { "\n\($0.path):\($0.line): \($0.text)" }.joined())"
+        )
+        #expect(
+            broken.count > rule.ceiling - 10 || rule.ceiling == 0,
+            "only \(broken.count) comments are left: lower the ceiling of \(rule.ceiling)")
+    }
+
+    @Test func aBlockIsWhatStandsTogether() {
+        let file = ProjectFiles.TextFile(
+            path: "A.swift",
+            lines: [
+                "/// Of one. Said", "/// on two lines.", "// Why: two sentences.", "let a = 1 // not a block", "",
+                "    // Last.",
+            ])
+        let blocks = CommentBlock.blocks(in: file)
+        #expect(blocks.map(\.text) == ["Of one. Said on two lines.", "Why: two sentences.", "Last."])
+        #expect(blocks.map(\.line) == [1, 3, 6])
+        #expect(blocks[0].sentences.map(\.count) == [2, 4])
+        #expect(Self.rules[0].breaks(blocks[0]))
+        #expect(!Self.rules[0].breaks(blocks[1]))
+    }
+}
+
+/// Comment lines of one kind that stand together.
+struct CommentBlock: Sendable {
+    var path: String
+    /// The first of its lines, counted from 1.
+    var line: Int
+    /// The lines, joined.
+    var text: String
+
+    var words: [Substring] { self.text.split { !($0.isLetter || $0.isNumber || $0 == "'" || $0 == "-") } }
+    /// The words of each sentence, clause behind a colon or semicolon, or entry of a list.
+    var sentences: [[Substring]] {
+        var sentences: [[Substring]] = [[]]
+        for word in self.text.split(separator: " ") {
+            if word == "-" {
+                sentences.append([])
+                continue
+            }
+            sentences[sentences.count - 1].append(word)
+            if let last = word.last, ".:;!?".contains(last) { sentences.append([]) }
+        }
+        return sentences.filter { !$0.isEmpty }
+    }
+
+    static func blocks(in file: ProjectFiles.TextFile) -> [CommentBlock] {
+        var blocks: [CommentBlock] = []
+        var former = ""
+        for (index, line) in file.lines.enumerated() {
+            let trimmed = line.drop { $0 == " " }
+            let kind = trimmed.hasPrefix("///") ? "///" : trimmed.hasPrefix("//") ? "//" : ""
+            defer { former = kind }
+            guard !kind.isEmpty else { continue }
+            let text = trimmed.dropFirst(kind.count).drop { $0 == " " }
+            if kind == former {
+                blocks[blocks.count - 1].text += " \(text)"
+            } else {
+                blocks.append(CommentBlock(path: file.path, line: index + 1, text: String(text)))
+            }
+        }
+        return blocks
+    }
+}
