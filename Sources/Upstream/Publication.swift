@@ -12,7 +12,7 @@ package struct Publication: Sendable {
     package var event: StoryEvent?
     /// The token by which the phone is reached from now on; `nil`: as before.
     package var token: String?
-    /// Of a join or a leave: what it says.
+    /// What a join or a leave says; `nil`: it is neither.
     package var membership: StoryMembership?
     /// `true`: put on a partition that is not the key's, as a client with another partitioner would.
     package var isMisplaced = false
@@ -23,7 +23,7 @@ package struct Publication: Sendable {
 
     /// What may become of an event that reaches the phone: it was sent, or a newer one was sent in its place.
     package static let reachesThePhone: Set<String> = ["delivered", "superseded"]
-    /// The same of an event for an audience.
+    /// Outcomes of an audience's event that has reached its phones.
     package static let reachesThePhones: Set<String> = ["fanned-out", "superseded"]
 
     /// An event the phone is to know.

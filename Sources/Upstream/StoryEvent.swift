@@ -1,7 +1,7 @@
-/// One start, update or end as an upstream service would publish it, and as the push it would become if it were sent on its own.
+/// One start, update or end: as an upstream service would publish it, and as the push that it would become on its own.
 ///
-/// Values are JSON texts of the story's own making, put in as they are. The payload is written here and not by the worker's code: it is what the
-/// worker is judged by.
+/// Values are JSON texts of the story's own making, put in as they are. The payload is written here and not by the worker's code: the worker is
+/// judged by it.
 package struct StoryEvent: Sendable {
     /// What happens to the activity; the raw value is what the field `event` says.
     package enum Kind: String, Sendable {
@@ -25,7 +25,7 @@ package struct StoryEvent: Sendable {
     package var staleDateSeconds: Int64?
     /// When an ended activity leaves the screen.
     package var dismissalDateSeconds: Int64?
-    /// When it is not worth being pushed any more.
+    /// When it is no longer worth a push, seconds since 1970; `nil`: never.
     package var expiresSeconds: Int64?
     /// JSON number.
     package var relevanceScore: String?

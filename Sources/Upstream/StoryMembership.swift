@@ -4,17 +4,17 @@ package struct StoryMembership: Sendable {
     package var app: String
     /// Hex, in lower case.
     package var token: String
-    /// The audience's id; of a leave, `nil`: whichever it is in.
+    /// The audience's id; `nil`: a leave from the audience that the token is in.
     package var audience: String?
     /// It comes; `false`: it goes.
     package var isJoin: Bool
-    /// Of a join: whether the app may use the budget of frequent updates.
+    /// Whether the app that joins may use the budget of frequent updates.
     package var frequentUpdates = false
-    /// Of a join: the token is a push-to-start token.
+    /// Whether the token that joins is a push-to-start token.
     package var isStartToken = false
-    /// Of a join with a push-to-start token: the phone can listen to a channel.
+    /// Whether the phone that joins with a push-to-start token can listen to a channel.
     package var isChannelCapable = false
-    /// Of a join: the channel that the phone listens to, base64; `nil`: it says of none.
+    /// The channel that the phone that joins listens to, base64; `nil`: the join names none.
     package var channel: String?
     /// The event's `id`; `nil`: without one.
     package var id: String?

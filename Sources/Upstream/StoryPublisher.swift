@@ -47,7 +47,7 @@ package final class StoryPublisher {
     }
 
     private static func producer(_ settings: KafkaSettings, _ log: KafkaLogHandler?) throws -> KafkaProducer {
-        // Deliveries are drained by whoever plays, every few milliseconds: nobody needs waking.
+        // The player drains deliveries every few milliseconds: nobody needs waking.
         try KafkaProducer(ProducerConfiguration(settings: settings, log: log), onDeliveries: {}, onError: { _ in })
     }
 

@@ -196,7 +196,7 @@ public struct KafkaLogLine: Sendable {
     }
 }
 
-/// Called on whichever librdkafka thread has something to say: must be quick and must not call back into the client.
+/// Called on the librdkafka thread that has something to say: must be quick and must not call back into the client.
 /// Without one, librdkafka writes all but chatter to standard error.
 public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 

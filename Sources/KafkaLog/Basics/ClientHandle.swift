@@ -31,7 +31,7 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
-    /// close). Whoever lets go of the last reference must not hang with it, so it runs on a thread of its own.
+    /// close). The thread that lets go of the last reference must not hang with it, so it runs on a thread of its own.
     deinit {
         guard !self.isIndestructible.load(ordering: .acquiring) else { return }
         struct Parts: @unchecked Sendable {  // Handed over whole to the one thread that uses them.

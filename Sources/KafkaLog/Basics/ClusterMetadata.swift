@@ -14,7 +14,7 @@ struct ClusterMetadata {
     init(
         client: ClientHandle, topics names: Set<String>, until deadline: ContinuousClock.Instant
     ) throws(KafkaError) {
-        // librdkafka asks for the topics that it knows, and it knows those of which there is a handle.
+        // librdkafka asks for the topics that it knows, and it knows those that have a handle.
         var handles: [KafkaTopic] = []
         for name in names { handles.append(try KafkaTopic(name, client: client)) }
         var found: UnsafePointer<rd_kafka_metadata>?

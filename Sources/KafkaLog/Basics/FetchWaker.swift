@@ -1,11 +1,11 @@
 import CRDKafka
 import Synchronization
 
-/// Has librdkafka look again at which partitions it may fetch. Any thread; never blocks the caller.
+/// Makes librdkafka look again at which partitions it may fetch. Any thread; never blocks the caller.
 ///
-/// Before each Fetch the thread that speaks to a broker decides what to ask for, and leaves out partitions whose queue is full and those that
-/// are paused. When nothing is left it sleeps, up to a second, and neither a drained queue nor the end of a pause wakes it
-/// (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume` of 2.0.2). A request does, whatever it asks: so this asks the leaders of
+/// Before each Fetch the thread that speaks to a broker decides what to ask for. It leaves out paused partitions and those whose queue is full.
+/// When nothing is left it sleeps, up to a second, and neither a drained queue nor the end of a pause wakes it
+/// (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume` of 2.0.2). Any request wakes it, so this asks the leaders of
 /// the partitions for an offset.
 final class FetchWaker: Sendable {
     private struct State {

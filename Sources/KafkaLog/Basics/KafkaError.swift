@@ -97,7 +97,7 @@ extension KafkaError.Code {
     public static let saslAuthenticationFailed = Self(rawValue: 58)
     /// The broker does not know the topic or the partition; it may be about to.
     public static let unknownTopicOrPartition = Self(rawValue: 3)
-    /// librdkafka's own: the partition is not in the topic's metadata any more.
+    /// librdkafka's own: the partition is no longer in the topic's metadata.
     public static let unknownPartition = Self(rawValue: -190)
     /// The record is larger than the topic or the broker allows.
     public static let messageTooLarge = Self(rawValue: 10)

@@ -59,7 +59,7 @@ extension KafkaError {
 
     private var groupName: String? { if case .group(let group) = self.subject { group } else { nil } }
 
-    /// The same, known to be about an operation that needs this right.
+    /// This error, known to be about an operation that needs a right.
     public func needing(_ right: KafkaRight) -> KafkaError {
         var error = self
         error.right = right

@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// First and next offsets of many partitions, of which some cannot be asked.
+/// First and next offsets of many partitions, where some cannot be asked.
 extension LogBounds {
     /// One partition's, or why they are not known.
     typealias Answer = Result<(low: Int64, end: Int64), KafkaError>

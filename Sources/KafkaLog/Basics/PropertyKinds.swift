@@ -73,7 +73,7 @@ extension KafkaSettings.Property {
         if KafkaSettings.isSecret(self.name) { return "***" }
         switch PropertyKind.all[self.name] {
         case .closed:
-            // Without the quotes: whoever shows it has some.
+            // Without quotes: the caller adds them.
             return ShownText.closed(self.value) == "\"\(self.value)\"" ? self.value : self.described
         case .path: return ShownText.path(self.value) ?? self.described
         case .addresses: return ShownText.addresses(self.value)

@@ -53,15 +53,15 @@ public struct ConsumerConfiguration: Sendable {
     /// that may get many is given less of each by `fetchAhead(partitionCount:)`.
     ///
     /// A broker answers a Fetch as soon as it has `fetch.min.bytes`. With one byte, librdkafka's own, records that keep coming are fetched a few at
-    /// a time, some 1,500 Fetches a second, each of which names every partition and wakes a shard: that was two thirds of what a push cost at
+    /// a time, by some 1,500 Fetches a second. Each names every partition and wakes a shard: that was two thirds of what a push cost at
     /// 2,000 a second. Now a Fetch waits for 64 KB or 20 ms, so that there are at most fifty a second until there is much to carry. A record waits
-    /// 10 ms for it on average; seen from outside, at 1,000 to 2,000 a second, half of the updates wait 30 ms. Who would rather pay for CPU sets
+    /// 10 ms for it on average; seen from outside, at 1,000 to 2,000 a second, half of the updates wait 30 ms. To trade CPU for less delay, set
     /// `fetch.min.bytes: 1`: "How soon a record is taken" in deploy/Configuration.md.
     /// Tables and method: Benchmarks/README.md, "On a real broker" and "Few partitions".
     ///
     /// **Membership.** A rebalance waits for every member's next heartbeat, once or twice; with librdkafka's 3 s that was most of a move. The session
-    /// timeout is what a killed worker's partitions wait. It is longer than the 9 s (`broker.session.timeout.ms`) and the election after which
-    /// a group that has lost its coordinating broker has another one: a lease that ended before would stop every worker.
+    /// timeout is what a killed worker's partitions wait. A group that has lost its coordinating broker gets another after 9 s
+    /// (`broker.session.timeout.ms`) and an election. The timeout is longer: a lease that ended before would stop every worker.
     ///
     /// **Metadata.** A partition that somebody adds is not read before a member of the group asks for metadata again. With librdkafka's own five
     /// minutes its updates would be that late.
@@ -81,7 +81,7 @@ public struct ConsumerConfiguration: Sendable {
         .init("topic.metadata.refresh.interval.ms", "60000"),
     ])
 
-    /// How much is fetched ahead of each partition by a consumer that may get so many: together 128 MB of records, 4 MB of one at most and 1 MB
+    /// How much a consumer that may get this many partitions fetches ahead of each: 128 MB of records in all, 4 MB of one at most and 1 MB
     /// at least. Goes between `defaults` and what the operator says. Measured, 64 partitions that stand still, records of 300 bytes: 2 MB each
     /// take 370 MB of memory, 4 MB each 690.
     /// - Parameter partitionCount: of all input topics, the riding ones that carry little left out; from 1.

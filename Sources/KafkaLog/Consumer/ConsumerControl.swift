@@ -22,7 +22,7 @@ final class ConsumerControl {
     private let waker: FetchWaker
     private var groupLookDue = ContinuousClock.now
     private var closing: Closing?
-    /// Of those who asked for a close that was under way.
+    /// Completions of those who asked for a close that was under way.
     private var lateCloseCompletions: [@Sendable (Bool) -> Void] = []
     private var isEnded = false
 
@@ -79,8 +79,8 @@ final class ConsumerControl {
         }
     }
 
-    /// Has librdkafka's main thread see to its group: whether a heartbeat is due, or joining again. Otherwise it does so when an answer arrives and
-    /// when a timer of its own fires, the next of which may be half a second away (`rd_kafka_thread_main` of 2.0.2); a rebalance consists of two
+    /// Makes librdkafka's main thread see to its group: whether a heartbeat is due, or joining again. Otherwise it does so when an answer arrives
+    /// or a timer of its own fires, which may be half a second away (`rd_kafka_thread_main` of 2.0.2). A rebalance consists of two
     /// or three such waits.
     private func haveGroupLookedAt() {
         let now = ContinuousClock.now
@@ -107,7 +107,7 @@ final class ConsumerControl {
             pending.completion(CommitResult(event: event, asked: pending.positions))
         case RD_KAFKA_EVENT_ERROR:
             var error = KafkaError(event: event, client: self.client)
-            // librdkafka does not say of which group, or which topic is subscribed.
+            // librdkafka does not name the group, nor the topic that is subscribed.
             if error.code == .groupAuthorizationFailed || error.code == .inconsistentGroupProtocol {
                 error.subject = .group(self.configuration.groupID)
             }
@@ -212,7 +212,7 @@ final class ConsumerControl {
     // MARK: Revocation
 
     private func revoke(_ partitions: [Int32], isLost: Bool) {
-        // An assignment that is still open is void; its completion finds no step any more.
+        // An assignment that is still open is void; its completion finds no step.
         for id in self.steps.removeAssignments(of: partitions) { _ = self.inbox.claimStep(id) }
         let step = self.openStep(.revocation, partitions, for: self.configuration.revocationDurationMax)
         self.handler(

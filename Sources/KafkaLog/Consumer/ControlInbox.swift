@@ -58,8 +58,8 @@ final class ControlInbox: Sendable {
         rd_kafka_queue_yield(self.queue.pointer)
     }
 
-    /// Remembers that a rebalance step waits for its completion, which the worker or the time limit claims, whoever is
-    /// first.
+    /// Remembers that a rebalance step waits for its completion. The worker or the time limit claims it, the first of
+    /// the two.
     func openStep(_ id: UInt64) { self.state.withLock { _ = $0.unclaimedSteps.insert(id) } }
 
     func claimStep(_ id: UInt64) -> Bool { self.state.withLock { $0.unclaimedSteps.remove(id) != nil } }
@@ -92,7 +92,7 @@ final class ControlInbox: Sendable {
 
     func takeCommit(_ token: UInt64) -> PendingCommit? { self.state.withLock { $0.commits.removeValue(forKey: token) } }
 
-    /// The control thread ends: nothing is accepted any more. Returns what is left to answer.
+    /// The control thread ends: nothing more is accepted. Returns what is left to answer.
     func close() -> (commands: [Command], commits: [PendingCommit]) {
         self.state.withLock { state in
             state.isClosed = true

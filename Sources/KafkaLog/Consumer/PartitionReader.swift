@@ -3,7 +3,7 @@ import Synchronization
 
 /// What stopped a partition from being read. Nothing more comes from the reader after the first two.
 public enum PartitionFailure: Sendable, Hashable {
-    /// The wanted position is not in the log any more, or not yet: retention or truncation cut it, or the topic is
+    /// The wanted position is no longer in the log, or not yet: retention or truncation cut it, or the topic is
     /// another one.
     case offsetOutOfRange(TopicPartitionOffset, text: String)
     /// The partition was started at its committed offset, and the group never committed one.
@@ -27,7 +27,7 @@ public struct ReadResult: Sendable {
     public var isFinished: Bool
 }
 
-/// The records of one assigned partition, read by whoever owns the shard: one loop or thread at a time.
+/// The records of one assigned partition, read by one loop or thread at a time: its shard's.
 ///
 /// Not reading *is* the back-pressure: librdkafka stops fetching a partition whose queue holds
 /// `queued.max.messages.kbytes`, discards nothing, and the other partitions go on. There is no pause, resume or seek on

@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// What Kafka said of partitions of which some cannot be asked.
+/// What Kafka said about partitions, where some cannot be asked.
 public struct PositionAnswers: Sendable {
     /// Those that could be.
     public var known: [TopicPartition: PartitionPositions] = [:]

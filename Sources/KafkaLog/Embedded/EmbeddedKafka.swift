@@ -40,13 +40,13 @@ public final class EmbeddedKafka: Sendable {
         public var lowOffset: Int64
         /// The offset that the next record will get.
         public var endOffset: Int64
-        /// Of the records still held, from the sizes of a sample.
+        /// Size of the records still held, bytes, estimated from a sample.
         public var estimatedByteCount: Int
     }
 
     /// The mock's bounds per partition, compiled into librdkafka (`rd_kafka_mock_partition_init`).
     public static let partitionByteCountMax = 5 * 1_024 * 1_024
-    /// The same bound in batches: what a producer sends to a partition in one request.
+    /// Most batches that a partition keeps: a batch is what a producer sends to a partition in one request.
     public static let partitionBatchCountMax = 100_000
     /// The default number of brokers is 1; the mock itself numbers them from 1.
     public static let brokerCountMax = 16

@@ -35,7 +35,7 @@ final class LogBoundWatcher: Sendable {
     private static let requestDurationMax: Duration = .seconds(2)
     private static let warningPercent = 80
     private static let sampledRecordCount: Int64 = 64
-    /// Of a record in a batch besides its key, value and headers, and its share of the batch's header when batches are
+    /// Bytes of a record in a batch beyond its key, value and headers, with its share of the batch's header when batches are
     /// small.
     private static let recordOverheadByteCount = 24
 

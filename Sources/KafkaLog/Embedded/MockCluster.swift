@@ -89,7 +89,7 @@ final class MockCluster: Sendable {
         }
     }
 
-    /// - Parameter broker: `nil`: whichever is asked next.
+    /// - Parameter broker: the broker that fails them; `nil`: the one that is asked next.
     func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32?) {
         guard count > 0 else { return }
         if let broker {

@@ -19,7 +19,7 @@ public final class KafkaLogReader: Sendable {
     /// Every property of such a reader.
     static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
         var client = try ClientConfiguration.withoutGroup(settings, defaults: Self.defaults)
-        // The end of the log tells that offsets which compaction or control records took will not come any more.
+        // The end of the log tells that offsets taken by compaction or control records will not come.
         try client.set("enable.partition.eof", "true")
         return client
     }
@@ -32,7 +32,7 @@ public final class KafkaLogReader: Sendable {
         .init("fetch.wait.max.ms", "10"),
     ])
 
-    /// Has librdkafka learn who leads the topic's partitions, and keep it in mind. Contacts Kafka in the background.
+    /// Makes librdkafka learn who leads the topic's partitions, and keep it in mind. Contacts Kafka in the background.
     ///
     /// A section that begins at an end of the log while no leader is known waits half a second before it asks again
     /// (`rd_kafka_toppar_offset_request` of 2.0.2).

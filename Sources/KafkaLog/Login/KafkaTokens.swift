@@ -3,11 +3,11 @@ import Glibc
 import Redaction
 import Synchronization
 
-/// The token that the clients of a process log in with by OAUTHBEARER. Whoever keeps tokens gives each new one here, and all clients have it at once.
+/// The token that the clients of a process log in with by OAUTHBEARER. The keeper of tokens gives each new one here, and all clients have it at once.
 /// Any thread.
 ///
-/// librdkafka would ask each client's program for tokens by a callback, on whichever thread polls that client's main queue; some clients have none
-/// that does. So nobody waits to be asked: `rd_kafka_oauthbearer_set_token` may be called at any time, and no callback is set. librdkafka 2.0.2 shows
+/// librdkafka would ask each client's program for tokens by a callback, on the thread that polls that client's main queue; some clients have no
+/// such thread. So nobody waits to be asked: `rd_kafka_oauthbearer_set_token` may be called at any time, and no callback is set. librdkafka 2.0.2 shows
 /// a new token on new connections only. Those that stand go on until their broker ends them.
 public final class KafkaTokens: Sendable {
     private struct State {

@@ -45,8 +45,8 @@ public final class KafkaProducer: Sendable {
     deinit { self.deliveries.disableWakeUp() }
 
     /// The handle for a topic name (1–249 bytes). Contacts nobody.
-    /// - Parameter timesOut: `false`: a record is tried for as long as the producer lives, so that none that was produced later comes to lie
-    ///   before it, or in its place. `true`: until `message.timeout.ms`, and those behind it are delivered all the same.
+    /// - Parameter timesOut: `false`: a record is tried for as long as the producer lives, so that no later record takes its place
+    ///   in the log. `true`: until `message.timeout.ms`, and those behind it are delivered all the same.
     public func topic(_ name: String, timesOut: Bool = true) throws(KafkaError) -> KafkaTopic {
         try KafkaTopic(name, client: self.client, timesOut: timesOut)
     }

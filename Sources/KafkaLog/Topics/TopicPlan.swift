@@ -38,8 +38,8 @@ public struct TopicPlan: Sendable {
         self.isInSyncMinGiven = inSyncReplicasMin != nil
     }
 
-    /// The count that counts: that of `state` and `routed`, of which one may have been given more, or the first input topic's when there is none
-    /// of these yet. Input topics that have more were given them later. The worker goes by what is written in `state`, which nobody reads here.
+    /// The number of partitions that counts: that of `state` and `routed` (one of them may have been given more), or the first input topic's while
+    /// neither exists. Input topics that have more were given them later. The worker goes by what is written in `state`, which nobody reads here.
     public func coPartitionCount(existing: [TopicDescription]) -> Int? {
         let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
         let kept = self.topics.filter { $0.role == .state || $0.role == .routed }.compactMap { counts[$0.name] }

@@ -3,7 +3,7 @@
 public struct TopicWait: Sendable {
     /// What one look at the cluster leads to.
     public enum Step: Sendable, Hashable {
-        /// Nothing is waited for any more.
+        /// Nothing is waited for.
         case done
         /// These topics are still waited for: ask again after so long.
         case lookAgain(afterMillis: Int64, awaited: [String])

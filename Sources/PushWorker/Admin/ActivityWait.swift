@@ -97,8 +97,8 @@ extension ActivityWait {
         return words.contains { $0 == bundleID || $0 == bundleID + "." }
     }
 
-    /// Of an audience's events.
-    /// - Parameter report: of the audience's owner.
+    /// What the events of an audience wait for.
+    /// - Parameter report: the report of the audience's owner.
     /// - Returns: `nil`: none waits to become a version, or to be told.
     public init?(_ report: AudienceReport) {
         if report.eventsPending > 0 {
@@ -158,7 +158,7 @@ extension ActivityWait {
         let limit = pending.hasAlert ? budget.perHour : max(0, budget.perHour - budget.reserve)
         guard budget.out >= limit else { return nil }
         let kept = pending.hasAlert || budget.reserve == 0 ? "" : ", \(budget.reserve) of them kept for alerts and ends"
-        // So many have to return that one is free.
+        // This many units have to return before one is free.
         let back = budget.out - limit
         let returns = budget.returnsInSeconds
         return ActivityWait(

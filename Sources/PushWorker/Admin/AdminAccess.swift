@@ -3,9 +3,9 @@ import Redaction
 
 /// Who may ask the admin port what the worker knows. Probes and metrics are open to everybody, as Kubernetes and Prometheus need them. Pure.
 enum AdminAccess: Equatable, Sendable {
-    /// Only this machine can reach the port, and no token is set: whoever calls it by a name of this machine.
+    /// Only this machine can reach the port, and no token is set: a client that calls it by a name of this machine.
     case local
-    /// Whoever sends the token of `admin.token-file`.
+    /// A client that sends the token of `admin.token-file`.
     case token
     /// Nobody: why, and what to set.
     case nobody(String)

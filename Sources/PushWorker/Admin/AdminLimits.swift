@@ -10,7 +10,7 @@ struct AdminLimits: Sendable {
     var requestDurationMax = TimeAmount.seconds(10)
     /// From a request's last byte until the client has taken the whole answer.
     var answerDurationMax = TimeAmount.seconds(10)
-    /// The same for `/channels`, whose answers wait for APNs': `ChannelPages.limits`, and a request's own time on top.
+    /// How long an answer of `/channels` may take. It waits for APNs: `ChannelPages.limits`, and a request's own time on top.
     var channelAnswerDurationMax = TimeAmount.seconds(60)
     /// Between requests. More than scrapes are apart.
     var idleDurationMax = TimeAmount.seconds(90)

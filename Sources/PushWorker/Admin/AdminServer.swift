@@ -73,7 +73,7 @@ final class AdminServer: Sendable {
     /// Closes the port; requests under way are answered first, within a second.
     func stop() async {
         await self.group.triggerGracefulShutdown()
-        // How it ended is of no interest any more.
+        // How it ended no longer matters.
         _ = await self.task.result
     }
 

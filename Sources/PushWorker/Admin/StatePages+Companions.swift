@@ -1,6 +1,6 @@
 import PushEngine
 
-/// What whoever runs in this process may ask, such as the page of `mailboat dev`: without the admin port, and so without its guards.
+/// Questions from code in this process, such as the page of `mailboat dev`: without the admin port, and so without its guards.
 extension StatePages {
     /// What is known of an activity here.
     /// - Parameter app: bundle id; `nil`: the only one that has it.

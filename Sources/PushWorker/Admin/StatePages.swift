@@ -212,7 +212,7 @@ final class StatePages: Sendable {
         var ownerPartition: Int32
         /// `nil`: another worker has it.
         var owner: AudienceReport?
-        /// Of this worker's partitions, those with members.
+        /// This worker's partitions that have members.
         var partitions: [CrowdStatus]
     }
 
@@ -232,7 +232,7 @@ final class StatePages: Sendable {
         }
     }
 
-    /// The same for the page, which has nothing to hide: it asks for the token itself, and sends it with each question.
+    /// Why a request for the page is refused; `nil`: it is not. The page needs no token: it asks for the token itself, and sends it with each question.
     func refusalOfPage(_ request: Request) -> Answer? {
         switch self.access {
         case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
@@ -254,7 +254,7 @@ final class StatePages: Sendable {
         }
     }
 
-    /// The same for who wants something done.
+    /// Why a request that changes something is refused; `nil`: it is not.
     private func refusalOfOrder(_ request: Request) async -> Answer? {
         if let refusal = await self.refusal(request) { return refusal }
         // Without a token it takes no more than a name of this machine, which a page in a browser here can give as well.

@@ -23,7 +23,7 @@ struct StatusReport: Encodable, Equatable {
         var restoredRecords: Int64
         /// At most; compaction may have left fewer.
         var restoreRecordsMax: Int64
-        /// Of all input topics and the routed one; `nil`: not known yet.
+        /// Records of all input topics and the routed one that are not resolved; `nil`: not known yet.
         var lagRecords: Int64?
         /// Why it is halted; `nil`: it is not.
         var reason: String?

@@ -2,13 +2,13 @@ import KafkaLog
 import PushEngine
 import Synchronization
 
-/// Stops the pushes to an audience, and lets them go on: tells every partition, whoever has it. One order at a time. Any thread.
+/// Stops the pushes to an audience, and lets them go on: tells every partition, this worker's and others. One order at a time. Any thread.
 final class AudienceOrders: Sendable {
     /// Why an order was not given.
     enum Fault: Error, Equatable {
         /// Another is being given.
         case busy
-        /// So many partitions were not told; the first of them, and why.
+        /// How many partitions were not told, and why the first was not.
         case untold(count: Int, first: String)
     }
 

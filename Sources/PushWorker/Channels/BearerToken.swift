@@ -1,7 +1,7 @@
 import LocalFiles
 import Redaction
 
-/// The secret that whoever asks about channels on the admin port has to know.
+/// The secret that a client has to know that asks about channels on the admin port.
 struct BearerToken: Sendable {
     /// Shorter secrets are guessed.
     static let byteCountMin = 16

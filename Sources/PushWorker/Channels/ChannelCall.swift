@@ -9,7 +9,7 @@ import PushTransport
 ///     GET    /channels/<id>?app=…&environment=…   shows one
 ///     DELETE /channels/<id>?app=…&environment=…   deletes one
 ///
-/// Where there is only one app, or one environment of it, it may be left out.
+/// `app` may be left out where there is only one, and `environment` where the app has only one.
 struct ChannelCall: Equatable {
     enum Action: Equatable {
         case list

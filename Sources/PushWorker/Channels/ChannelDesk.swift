@@ -53,7 +53,7 @@ public final class ChannelDesk: Sendable {
             logger: logger)
     }
 
-    /// The same with the tokens of a worker.
+    /// A desk that signs with the tokens of a worker.
     init(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits? = nil, logger: Logger
     ) async throws {
@@ -66,7 +66,7 @@ public final class ChannelDesk: Sendable {
                 client: try await Self.client(plan, providerTokens: providerTokens, limits: limits, logger: logger)))
     }
 
-    /// Of the routes of management services alone: one for pushes may be kept warm.
+    /// A client for the routes of management services alone: one for pushes may be kept warm.
     private static func client(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits, logger: Logger
     ) async throws -> ChannelClient {
@@ -170,7 +170,7 @@ public final class ChannelDesk: Sendable {
         try await self.client.delete(channel, in: home)
     }
 
-    /// The ids of all channels there are, whoever made them.
+    /// The ids of all channels in the home, others' included.
     public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
         try await self.client.list(in: home)
     }

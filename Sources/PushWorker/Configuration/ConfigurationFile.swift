@@ -15,7 +15,7 @@ struct ConfigurationFile {
         var shownName: String { ConfigurationFile.shownName(self.path) }
     }
 
-    /// Of an app the bundle id is shown as such.
+    /// A setting's name as errors show it. An app is shown by its bundle id.
     fileprivate static func shownName(_ path: [String]) -> String {
         path.enumerated().map { index, word in
             index == 1 && path[0] == "apps" ? ShownText.name(word) : ShownText.unknownName(word)

@@ -151,7 +151,7 @@ struct SettingRow<Root: SettingsRoot>: Sendable {
     let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
     /// The value that stands there, as one would write it; `nil`: none.
     let text: @Sendable (_ root: Root) -> String?
-    /// The same as it may be shown to anybody: without what may be a secret.
+    /// The value as anybody may see it: without what may be a secret.
     let shownText: @Sendable (_ root: Root) -> String?
     /// What of its texts may be shown.
     let kind: SettingTextKind

@@ -166,7 +166,7 @@ public struct WorkerConfiguration: Sendable {
     public var admin = Admin()
     /// Whose way is traced, and where traces go.
     public var tracing = Tracing()
-    /// Whether whoever runs the worker reads its file again when that has changed.
+    /// Whether the settings file is read again when it has changed.
     public var watchesFile = false
     /// Lines below it are not written.
     public var logLevel = Logger.Level.info

@@ -80,7 +80,7 @@ final class HTTPClientConnection: Sendable {
     }
 
     /// Sends it; the first result of `promise` counts.
-    /// - Returns: what fails it at the deadline, for whoever has an answer to cancel.
+    /// - Returns: what fails it at the deadline, to be cancelled when an answer has come.
     private static func begin(
         _ request: HTTPClientRequest, by channel: any Channel, until deadline: NIODeadline,
         _ promise: EventLoopPromise<HTTPClientRequest.Answer>

@@ -29,7 +29,7 @@ struct HTTPClientRequest: Sendable {
         var isBeforeAnswer = false
     }
 
-    /// Of an answer's body no more is kept.
+    /// Longest part of an answer's body that is kept, bytes.
     static let answerByteCountMax = 65_536
 
     var head: HTTPRequestHead {

@@ -1,6 +1,6 @@
 import NIOHTTP1
 
-/// A question by plain HTTP to a server on this machine, such as the page of `mailboat dev` or the control port of a simulated APNs.
+/// A question by plain HTTP to a server on this machine: the page of `mailboat dev`, or the control port of a simulated APNs.
 package struct LocalQuestion: Sendable {
     private let request: HTTPClientRequest
 

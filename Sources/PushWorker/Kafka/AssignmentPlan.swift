@@ -8,7 +8,7 @@ struct AssignmentPlan {
     private(set) var grants: [Int: [PartitionGrant]] = [:]
     /// Where each log is read from.
     private(set) var starts: [TopicPartition: Int64] = [:]
-    /// The same, by index of the topic: what the committer takes to be committed.
+    /// Where reading begins, by index of the topic: what the committer takes to be committed.
     private(set) var toRead: [CommitPosition] = []
     /// What is committed at once.
     private(set) var toCommit: [CommitPosition] = []

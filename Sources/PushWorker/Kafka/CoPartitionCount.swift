@@ -1,6 +1,6 @@
 import KafkaLog
 
-/// How many partitions count, whatever the topics have by now: as many as `state` was written for. Pure.
+/// The number of partitions that count: as many as `state` was written for, even if topics have been given more since. Pure.
 ///
 /// Where a key's activity lies follows from the count, so it never changes once there is state. The markers in `state` name it. None has to be
 /// read as long as somebody has written to the topic's last partition: it is one of those that count. Only when that one is empty, because it

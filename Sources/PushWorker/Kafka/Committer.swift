@@ -134,7 +134,7 @@ final class Committer: Sendable {
     /// How old at most what the routed topic's commit says of others may be while they are read.
     private static let witnessMillis: Int64 = 60_000
 
-    /// Takes partitions out: what waited for them is returned, nothing of them is sent any more.
+    /// Takes partitions out: what waited for them is returned, and nothing of them is sent from now on.
     func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.state.withLock { state in
             for partition in partitions {

@@ -6,7 +6,7 @@ import Synchronization
 final class GroupSeat: Sendable {
     private struct State {
         var consumer: KafkaConsumer
-        /// The worker stops, and no consumer is made any more.
+        /// Whether the worker stops: no further consumer is made.
         var isClosed = false
     }
 

@@ -89,8 +89,8 @@ package enum GroupWord {
 }
 
 extension KafkaLogReader {
-    /// What lies at places where records were read. All are looked at together. Blocks, at most about `limit`.
-    /// - Parameter whenUnknown: told of each place of which nobody could say what lies there.
+    /// What lies now at places where records were read. All are looked at together. Blocks, at most about `limit`.
+    /// - Parameter whenUnknown: called with each place where nobody could say what lies there.
     /// - Returns: in the order given.
     func found(
         _ places: [(sample: PositionNote.Sample, position: PartitionPositions)], within limit: Duration,
@@ -128,7 +128,7 @@ extension KafkaLogReader {
         return found
     }
 
-    /// The same of one place.
+    /// What lies now at one place where a record was read.
     func found(
         _ sample: PositionNote.Sample, _ position: PartitionPositions, within limit: Duration
     ) throws(KafkaError) -> LogIdentity.Found {

@@ -7,7 +7,7 @@ struct InletStart {
     var grant: PartitionGrant
 
     /// - Parameters:
-    ///   - topics: the input topics without the routed one. Those of which nothing is known do not have the partition.
+    ///   - topics: the input topics without the routed one. A topic that nothing is known of does not have the partition.
     ///   - canBeRead: every topic of the partition that is there can be.
     init(
         partition: Int32, topics: [String], positions: [TopicPartition: PartitionPositions], canBeRead: Bool

@@ -4,7 +4,7 @@ import PushEngine
 import ShardLoop
 
 /// Asks how far the group is in the partitions that an inlet's records must not overtake, and lets them in as `InletGate` decides. Any worker
-/// can ask: the group's commits are known to its coordinator, whoever has the partitions.
+/// can ask: the coordinator knows the group's commits of all partitions.
 struct InletWatch {
     let seat: GroupSeat
     let coordinator: GroupCoordinator

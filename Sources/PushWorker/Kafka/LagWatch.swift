@@ -4,8 +4,8 @@ import PushEngine
 import PushModel
 import PushTransport
 
-/// Asks now and then where the logs of the owned partitions end, for lag and for partitions that do not get on, and notices that
-/// Kafka answers again, and that events come and nothing leaves.
+/// Asks now and then where the logs of the owned partitions end: for the lag, and for partitions that do not get on.
+/// It also notices that Kafka answers again, and that events come and nothing leaves.
 struct LagWatch {
     let seat: GroupSeat
     let hub: SnapshotHub

@@ -49,7 +49,7 @@ struct PartitionProgress {
 
     init(limitMillis: Int64) { self.limitMillis = limitMillis }
 
-    /// Compares with when it looked last. What is not named any more is forgotten.
+    /// Compares with the last readings. A subject that is no longer named is forgotten.
     mutating func look(_ readings: [Reading], nowMillis: Int64) -> [Stall] {
         var stalls: [Stall] = []
         var next: [Subject: Seen] = [:]

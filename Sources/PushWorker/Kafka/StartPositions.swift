@@ -110,8 +110,8 @@ struct StartPositions: Equatable {
         }
     }
 
-    /// Offsets that a person has set carry no word of a worker's: whoever sets those of the input says where it begins, and `state` may be
-    /// empty then. What was set of the routed topic alone says nothing.
+    /// Offsets that a person has set carry no word of a worker's. A person who sets those of the input says where it begins, and `state` may be
+    /// empty then. Offsets that were set for the routed topic alone say nothing.
     private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input

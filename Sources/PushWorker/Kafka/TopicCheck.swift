@@ -85,8 +85,8 @@ enum TopicCheck {
             .map { "\($0.setting) of the topic \($0.topic) is \($0.value), expected \($0.expected): \($0.reason)" }
     }
 
-    /// How long a topic that is not there is waited for. Whoever creates topics and starts workers in one go gets its topics acknowledged a
-    /// moment before a worker can see them.
+    /// How long to wait for a topic that does not exist, milliseconds. Where a script creates topics and starts workers in one go,
+    /// its topics are acknowledged a moment before a worker can see them.
     static let absenceMillisMax: Int64 = 10_000
 
     /// Asks the cluster, again and again while it cannot be reached or does not show all topics yet.

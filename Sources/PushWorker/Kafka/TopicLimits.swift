@@ -7,7 +7,7 @@ struct TopicLimits: Sendable, Equatable {
     /// `max.message.bytes` by topic; of one that is not here it is not known.
     private(set) var byteCounts: [EngineRecord.Topic: Int] = [:]
 
-    /// librdkafka lets a record of so many bytes through where the cluster does not say what a topic takes.
+    /// Largest record, bytes, that librdkafka lets through where the cluster does not say what a topic takes.
     private static let unknownByteCountMax = 2_097_152
     /// A producer's queue must hold such a record several times.
     private static let recordByteCountMax = 16_777_216

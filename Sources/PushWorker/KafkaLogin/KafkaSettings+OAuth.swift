@@ -34,7 +34,7 @@ extension KafkaSettings {
         return settings
     }
 
-    /// What a worker's configuration has to say below `kafka.oauth` to log in as these do, for whoever writes one. A list's texts are several.
+    /// The settings below `kafka.oauth` with which a worker logs in as these do. A list has several texts.
     package var oauthSettings: [(name: String, texts: [String])] {
         guard let tokens = self.tokens, let oauth = TokenKeeper.settings(of: tokens) else { return [] }
         let texts: [(String, [String])] = [

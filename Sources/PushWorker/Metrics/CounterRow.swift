@@ -8,7 +8,7 @@ protocol CountedBySource {
 }
 
 /// One number that shards count: how it is served and where it lies. Sums over shards and the page of metrics are made from the rows of
-/// a type, so that whoever adds a number says it once; a test fails for one that has no row.
+/// a type, so that a new number is described once. A test fails for a number without a row.
 struct CounterRow<Counters: CountedBySource>: Sendable {
     struct Label: Sendable {
         var name: String

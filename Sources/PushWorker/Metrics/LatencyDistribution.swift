@@ -45,7 +45,7 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.keep(LatencyExample(place: place, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
     }
 
-    /// The same of what `record(millis:)` was told.
+    /// Keeps the trace of a latency that `record(millis:)` has counted as an example.
     mutating func keepExample(of place: TraceContext, millis: Int64, wallMillis: Int64) {
         self.keepExample(of: place, micros: Self.micros(millis), wallMillis: wallMillis)
     }

@@ -1,6 +1,6 @@
 /// How `/metrics` is written: what a scraper asked for in `accept`.
 enum MetricsFormat: Equatable, Sendable {
-    /// The Prometheus text format, version 0.0.4: for whoever does not ask for the other.
+    /// The Prometheus text format, version 0.0.4: for a client that does not ask for the other.
     case prometheus
     /// OpenMetrics 1.0.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/). 0.0.1, which scrapers name too, is the draft of the same.
     case openMetrics(version: String)

@@ -2,8 +2,8 @@ import PushModel
 
 /// Writes the Prometheus text format or OpenMetrics: a head for each metric, then its samples.
 ///
-/// A page has up to a thousand lines, most of which differ from those of the page before in their numbers alone. So what does not change is kept as bytes: heads
-/// with their metrics, labels with their rows.
+/// A page has up to a thousand lines, and most differ from those of the page before in their numbers alone. So what does not change is kept
+/// as bytes: heads with their metrics, labels with their rows.
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
@@ -59,7 +59,7 @@ struct PrometheusText {
         self.end(value)
     }
 
-    /// The same, with a number among the labels.
+    /// A sample with a number among its labels.
     mutating func sample(written labels: [UInt8], number: Int32, _ more: [UInt8], _ value: Int) {
         self.startLine(written: labels, [])
         DecimalDigits.append(Int64(number), to: &self.bytes)

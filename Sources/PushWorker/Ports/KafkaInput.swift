@@ -119,7 +119,7 @@ package struct KafkaInput {
             return self.take(record, input, traces: traces, into: &batch, whenFull: whenFull)
         }
         let (key, value) = (record.key, record.value)
-        // Of a kind that nobody knows its name is wanted.
+        // For an unknown kind its name is wanted.
         record.withHeader(input.kind == .unknown ? RecordHeader.kind.name : "traceparent") { traceparent, _ in
             if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
             whenFull(&batch)
@@ -127,7 +127,7 @@ package struct KafkaInput {
         }
     }
 
-    /// The same, of an event that may be traced.
+    /// Takes an event that may be traced.
     private func take(
         _ record: borrowing KafkaRecord, _ input: InputRecord, traces: EventTraces, into batch: inout InputBatch,
         whenFull: (inout InputBatch) -> Void

@@ -31,7 +31,7 @@ final class KafkaStateSection: StateSection {
     func close() { self.section.close() }
 
     private static func headerNumber(_ record: borrowing KafkaRecord) -> Int64? {
-        // Of the records with a value only a marker has a header, and its key is a single byte.
+        // Among records with a value only a marker has a header, and its key is a single byte.
         guard !record.hasValue || record.key.count == 1 else { return nil }
         guard record.hasValue else { return Self.number(.epoch, record) }
         return Self.number(.takeovers, record) ?? Self.number(.acceptedEnd, record)
@@ -52,7 +52,7 @@ extension PartitionFailure {
         }
     }
 
-    /// The same for a partition of the input, with what a person has to do.
+    /// Why a partition of the input halts, with what a person has to do; `nil`: it does not.
     var inputHaltReason: String? {
         switch self {
         case .offsetOutOfRange(let position, _):

@@ -7,7 +7,7 @@ import Synchronization
 final class LogSuspicion: Sendable {
     private enum Answer { case none, same, other(String) }
     private let answer = Mutex(Answer.none)
-    /// Has the queue read again: nothing may come in it any more that would.
+    /// Has the queue read again: perhaps nothing more comes in it that would.
     private let whenFound: @Sendable () -> Void
 
     init(whenFound: @escaping @Sendable () -> Void) { self.whenFound = whenFound }
@@ -30,7 +30,7 @@ final class LogSuspicion: Sendable {
 }
 
 extension PartitionFailure {
-    /// Kafka does not know the topic, or has no such partition of it any more.
+    /// Whether Kafka does not know the topic, or no longer has such a partition of it.
     var isOfMissingLog: Bool {
         guard case .failed(_, let error) = self else { return false }
         return error.code == .unknownTopicOrPartition || error.code == .unknownPartition
@@ -41,9 +41,9 @@ extension LogLook {
     /// A broker that has just learnt that a topic is gone may still answer for its log. The same log counts once this has passed.
     private static let settlingDuration: Duration = .seconds(3)
 
-    /// Whether the log of which `sample` was read is another one now, asked until it is there again; why. `nil`: the same one.
+    /// Why the log that `sample` was read from is another one now; `nil`: it is the same one. Asks until the log is there again.
     /// - Parameters:
-    ///   - sample: `nil`: nothing was read of it, and it is only waited for.
+    ///   - sample: a record that was read; `nil`: nothing was read, and the log is only waited for.
     ///   - isWanted: the partition may leave meanwhile.
     ///   - whenMissing: told each time that it is not there, once it has been away for a while.
     func reasonIfOther(

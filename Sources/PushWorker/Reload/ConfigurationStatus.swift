@@ -21,6 +21,6 @@ public struct ReloadReport: Sendable, Equatable {
     public var held: [SettingChange]
     /// Shards that go on by the configuration before although they were asked: none, if all is well.
     public var refusingShards: [Int]
-    /// Of what holds now.
+    /// Hash of the settings that hold now.
     public var hash: String
 }

@@ -15,7 +15,7 @@ final class Reconfigurer: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Whoever asks loops something, or is about to end them.
+    /// Lets in one at a time that asks loops something or is about to end them.
     private let loops = Turnstile()
     private let partitionCount: Int32
     private let clusterID: String
@@ -91,7 +91,7 @@ final class Reconfigurer: Sendable {
             taken: change.taken, held: change.held, refusingShards: refusing, hash: change.effective.hash)
     }
 
-    /// Loops may end once this returns: what is under way has been taken, and nothing is asked of them any more. It waits for them, not for a disk.
+    /// Loops may end once this returns: what is under way has been taken, and nothing more is asked of them. It waits for the loops, not for a disk.
     func close() async {
         _ = await self.loops.enter()
         self.state.withLock { $0.isClosed = true }

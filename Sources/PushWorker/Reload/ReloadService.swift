@@ -143,7 +143,7 @@ struct FileWatch {
     private(set) var refusedFaults: [ConfigurationFault] = []
     private var looksSinceRefused = 0
 
-    /// What was refused is tried again after so many looks: half a minute.
+    /// Number of looks after which refused settings are tried again: half a minute.
     static let looksBetweenTries = 15
 
     init(_ content: [UInt8]) {
@@ -151,7 +151,7 @@ struct FileWatch {
         self.last = .content(content)
     }
 
-    /// So many SIGHUPs were followed: the file may have been another for a moment, and be now what it was at the last look.
+    /// This many SIGHUPs were followed. The file may have been another for a moment, and be now what it was at the last look.
     mutating func noteHangUps(_ count: Int) {
         guard count != self.hangUpCount else { return }
         self.hangUpCount = count

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets one at a time through, in the order in which they came.
 final class Turnstile: Sendable {
-    /// So many wait at most; whoever comes then is turned away.
+    /// Most callers that may wait; one more is turned away.
     static let waitingMax = 16
 
     private struct State {

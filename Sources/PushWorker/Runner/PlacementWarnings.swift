@@ -2,7 +2,7 @@ import Logging
 import PushEngine
 import Synchronization
 
-/// Says once for each input topic that its records are misplaced, whichever shard sees it first (contract: Placement). Any thread.
+/// Says once for each input topic that its records are misplaced, for the first shard that sees it (contract: Placement). Any thread.
 final class PlacementWarnings: Sendable {
     private let topicsTold = Mutex<Set<UInt16>>([])
 

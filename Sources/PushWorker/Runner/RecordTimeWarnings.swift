@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// Says once for each input topic that its records have times that cannot be, whichever shard sees it first. Any thread.
+/// Says once for each input topic that its records have times that cannot be, for the first shard that sees it. Any thread.
 final class RecordTimeWarnings: Sendable {
     private let topicsTold = Mutex<Set<UInt16>>([])
 

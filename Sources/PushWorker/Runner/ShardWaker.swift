@@ -5,8 +5,8 @@ import Synchronization
 
 /// Wakes a shard from any thread, with at most one wake-up on its way.
 ///
-/// librdkafka calls it under a lock of a queue, so it only schedules. The loop takes no lock to be woken again: the thread that wakes it may
-/// be of lower priority and on the same core, and would be interrupted by the very loop that then waits for it.
+/// librdkafka calls it under a lock of a queue, so it only schedules. The loop takes no lock to be woken again. The thread that wakes it may
+/// have a lower priority on the same core: the loop would interrupt it, and then wait for it.
 final class ShardWaker: Sendable {
     private let eventLoop: any EventLoop
     /// A turn is on its way: nobody else needs to wake.

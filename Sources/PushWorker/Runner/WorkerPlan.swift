@@ -13,7 +13,7 @@ struct WorkerPlan {
     /// Input topics in the order of `SourcePosition.topic`; the routed topic is the last.
     let inputTopics: [String]
     private let configuration: WorkerConfiguration
-    /// Of each app and environment: the index of its key.
+    /// Index of the key of each app and environment.
     private var keyIndexes: [KeyUser: Int] = [:]
 
     private struct KeyUser: Hashable {

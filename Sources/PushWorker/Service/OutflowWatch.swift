@@ -9,7 +9,7 @@ struct OutflowWatch {
     static let windowMillis: Int64 = 600_000
     /// So few events say nothing.
     static let takenMax: UInt64 = 100
-    /// Of a hundred outcomes, how many say that nothing was to be sent.
+    /// How many of a hundred outcomes say that nothing was to be sent.
     static let unsentPercent: UInt64 = 95
     /// Outcomes of events that no push was made for. Of an `applied` event none is expected.
     static let unsentOutcomes: [Outcome] = [.unregistered, .duplicate, .expired, .superseded]

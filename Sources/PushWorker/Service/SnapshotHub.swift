@@ -32,7 +32,7 @@ final class SnapshotHub: Sendable {
         self.change { change(&$0.configuration) }
     }
 
-    /// The worker has ended; whoever waits is told why.
+    /// The worker has ended; all who wait are told why.
     func end(_ error: WorkerError) { self.change { $0.end = error } }
 
     var snapshot: WorkerSnapshot { self.state.withLock { Self.sum($0) } }
@@ -123,7 +123,7 @@ final class SnapshotHub: Sendable {
         return texts.filter { seen.insert($0).inserted }
     }
 
-    /// APNs takes an app's topic on all shards, and nothing is known to be wrong with the routes of its pushes, each of which has been reached.
+    /// Whether some app is well: APNs takes its topic on all shards, each route of its pushes has been reached, and no fault of them is known.
     private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
         let apps = shards.flatMap(\.apps)
         let refused = Set(apps.filter(\.isRefused).map(\.bundleID))
@@ -233,7 +233,7 @@ struct GroupReport: Sendable {
     var hasJoined = false
     /// Partitions the group has given this worker.
     var given: Set<Int32> = []
-    /// Of these the ones that have not begun, each with the reason.
+    /// The partitions that have not begun, each with the reason.
     var waiting: [Int32: String] = [:]
     var isDraining = false
     var rebalances: UInt64 = 0

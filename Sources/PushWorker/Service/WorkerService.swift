@@ -100,10 +100,10 @@ public final class WorkerService: Service, Sendable {
 
     // MARK: Another configuration
 
-    /// Goes on by the configuration that `load` gives, without a stop. It is looked through first; if anything is wrong with it the one before stays.
-    /// What became of it is logged and counted. Settings that need a restart keep the values they have. While another call is under way this one
-    /// waits, and `load` is called afterwards: what holds in the end is what was loaded last.
-    /// - Throws: what is wrong with it, or that the worker does not run yet or any more, or that too many wait.
+    /// Takes the configuration that `load` gives, without a stop. It is checked first; if anything is wrong with it, the one before stays.
+    /// The result is logged and counted. Settings that need a restart keep their values. While another call is under way this one
+    /// waits, and calls `load` afterwards: what holds in the end is what was loaded last.
+    /// - Throws: what is wrong with it, that the worker does not run, or that too many wait.
     @discardableResult
     public func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration
@@ -313,7 +313,7 @@ public final class WorkerService: Service, Sendable {
         await self.statePages?.activityPage(id: key, app: app)?.waitsFor
     }
 
-    /// Where the pushes to an activity go, and its app. A secret: it is for whoever plays the phones in the worker's own process, and no port tells it.
+    /// The token that the pushes to an activity go to, and its app. A secret: it is for simulated phones in the worker's own process, and no port tells it.
     /// - Parameters:
     ///   - key: the key of its records.
     ///   - app: bundle id; `nil`: the only app that has it.

@@ -59,7 +59,7 @@ public struct WorkerSnapshot: Sendable {
     public var routes: [Route] = []
     /// The partitions of all shards.
     public var partitions: [Partition] = []
-    /// Of the apps and environments whose channels are kept here.
+    /// What the worker knows of channels, for the apps and environments whose channels it keeps.
     public var channelListings: [ChannelListing] = []
     /// Which configuration it goes by.
     public var configuration = ConfigurationStatus()
@@ -130,7 +130,7 @@ public struct KafkaCounters: Sendable, Equatable {
     public var outcomesUnpublished: UInt64 = 0
     /// Batches of offsets committed.
     public var commits: UInt64 = 0
-    /// Batches of which something was refused.
+    /// Batches with something that was refused.
     public var commitsFailed: UInt64 = 0
     /// Assignments and revocations.
     public var rebalances: UInt64 = 0

@@ -3,12 +3,12 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// Keeps the traces of a shard's events: a span for an event's whole way through the worker, and below it one for each time it waits and one for
-/// each push. Made of what the engine tells of events that were said to be traced; all others cost a look at the header. What follows where an event is for an
+/// Keeps the traces of a shard's events: a span for an event's whole way through the worker, and below it one for each wait and each push.
+/// They are made from what the engine tells of traced events; all others cost a look at the header. What follows where an event is for an
 /// audience is kept by `FanOutTraces`.
 ///
-/// The event carries on the context of its first span, in place of the one it came with: in what is forwarded, in its outcome, in `state`. Whoever
-/// goes on from there goes on below that span.
+/// The event carries on the context of its first span, in place of the one it came with: in what is forwarded, in its outcome, in `state`. A span
+/// that continues from there lies below that span.
 ///
 /// On the loop it notes no more than it must: a first span is begun, as its context is carried on at once, and all else is done at a `SpanDesk`.
 ///

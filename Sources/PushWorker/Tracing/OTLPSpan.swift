@@ -17,7 +17,7 @@ public final class OTLPSpan: Span {
 
     /// More are counted and not kept.
     static let eventCountMax = 32
-    /// The same of links.
+    /// Most links that a span is sent with.
     static let linkCountMax = 32
 
     /// What children of it are started in.

@@ -1,8 +1,8 @@
 import Foundation
 import Redaction
 
-/// What the environment says of traces, in the variables that OpenTelemetry has for programs of every kind
-/// (OpenTelemetry specification, "Environment Variable Specification" and "OTLP Exporter Configuration"). It counts where the settings say nothing. Pure.
+/// What the environment says about traces, in the variables that OpenTelemetry has for all programs (OpenTelemetry specification, "Environment
+/// Variable Specification" and "OTLP Exporter Configuration"). It counts where the settings say nothing. Pure.
 ///
 /// As these variables may be meant for others, too, one that cannot be used stops nothing: it is noted.
 struct OTelEnvironment: Equatable, Sendable {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where spans are made: a shard's loop notes what has happened in a few words, and what takes long, attributes and spans below the first, is done here, on
-/// another thread, in the order in which it was noted.
+/// Makes spans for a shard. Its loop notes in a few words what has happened. What takes long, attributes and spans below the first, is done here,
+/// on another thread and in the order of the notes.
 ///
 /// Bounded: what has no room is dropped and counted. Any thread.
 final class SpanDesk: Sendable {
@@ -9,11 +9,11 @@ final class SpanDesk: Sendable {
     typealias Work = @Sendable () -> Void
     /// Who does it.
     enum Place: Sendable {
-        /// Whoever hands it over.
+        /// On the thread that hands the work over.
         case here
         /// Another thread, soon.
         case elsewhere
-        /// Whoever asks for it.
+        /// On the thread that asks for it.
         case whenAsked
     }
     private struct State {
@@ -65,7 +65,7 @@ final class SpanDesk: Sendable {
     }
 
     /// Takes out all that waits, undone.
-    /// - Returns: none: whoever brings something next has it done.
+    /// - Returns: the work; empty: the next one that brings work has it done.
     func takeAll() -> [Work] {
         self.state.withLock { state in
             defer { state.works = [] }

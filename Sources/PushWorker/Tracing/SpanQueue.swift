@@ -39,7 +39,7 @@ final class SpanQueue: Sendable {
         }
     }
 
-    /// Taken before any other again. What has no room behind them any more is dropped.
+    /// Puts spans back at the front. Spans behind them that no longer have room are dropped.
     func putBack(_ spans: [FinishedSpan]) {
         self.state.withLock { state in
             state.spans.prepend(contentsOf: spans)

@@ -6,7 +6,7 @@ struct TraceRate {
     private var count = 0
 
     /// Counts one that is to begin.
-    /// - Returns: `false`: so many have begun already; it is not counted.
+    /// - Returns: `false`: the most have begun already, and this one is not counted.
     mutating func takes(at now: EngineTime, perSecondMax: Int) -> Bool {
         let second = now.steadyMillis / 1_000
         if second != self.second { (self.second, self.count) = (second, 0) }

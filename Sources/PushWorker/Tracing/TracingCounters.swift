@@ -2,13 +2,13 @@
 struct TracingCounters: Sendable, Equatable {
     /// Events whose tracing began.
     var eventsTraced: UInt64 = 0
-    /// Of these, those without an outcome yet.
+    /// Traced events without an outcome yet.
     var eventsLive = 0
     /// Events that were sampled and are not traced.
     var eventsSkipped: UInt64 = 0
     /// Passes of versions and starts whose tracing began.
     var passesTraced: UInt64 = 0
-    /// Of these, those that go on.
+    /// Traced passes that go on.
     var passesLive = 0
     /// Passes of events that were sampled which are not traced.
     var passesSkipped: UInt64 = 0
