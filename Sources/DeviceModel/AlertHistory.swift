@@ -1,4 +1,4 @@
-/// The alerts that a phone was to show, in order, some of which were withdrawn later (`"alert": null`): of those nobody can say whether they
+/// The alerts that a phone was to show, in order. Some were withdrawn later (`"alert": null`): nobody can say whether those
 /// had been sent before.
 public struct AlertHistory: Sendable {
     private var alerts: [(bytes: [UInt8], seconds: Int64, isWithdrawn: Bool)] = []

@@ -1,6 +1,6 @@
 /// What a channel published, in order, and what a phone that listens must show for it: device equivalence for broadcasts.
 ///
-/// Of APNs it takes for granted only what a storage policy promises. A phone that is there gets each message. One that is away misses it. On a
+/// It relies only on what a storage policy of APNs promises. A phone that is there gets each message. One that is away misses it. On a
 /// channel that stores, it gets the most recent message when it comes back, unless that has expired. Apple does not say whether a stored
 /// message outlives a newer one that is not stored, nor whether a new listener gets what was stored before: here both may be.
 ///
@@ -156,7 +156,7 @@ public struct ChannelHistory: Sendable {
             return false
         }
         if message.publishedMillis > window.lowerBound { return false }
-        // And it stays long enough.
+        // The phone stays long enough, too.
         return !listener.away.contains { $0.lowerBound >= backMillis && $0.lowerBound <= window.upperBound }
     }
 

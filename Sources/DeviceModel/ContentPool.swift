@@ -31,7 +31,7 @@ public struct ContentPool: Sendable {
         }
     }
 
-    /// The same content with other dates.
+    /// Content that differs from another in its dates alone.
     mutating func content(
         of shown: CardContent?, stampSeconds: Int64, staleDate: Int64, dismissalDate: Int64, relevance: Double
     ) -> CardContent {
@@ -49,7 +49,7 @@ public struct ContentPool: Sendable {
         }
     }
 
-    /// One more alert after those shown so far, of which `keptMax` are kept.
+    /// Adds an alert to those shown so far, and keeps the last `keptMax`.
     mutating func alerts(
         _ shown: ShownAlerts?, and alert: Range<Int>, of body: Span<UInt8>, keptMax: Int
     ) -> ShownAlerts {

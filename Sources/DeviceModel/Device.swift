@@ -1,9 +1,9 @@
 /// One Live Activity on one phone: applies pushes as ActivityKit does and knows what the phone shows.
 ///
-/// The judge of device equivalence. A value of 88 bytes plus what it shows, which devices that are fed through one `ContentPool` share; time is
+/// The judge of device equivalence. A value of 88 bytes plus what it shows; devices that are fed through one `ContentPool` share that. Time is
 /// an argument. Rules (Apple's unless marked):
 /// - an `update` whose stamp is older than one already applied is ignored, its alert too. Equal seconds: Apple does not say; here they are
-///   ignored as well, the stricter reading, so whoever pushes has to stamp strictly increasing;
+///   ignored as well, the stricter reading, so stamps of pushes have to increase strictly;
 /// - `end` is applied whatever its stamp; nothing is applied after it;
 /// - content brings its own stale date and relevance: what the newest content does not say is gone. An `end` without content keeps what is
 ///   shown, and replaces only what it names;
@@ -27,9 +27,9 @@ public struct Device: Sendable {
         case shown
         /// A `start` while another card of this token was up: a second card.
         case shownAsSecondCard
-        /// The same stamp and the same content again: a retry. Nothing changes.
+        /// A push with the stamp and the content of the last: a retry. Nothing changes.
         case ignoredRepeat
-        /// The same stamp with other content: whoever pushes has lost an update.
+        /// A push with the stamp of the last and other content: the sender has lost an update.
         case ignoredSameStamp
         /// The stamp is older than one already applied.
         case ignoredOlder
@@ -48,7 +48,7 @@ public struct Device: Sendable {
 
     private var content: CardContent?
     private var shownAlerts: ShownAlerts?
-    /// Of the `start`; `nil` when the app started the activity.
+    /// Where the `start` came from; `nil`: the app started the activity.
     private var origin: CardOrigin?
     /// When the first push of this card came and when it ended, seconds since 1970, by the clock the device is told.
     private var begunSeconds: Int64 = .min

@@ -1,4 +1,4 @@
-/// One broadcast as APNs saw it, for whoever watches. A copy.
+/// One broadcast as APNs saw it, for an observer. A copy.
 public struct ObservedBroadcast: Sendable, Equatable {
     /// When, by the simulator's clock, milliseconds since 1970.
     public var atMillis: Int64

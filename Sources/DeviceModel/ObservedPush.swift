@@ -1,4 +1,4 @@
-/// One request to a phone as APNs and the phone saw it, for whoever watches. A copy.
+/// One request to a phone as APNs and the phone saw it, for an observer. A copy.
 public struct ObservedPush: Sendable, Equatable {
     /// What became of the push on the phone.
     public enum Phone: Sendable, Equatable {
@@ -22,7 +22,7 @@ public struct ObservedPush: Sendable, Equatable {
     public var topic: String
     /// `apns-priority`; 10 when the request said nothing.
     public var priority: Int
-    /// `apns-expiration`, seconds since 1970; `nil`: the request said nothing, or it is not known any more.
+    /// `apns-expiration`, seconds since 1970; `nil`: the request said nothing, or it is no longer known.
     public var expirationSeconds: Int64?
     /// The payload.
     public var body: [UInt8]

@@ -35,7 +35,7 @@ public struct PushContent: Equatable, Sendable {
     public init() {}
 }
 
-/// Why a body is not a Live Activity push, in words for whoever built it.
+/// Why a body is not a Live Activity push, in words for its builder.
 public struct PayloadFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// How bad the fault is: whether APNs or only the phone minds it.
     public enum Kind: UInt8, Sendable {

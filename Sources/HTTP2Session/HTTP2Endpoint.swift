@@ -140,6 +140,6 @@ public class HTTP2Endpoint {
             && (self.line.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)
     }
 
-    /// Neither reads nor writes any more: close the connection.
+    /// Whether neither side has anything left to read or write: close the connection.
     public final var isFinished: Bool { !self.wantsRead && !self.wantsWrite }
 }

@@ -22,9 +22,9 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let frameSizeError = HTTP2ErrorCode(rawValue: 0x6)
     /// The stream was refused before anything was processed: the request may be sent again (RFC 9113 §8.7).
     public static let refusedStream = HTTP2ErrorCode(rawValue: 0x7)
-    /// The stream is not needed any more.
+    /// The stream is no longer needed.
     public static let cancel = HTTP2ErrorCode(rawValue: 0x8)
-    /// The state of header compression is lost: the connection is of no use any more.
+    /// The state of header compression is lost: the connection can no longer be used.
     public static let compressionError = HTTP2ErrorCode(rawValue: 0x9)
     /// A connection made for a CONNECT request was reset or closed.
     public static let connectError = HTTP2ErrorCode(rawValue: 0xa)

@@ -11,7 +11,7 @@ struct Release {
     let endsAtMillis: Int64
     /// Those that ran, and have something to wait for and to write down.
     let ran: [Int32]
-    /// Of these the ones whose step has not ended yet.
+    /// The partitions whose step has not ended yet.
     var awaited: [Int32]
     /// What was left is written down: all of them are `.writing`.
     var isWriting = false
@@ -98,7 +98,7 @@ extension ShardLoop {
             }
             self.partitions[index].move(to: .quieting)
         }
-        // The engine would not look at what is found there any more.
+        // The engine would no longer look at what is found there.
         self.gaps.removeAll { ran.contains($0.partition) }
         self.releases.append(
             Release(

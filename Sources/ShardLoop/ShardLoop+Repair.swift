@@ -67,7 +67,7 @@ extension ShardLoop {
         }
     }
 
-    /// The partition is somebody else's: nothing of it is repaired any more.
+    /// The partition is somebody else's: its repairs stop.
     mutating func forgetRepairs(of numbers: [Int32]) {
         for repair in self.repairs where numbers.contains(repair.partition) { repair.section.close() }
         self.repairs.removeAll { numbers.contains($0.partition) }

@@ -6,7 +6,7 @@ public import PushModel
 /// Kafka and APNs, and decides itself what may be done when: a partition's life, the lease, reading, the way of records to Kafka, commits.
 ///
 /// Pure: told the time, given its ports, no thread and no clock of its own. The worker runs it on an event loop, the simulation on a virtual
-/// clock. Whoever runs it calls `turn` when `hasMore`, when `deadlineMillis` has come, and when a port has something; then takes `news`.
+/// clock. Its runner calls `turn` when `hasMore`, when `deadlineMillis` has come, and when a port has something; then takes `news`.
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
 public struct ShardLoop: ~Copyable {
@@ -23,7 +23,7 @@ public struct ShardLoop: ~Copyable {
     /// Wait for one of `repairs` to end: at most one a partition.
     var gaps: [StateGap] = []
     var commits = CommitGathering()
-    /// Taken by whoever runs the loop, after each turn.
+    /// Taken by the runner after each turn.
     var news: [ShardNews] = []
     /// There is more to do than the last turn did.
     public internal(set) var hasMore = false
@@ -55,9 +55,9 @@ public struct ShardLoop: ~Copyable {
     var firstPartition = 0
     var firstRoute: UInt16 = 0
 
-    /// Bounds of one turn; together a few milliseconds of work. What is read is pushed before more is read, and answers come in between: with
-    /// 2,048 records and 4,096 deliveries, and records handed over however many, the 99th percentile was twice as long at 95,000 updates a
-    /// second of one core.
+    /// Bounds of one turn; together a few milliseconds of work. What is read is pushed before more is read, and answers come in between. With
+    /// 2,048 records and 4,096 deliveries, and no limit for records that are handed over, the 99th percentile was twice as long at 95,000
+    /// updates a second of one core.
     static let recordsPerQueueMax = 256
     static let recordsPerTurnMax = 512
     static let restoresPerTurnMax = 2_048

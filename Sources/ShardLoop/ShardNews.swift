@@ -14,7 +14,7 @@ public enum ShardNews: Sendable {
     case restoring(partitionCount: Int, recordCount: Int64, recordCountMax: Int64)
     /// Somebody else has written to the `state` of an own partition; it is being read.
     case gapFound(StateGap)
-    /// Nothing that another wrote counts any more. `recordCount`: records of the gap that were read.
+    /// Nothing that another wrote counts now. `recordCount`: records of the gap that were read.
     case gapRepaired(partition: Int32, recordCount: Int)
     /// A queue cannot be read for now; it goes on by itself.
     case readingFails(LogFailure)

@@ -25,7 +25,7 @@ public enum PEMContent {
         return "no PEM"
     }
 
-    /// The same, behind what was expected. Called where what was expected could not be read.
+    /// What is wrong with the bytes, behind what was expected. Called where the expected could not be read.
     /// - Parameter noun: that of what was expected, such as `private key`: if that is what is found, it is damaged.
     static func complaint(expected: String, noun: String, _ bytes: [UInt8]) -> String {
         let found = Self.found(in: bytes)

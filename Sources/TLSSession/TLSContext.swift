@@ -23,7 +23,7 @@ public final class TLSContext: @unchecked Sendable {
     let isServer: Bool
     /// What the peer must agree to, in the order we prefer.
     let applicationProtocols: [String]
-    /// The same as ALPN writes it: each name after its length. The server's callback reads it, so it lives as long as
+    /// The protocols as ALPN writes them: each name after its length. The server's callback reads it, so it lives as long as
     /// the context.
     private let protocolList: UnsafeMutableBufferPointer<UInt8>
 
@@ -149,7 +149,7 @@ public final class TLSContext: @unchecked Sendable {
             throw OpenSSLError.make(.badKeyMaterial, "the private key does not belong to the server certificate")
         }
         guard !context.protocolList.isEmpty else { return context }
-        // Unretained: the context outlives the sessions, each of which holds it.
+        // Unretained: each session holds the context, which outlives them all.
         SSL_CTX_set_alpn_select_cb(
             context.handle,
             { _, selected, selectedCount, offered, offeredCount, context in

@@ -16,7 +16,7 @@ public struct ConnectionLife: Sendable {
         case open
         /// Nothing new; what is in flight finishes. To `closed`.
         case draining
-        /// Nothing can be sent or received any more. The end.
+        /// Nothing can be sent or received. The end.
         case closed
     }
 
@@ -25,7 +25,7 @@ public struct ConnectionLife: Sendable {
     /// What to do with a connection that takes nothing new: close it at once, or wait for requests that are still
     /// unanswered. It may be draining or closed already.
     public enum DrainAction: Equatable, Sendable {
-        /// Close it; wait for so many requests; nothing, because that was said before.
+        /// Close the connection; wait for its requests; nothing, because one of these was said before.
         case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed
     }
     /// What the end of a request means for its connection: nothing, or the last request of a draining connection ended

@@ -31,7 +31,7 @@ struct StreamTable: Sendable {
     let streamsMax: Int
     private(set) var streams: [Stream] = []
     private(set) var inUse = 0
-    /// Of these, abandoned ones.
+    /// Number of open streams that were abandoned.
     private(set) var abandonedCount = 0
     private var firstFree = StreamTable.none
     private var first: [Int32]

@@ -40,7 +40,7 @@ public struct ConnectionPool: Sendable {
         var tokenGeneration: UInt32 = 0
         /// When it last carried another token than before.
         var tokenChangedMillis: Int64?
-        /// Of the last two tokens it has carried; 0: none.
+        /// Numbers of the last two tokens that the connection has carried; 0: none.
         var tokenNumber: UInt32 = 0
         var tokenNumberBefore: UInt32 = 0
 
@@ -58,7 +58,7 @@ public struct ConnectionPool: Sendable {
         }
     }
 
-    /// Requests given to one connection before the next is chosen: so many fit one TLS record, and a burst still
+    /// Requests given to one connection before the next is chosen: this many fit one TLS record, and a burst still
     /// spreads.
     static let runLength = 32
     /// Without a call of `wanted` for this long, the demand of before is forgotten.

@@ -26,8 +26,8 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var drainTimeoutMillis: Int64 = 5_000
     /// A PING is sent when nothing came for this long while requests are in flight.
     public var pingAfterSilenceMillis: Int64 = 5_000
-    /// A PING is sent when nothing came for this long while no request is in flight. With the wait for its answer no longer than a request
-    /// waits, so that a server that fell silent is known as soon without traffic as with it.
+    /// A PING is sent when nothing came for this long while no request is in flight. Together with the wait for its answer this is no longer
+    /// than a request waits. So a silent server is noticed as soon without traffic as with it.
     public var pingAfterIdleMillis: Int64 = 15_000
     /// An unanswered PING closes the connection after this long.
     public var pingTimeoutMillis: Int64 = 5_000

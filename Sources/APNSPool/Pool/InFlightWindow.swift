@@ -2,8 +2,8 @@
 /// Pure: told what was measured, and the time.
 ///
 /// A loop that is busy all the time sends no more pushes when more of them are in flight; they only lie in queues. Each
-/// costs more then, as what an answer needs has left the processor's caches by the time it comes (a sixth more CPU per
-/// push with 4,000 in flight than with 400), and each is answered later. So in rounds of a few milliseconds: a busy loop
+/// costs more then: what an answer needs has left the processor's caches by the time it comes (a sixth more CPU per
+/// push with 4,000 in flight than with 400). Each is answered later, too. So in rounds of a few milliseconds: a busy loop
 /// whose answers come later than the way to APNs and back explains takes less; a route that wanted more, and whose answers
 /// came as fast as that, may have up to twice as much.
 ///

@@ -15,7 +15,7 @@ public struct ProxyTunnel: Sendable {
 
     /// A longer head is refused.
     public static let headByteCountMax = 16_384
-    /// A text of the proxy's is cut to so many bytes.
+    /// Longest part of a text of the proxy's that is kept, bytes.
     public static let textByteCountMax = 64
     /// Schemes of `proxy-authenticate` that are kept.
     static let schemeCountMax = 4

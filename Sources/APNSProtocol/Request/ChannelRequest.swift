@@ -34,7 +34,7 @@ public enum ChannelRequest {
     /// The member of a body that says what a channel keeps: the `MessageStoragePolicy`'s number.
     public static let storagePolicyName: StaticString = "message-storage-policy"
 
-    /// Channels of an app in one environment, whoever made them; one more is refused as `CannotCreateChannelConfig`.
+    /// Most channels of an app in one environment, whatever made them; one more is refused as `CannotCreateChannelConfig`.
     public static let countMax = 10_000
 
     /// Kept of an answer that describes a single channel, or says why not, bytes.

@@ -11,7 +11,7 @@ public struct RouteGate: Equatable, Sendable {
         case resting(untilMillis: Int64)
         /// One request at a time leaves. To `recovering` with the first success, to `resting` with the next failure.
         case probing
-        /// So many requests may be out: one more with each success, half as many after a failure, so that what has
+        /// Only some requests may be out: one more with each success, half as many after a failure. So what has
         /// gathered does not fall upon a server that has just come back. To `flowing` at `recoveredInFlight`, to
         /// `resting` after `streakMax` failures in a row.
         case recovering(inFlightMax: Int)
@@ -24,7 +24,7 @@ public struct RouteGate: Equatable, Sendable {
 
     /// Longest `retry-after` that is believed: Apple asks for 15 minutes after a 5xx.
     public static let retryAfterSecondsMax: Int64 = 900
-    /// Requests out at which nothing is held back any more: a connection's worth.
+    /// Number of requests out from which nothing is held back: a connection's worth.
     public static let recoveredInFlight = 1_024
 
     /// How much the gate lets through now.
@@ -98,7 +98,7 @@ public struct RouteGate: Equatable, Sendable {
         }
     }
 
-    /// The cause was removed from outside (a new key, a new token): nothing is held back any more.
+    /// The cause was removed from outside (a new key, a new token): nothing is held back from now on.
     public mutating func reset() {
         self.streak = 0
         self.backoff.succeeded()

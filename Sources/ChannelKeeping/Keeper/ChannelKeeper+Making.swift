@@ -165,7 +165,7 @@ extension ChannelKeeper {
         self.retry(number, now: now)
     }
 
-    /// Nothing was made for it: it is a wish again, or gone when nobody wants it any more.
+    /// Nothing was made for the channel: it is a wish again, or gone if nobody wants it now.
     mutating func retry(_ number: Int64, now: EngineTime) {
         self.making = .recording(number)
         guard self.table[number]?.channel.owner != nil else { return self.table.leave(number) }
@@ -177,7 +177,7 @@ extension ChannelKeeper {
 
     // MARK: Refusals
 
-    /// Key, topic or capability: every wish is refused, and whoever comes soon.
+    /// Key, topic or capability is refused: so is every wish, and those that come soon.
     mutating func refuseForGood(status: UInt16, reason: String, now: EngineTime) {
         self.alarmRefused(status: status, reason: reason)
         self.refuseWishes(.byAPNs(status: status, reason: reason), now: now)

@@ -1,7 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// Keeps the channels of one app in one environment: it alone lists, counts, creates, deletes and reconciles there (fan-out contract: The keeper). Decides; never
+/// Keeps the channels of one app in one environment: it alone lists, counts, creates, deletes and reconciles there
+/// (fan-out contract: The keeper). Decides; never
 /// touches a socket, a clock or a lock. Each method takes one thing that has happened and answers with what to do.
 ///
 /// - The intent of a creation is in `state`, acknowledged, before the request leaves; the id is, before it is told.
@@ -11,7 +12,7 @@ public import PushModel
 ///
 /// A list is read against all records. Anything else costs what it touches, however many records there are.
 ///
-/// Whoever runs it hands it every record of the app and environment first, and stops carrying out its actions when the partition is lost.
+/// Its runner hands it every record of the app and environment first, and stops carrying out its actions when the partition is lost.
 public struct ChannelKeeper: Sendable {
     /// What the next creation waits for. The record that it is about is in phase `asked`, or in `open` while its id is recorded.
     enum Making: Equatable {

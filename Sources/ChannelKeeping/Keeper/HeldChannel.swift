@@ -8,7 +8,7 @@ struct HeldChannel {
     var isDirty = false
     /// The write that is not acknowledged; the next waits for it.
     var write: UInt64?
-    /// It goes, or has gone, out of `state`. Nobody finds it any more.
+    /// Whether the channel leaves, or has left, `state`. Nobody finds it now.
     var isLeaving = false
     /// What is resolved once `state` has it. As many as its audience's messages that are not committed, which the reader of `routed` bounds.
     var receipts: [UInt64] = []

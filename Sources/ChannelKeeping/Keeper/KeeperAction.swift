@@ -30,7 +30,7 @@ public enum KeeperNews: Equatable, Sendable {
     case vanished(id: [UInt8])
     /// Its channel has lingered and is deleted, or has vanished then. Outcome: `channel-closed`.
     case closed(id: [UInt8])
-    /// It gets none. Whoever asks again may have more luck once the reason is gone.
+    /// The audience gets none. Another request may succeed once the reason is gone.
     case refused(KeeperRefusal)
 }
 
@@ -75,7 +75,7 @@ public enum KeeperAlarm: Equatable, Sendable {
     case perhapsSecond(id: [UInt8], sinceMillis: Int64)
     /// A creation was answered with an id that cannot be what it has made: one that was there before, or that is none. It counts as lost.
     case foreignAnswer(id: [UInt8])
-    /// So many ids are shown that no further one is.
+    /// The most ids are shown: no further one is.
     case shownFull(shownMax: Int)
     /// A channel of ours was not deleted by us, and is gone.
     case vanished(id: [UInt8])

@@ -34,7 +34,7 @@ public enum DeleteAnswer: Equatable, Sendable {
 
 /// What became of a beacon.
 public enum BeaconAnswer: Equatable, Sendable {
-    /// Apple has taken it, or whoever sends it for good.
+    /// Apple has accepted it, or its sender has taken it for good.
     case sent
     /// Later.
     case failed

@@ -34,7 +34,7 @@ struct ListingStanding {
     var unknownCount: Int
 }
 
-/// How a keeper stands, for metrics and whoever asks.
+/// State of a keeper, for metrics and questions.
 public struct KeeperStatus: Equatable, Sendable {
     /// An id that a lost answer may have made.
     public struct PossiblyOurs: Equatable, Sendable {
@@ -43,7 +43,7 @@ public struct KeeperStatus: Equatable, Sendable {
         /// Wall milliseconds.
         public var sinceMillis: Int64
     }
-    /// Channels there are, whoever made them, by Apple's list; `nil`: there was none yet.
+    /// Number of channels on Apple's list, others' included; `nil`: no list yet.
     public var count: Int?
     /// What `count` is measured by.
     public var quota: ChannelQuota

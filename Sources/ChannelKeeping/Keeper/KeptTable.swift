@@ -37,7 +37,7 @@ struct KeptTable {
     func numbers(in phase: KeptChannel.Phase) -> [Int64] { self.numbersByPhase[phase]?.elements ?? [] }
     func count(in phase: KeptChannel.Phase) -> Int { self.numbersByPhase[phase]?.count ?? 0 }
     func number(id: [UInt8]) -> Int64? { self.numbersByID[id] }
-    /// Of every life of an audience.
+    /// Numbers of the channels of every life of an audience.
     func numbers(audience: [UInt8]) -> [Int64] { self.numbersByAudience[audience] ?? [] }
     func number(of owner: KeptOwner) -> Int64? {
         self.numbers(audience: owner.audience).first { self.held[$0]?.channel.owner == owner }
@@ -48,7 +48,7 @@ struct KeptTable {
     /// Channels that wait for an audience.
     func warmNumbers(_ policy: MessageStoragePolicy) -> [Int64] { self.warmByPolicy[policy]?.elements ?? [] }
     func warmCount(_ policy: MessageStoragePolicy) -> Int { self.warmByPolicy[policy]?.count ?? 0 }
-    /// The same that `state` has.
+    /// Number of a ready channel that `state` has; `nil`: none.
     func readyNumber(_ policy: MessageStoragePolicy) -> Int64? { self.readyByPolicy[policy]?.first }
     var readyCount: Int { self.readyByPolicy.values.reduce(0) { $0 + $1.count } }
 

@@ -23,7 +23,7 @@ struct SortedSet<Element: Comparable & Sendable>: Sendable {
         self.elements.remove(at: index)
     }
 
-    /// Where the elements begin of which this is true; it is false of all before them.
+    /// Index of the first element for which the predicate is true. It is false for all before.
     private func index(where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, self.elements.count)
         while low < high {

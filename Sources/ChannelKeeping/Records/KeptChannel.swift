@@ -13,7 +13,7 @@ public struct KeptOwner: Hashable, Sendable {
     }
 }
 
-/// What `state` knows about one channel from the wish for it until Apple's list shows it no more. Each record is one channel: an audience
+/// What `state` knows about one channel, from the wish for it until Apple's list no longer shows it. Each record is one channel: an audience
 /// gets a warm one by a single write, and its next life has a record of its own while the channel of the life before lingers.
 public struct KeptChannel: Equatable, Sendable {
     /// How far it is. Times are told by `sinceMillis`.
@@ -55,7 +55,7 @@ public struct KeptChannel: Equatable, Sendable {
     /// What is broadcast again after the end: by the schedule where nothing is kept, else until Apple has taken it. The keeper does not read it;
     /// empty: nothing is.
     public var end: [UInt8] = []
-    /// Of `asked`: hashes of the ids that the list had before the creation and that were not ours, in ascending order.
+    /// Hashes of the ids that the list had before the creation and that were not ours, in ascending order. Used in `asked`.
     public var strangers: [UInt64] = []
 
     public init(owner: KeptOwner?, policy: MessageStoragePolicy, phase: Phase, sinceMillis: Int64) {

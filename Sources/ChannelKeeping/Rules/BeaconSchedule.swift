@@ -35,7 +35,7 @@ public struct BeaconSchedule: Equatable, Sendable {
         return first + Int(clamping: elapsed / self.hourMillis)
     }
 
-    /// How long ago the end surely was, milliseconds, for whoever has only the wall clock to tell by. A clock that was set back does not make
+    /// How long ago the end surely was, milliseconds, by the wall clock alone. A clock that was set back does not make
     /// a beacon due that was sent, nor does it make the channel linger as if it had just ended.
     /// - Parameter beaconsSent: as written down.
     public func elapsedMillis(endedMillis: Int64, beaconsSent: Int, wallMillis: Int64) -> Int64 {

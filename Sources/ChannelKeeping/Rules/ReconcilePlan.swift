@@ -4,7 +4,7 @@
 public struct ReconcilePlan: Sendable {
     /// One record of `state`.
     public struct Kept: Equatable, Sendable {
-        /// Of its key.
+        /// Number in the record's key.
         public var number: Int64
         /// What `state` says.
         public var channel: KeptChannel

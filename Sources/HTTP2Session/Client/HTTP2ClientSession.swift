@@ -105,7 +105,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return .submitted(streamID: streamID)
     }
 
-    /// The same for a request of whose answer more is kept than of others.
+    /// Submits a request, and keeps more of its answer than of others.
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32,
         keeping: HTTP2AnswerKeeping
@@ -115,7 +115,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return result
     }
 
-    /// The same with a body in an array; without one the request ends with its header fields.
+    /// Submits a request with a body in an array; without one the request ends with its header fields.
     @inlinable
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = [], tag: UInt32
@@ -149,7 +149,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         nghttp2_submit_rst_stream(self.session, 0, entry.pointee.streamID, errorCode.rawValue)
     }
 
-    /// Takes back the requests of which something has not left yet, as after a drop of the peer's stream limit: each
+    /// Takes back the requests that have not left entirely, as after a drop of the peer's stream limit: each
     /// gets `.requestIncomplete` at once and may go over another connection.
     public func withdrawUnsent() {
         for index in 0..<self.state.pointee.streams.count {

@@ -13,7 +13,7 @@ enum HPACKText {
         }
     }
 
-    /// The same into memory; returns how many bytes.
+    /// Writes the text into memory; returns the number of bytes.
     @inline(__always)
     static func writeInteger(_ value: Int, prefixBits: Int, first: UInt8, to memory: UnsafeMutableRawPointer) -> Int {
         let prefixMax = (1 << prefixBits) - 1

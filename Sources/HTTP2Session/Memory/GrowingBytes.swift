@@ -1,4 +1,4 @@
-/// Bytes in memory of their own that grows, keeps its capacity and does not move unless it grows. Whoever holds it
+/// Bytes in memory of their own that grows, keeps its capacity and does not move unless it grows. Its owner
 /// calls `free`.
 ///
 /// Used instead of an array where C code writes or reads by pointer and where the checks and reference counts of an

@@ -1,4 +1,4 @@
-/// What the state of either side keeps of the way out: frames, and why none leave any more.
+/// What the state of either side keeps for the way out: frames, and why no more leave.
 struct SessionLine {
     var output = OutputBuffer()
     var encoder = HeaderEncoder()
@@ -6,7 +6,7 @@ struct SessionLine {
     var headersReplaced = false
     /// Serialising pauses when the output holds this much.
     var outputLimit = 0
-    /// Why nothing works any more.
+    /// Why the session has failed; `nil`: it has not.
     var failure: String?
 
     var isFull: Bool { self.output.count >= self.outputLimit }

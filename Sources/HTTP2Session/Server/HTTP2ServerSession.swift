@@ -84,7 +84,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         return true
     }
 
-    /// The same with a body in an array; without one the answer ends with its header fields.
+    /// Answers with a body in an array; without one the answer ends with its header fields.
     @inlinable @discardableResult
     public func respond(
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = []

@@ -54,7 +54,7 @@
     /// An integer in decimal: 1 to 20 digits.
     @inlinable public mutating func append(decimal value: UInt64) {
         if unsafe self.end - self.next >= DecimalDigits.byteCountMax {
-            // Any number has room, and so many bytes of it were written.
+            // Any number has room, and this many bytes of it were written.
             unsafe self.next += DecimalDigits.write(value, to: UnsafeMutableRawPointer(self.next))
             return
         }
@@ -172,7 +172,7 @@
 
     /// Moves what was written to the end of `target`, and begins again.
     mutating func flush(to target: inout [UInt8]) {
-        // So many bytes have been written, from the start on.
+        // `count` bytes have been written, from the start on.
         unsafe target.append(contentsOf: UnsafeBufferPointer(start: self.start, count: self.count))
         unsafe self.next = self.start
     }
@@ -201,7 +201,7 @@ extension Array where Element == UInt8 {
         unsafe scratch.withUnsafeMutableBufferPointer { memory in
             var cursor = unsafe ByteCursor(memory)
             body(&cursor)
-            // So many bytes have been written, from the start on.
+            // `count` bytes have been written, from the start on.
             unsafe self.append(contentsOf: UnsafeBufferPointer(start: cursor.start, count: cursor.count))
         }
     }

@@ -1,7 +1,7 @@
 /// Characters that a terminal or a reader of logs obeys instead of showing them.
 public enum ControlCharacter {
-    /// Control characters (C0, DEL, C1), the separators of lines and paragraphs, and the marks, embeddings, overrides and isolates that turn
-    /// the direction of what follows (UAX 9 §2).
+    /// Whether a scalar is a control character (C0, DEL, C1), a separator of lines or paragraphs, or one of the marks, embeddings, overrides
+    /// and isolates that turn the direction of what follows (UAX 9 §2).
     public static func contains(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true

@@ -61,7 +61,7 @@ public enum Hex {
         return true
     }
 
-    /// The same for `pieceByteCount` bytes at most, an even number of digits.
+    /// Decodes a piece: an even number of digits, `pieceByteCount` bytes at most.
     private static func decode(piece digits: Span<UInt8>, to target: inout [UInt8]) -> Bool {
         unsafe withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { bytes in
             let start = bytes.baseAddress!
@@ -87,7 +87,7 @@ public enum Hex {
 
     /// Whether one of `digits` is an upper-case letter. Of bytes that are no hexadecimal digits, anything.
     public static func hasUpperCaseLetter(_ digits: Span<UInt8>) -> Bool {
-        // Of a digit's bits 5 and 6, an upper-case letter has only the latter.
+        // An upper-case letter has bit 6 of a digit, and not bit 5.
         var letters: UInt64 = 0
         var index = 0
         while digits.count &- index >= 8 {

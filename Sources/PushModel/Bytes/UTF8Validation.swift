@@ -3,8 +3,8 @@ public enum UTF8Validation {
     /// The length in bytes, 1 to 4, of the well-formed sequence that begins at `index`; 0 when there is none.
     @inline(__always) public static func sequenceByteCount(in bytes: Span<UInt8>, at index: Int) -> Int {
         guard bytes.count &- index >= 4 else { return Self.sequenceByteCountAtEnd(in: bytes, at: index) }
-        // Four bytes are there, the first of them lowest. Each line compares the fixed bits of all bytes of a form, then looks at those that
-        // overlong forms, surrogates and the upper end differ in.
+        // Four bytes are there, the first of them lowest. Each line compares the fixed bits of all bytes of a form. Then it looks at the bits in
+        // which overlong forms, surrogates and the upper end differ.
         let word = unsafe UInt32(
             littleEndian: bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self))
         if word & 0x80 == 0 { return 1 }
@@ -20,7 +20,7 @@ public enum UTF8Validation {
         return 0
     }
 
-    /// The same for the last three bytes there are, written as table 3-7 is.
+    /// Number of bytes of the sequence at an index among the last three bytes; written like table 3-7.
     @usableFromInline static func sequenceByteCountAtEnd(in bytes: Span<UInt8>, at index: Int) -> Int {
         let lead = bytes[index]
         let byteCount: Int

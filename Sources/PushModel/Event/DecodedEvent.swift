@@ -19,7 +19,7 @@ public struct ByteRange: Equatable, Sendable {
 
     /// No bytes: how an absent optional field is written.
     @inlinable public var isEmpty: Bool { self.count == 0 }
-    /// The same as indices of that buffer.
+    /// The range as indices of that buffer.
     @inlinable public var range: Range<Int> { Int(self.start)..<(Int(self.start) + Int(self.count)) }
 }
 
@@ -71,7 +71,7 @@ public struct DecodedEvent: Sendable {
     public var kind: EventKind = .update
     /// What `to` names; of a registration for an audience, `.audience`.
     public var target: EventTarget = .activity
-    /// Of the token the event brings, or of the channel it goes to.
+    /// Environment of the token that the event brings, or of the channel that it goes to.
     public var environment: PushEnvironment = .production
     /// `environment` was given.
     public var isEnvironmentGiven = false
@@ -93,7 +93,7 @@ public struct DecodedEvent: Sendable {
     public var channelCapable = false
     /// `input-push-token` was given.
     public var inputPushToken = false
-    /// `"alert": null`: an alert that has not been sent is not sent any more.
+    /// `"alert": null`: an alert that has not been sent is no longer sent.
     public var withdrawsAlert = false
 
     /// A JSON object. Empty when absent (`end` may do without).

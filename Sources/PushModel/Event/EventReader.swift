@@ -52,7 +52,7 @@ struct EventReader {
         return true
     }
 
-    /// The same of a number, which ends where the member does.
+    /// Passes a number, which ends where the member does; `false`: another value is there.
     @inline(__always) mutating func passesNumber(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard self.beginsNumber(bytes), bytes.spells(text, at: self.cursor.index) else { return false }
         let end = self.cursor.index &+ text.utf8CodeUnitCount
@@ -212,7 +212,7 @@ struct EventReader {
         var digits = spelling.range
         if isNegative { digits = digits.lowerBound + 1..<digits.upperBound }
         if digits.count <= 18 {
-            // So many digits always fit. All lie where the cursor has passed.
+            // This many digits always fit. All lie where the cursor has passed.
             var index = digits.lowerBound
             if digits.count >= 8 {
                 value = Self.eightDigits(unsafe bytes.word(uncheckedAt: index))

@@ -7,7 +7,7 @@ enum ForeignField {
                 + (Self.advice(for: name) ?? ". Fields of your own may begin with “x-”"))
     }
 
-    /// The same inside an object of the event.
+    /// The rejection of a field inside an object of the event.
     static func rejection(of name: [UInt8], in object: StaticString, knows names: [StaticString]) -> EventRejection {
         let near = FieldSuggestion.nearest(to: name, among: names).map { ". Did you mean “\($0)”?" }
         return EventRejection(

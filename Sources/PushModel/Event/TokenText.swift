@@ -1,5 +1,5 @@
-/// Device tokens that stand where they do not belong: somebody used one as a key, an id or the name of an app. Whoever holds one can push to
-/// that phone, so that no message may show it whole.
+/// Device tokens that stand where they do not belong: somebody used one as a key, an id or the name of an app. A holder of a token can push to
+/// that phone, so no message may show it whole.
 public enum TokenText {
     /// More hexadecimal digits in a row than this look like a token. Identifiers without hyphens have 32; Apple's tokens have 64 and more.
     static let digitCountMax = 32
@@ -14,7 +14,7 @@ public enum TokenText {
         return String(decoding: Self.shortened(bytes.span), as: UTF8.self)
     }
 
-    /// The same for bytes, which need not be UTF-8.
+    /// The bytes, which need not be UTF-8, with each long run of hexadecimal digits cut.
     static func shortened(_ bytes: Span<UInt8>) -> [UInt8] {
         var shown: [UInt8] = []
         var start = 0
@@ -25,7 +25,7 @@ public enum TokenText {
                 shown.append(copying: bytes.extracting(start..<start + Self.digitsShown))
                 shown += "…(\(end - start) digits)".utf8
             } else {
-                // And the character that ends the run, where there is one.
+                // The character that ends the run goes along, where there is one.
                 end = min(end + 1, bytes.count)
                 shown.append(copying: bytes.extracting(start..<end))
             }

@@ -1,5 +1,5 @@
 /// The smallest pieces of RFC 8259: white space, numbers, literals and what is rich in a string. Each begins at an index, which is never
-/// negative, and answers where it ends, or throws what is wrong with it. Whoever walks keeps the index in a local.
+/// negative, and answers where it ends, or throws what is wrong with it. The caller keeps the index in a local.
 enum JSONGrammar {
     /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
     @inline(__always) static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
@@ -50,7 +50,7 @@ enum JSONGrammar {
         return (try Self.fractionEnd(bytes, index), false)
     }
 
-    /// The last two parts of a number, of which at least one begins at `start`.
+    /// Where a number's fraction and exponent end; at least one of the two begins at `start`.
     @inline(never) static func fractionEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
         var index = start
         if bytes.byte(orZeroAt: index) == UInt8(ascii: ".") {

@@ -1,7 +1,7 @@
 import CProcessor
 
 /// The bytes of a JSON text at which a run of plain characters inside a string ends, one after the other: 64 bytes are looked at together,
-/// and what was found is then walked through bit by bit. Kept by whoever walks through the text, which comes with each call and must be the
+/// and what was found is then walked through bit by bit. The walker keeps it. The text comes with each call, and must be the
 /// same each time.
 struct JSONStops {
     private static var blockByteCount: Int { 64 }
@@ -40,7 +40,7 @@ struct JSONStops {
             return stops
         }
         if bytes.count >= Self.blockByteCount {
-            // The last 64 bytes, of which the first lie before `index`. At the very end all do, and what is shifted does not matter.
+            // The last 64 bytes; the first of them lie before `index`. At the very end all do, and what is shifted does not matter.
             stops.rest =
                 Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
                 &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)
@@ -53,7 +53,7 @@ struct JSONStops {
         return stops
     }
 
-    /// Of the 64 bytes from `index` on, which are there.
+    /// Stops among the 64 bytes from `index` on, which are there.
     @inline(__always) private static func stops(in bytes: Span<UInt8>, at index: Int) -> UInt64 {
         unsafe bytes.withUnsafeBufferPointer { unsafe mailboat_json_stops($0.baseAddress! + index) }
     }

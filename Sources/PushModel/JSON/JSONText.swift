@@ -70,7 +70,7 @@ extension Span where Element == UInt8 {
         return self.endOfShortPlainRun(from: index)
     }
 
-    /// The same, byte by byte: for the last seven of the record.
+    /// Where a run of plain characters ends, looked for byte by byte: for the last seven bytes of the record.
     @inline(never) private func endOfShortPlainRun(from index: Int) -> Int {
         for index in index..<Swift.max(index, self.count) {
             let byte = self[index]

@@ -53,7 +53,7 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
 public struct SourcePosition: Hashable, Sendable {
     /// Index into the worker's list of input topics.
     public var topic: UInt16
-    /// Of that topic.
+    /// Partition of that topic.
     public var partition: Int32
     /// The record's own, not the next one to read.
     public var offset: Int64

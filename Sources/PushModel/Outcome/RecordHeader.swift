@@ -7,9 +7,9 @@ public enum RecordHeader: CaseIterable, Sendable {
     case reason, field
     /// The epoch of a tombstone's writer: a tombstone has no value to say it in.
     case epoch
-    /// Of an owner's marker in `state`, until it is refreshed: how far it stamps past owners before it (`PartitionState.takeoversRead`).
+    /// How far the owner of a marker in `state` stamps past owners before it (`PartitionState.takeoversRead`). Written until the marker is refreshed.
     case takeovers
-    /// Of a marker that no owner wrote: a person accepts that `state` is lost, which was acknowledged up to this offset.
+    /// Offset up to which `state` was acknowledged and is lost. On a marker that no owner wrote: a person accepts the loss.
     case acceptedEnd
     /// What a record of the routed topic is, if it is no event: `question`, `version`, `void`, `report` or `pause`.
     case kind

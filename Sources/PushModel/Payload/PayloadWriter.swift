@@ -3,7 +3,7 @@
 public enum PayloadWriter {
     /// Apple's limit for the body of a push to a device, Live Activities included.
     public static let payloadByteCountMax = 4_096
-    /// The same of a broadcast (Apple: "Sending broadcast push notification requests to APNs").
+    /// Largest payload of a broadcast, bytes (Apple: "Sending broadcast push notification requests to APNs").
     public static let broadcastByteCountMax = 5_120
     /// What a Live Activity may hold (Apple: "Displaying live data with Live Activities", 4 KB). It says more than the body's limit for a
     /// broadcast only.

@@ -49,7 +49,7 @@ public struct TraceContext: Sendable, Hashable {
         return number
     }
 
-    /// Of what an event carries, how much of it is its `traceparent`: of one that is traced the header, and behind it, without anything between, lies
+    /// Number of bytes of an event's carried text that are its `traceparent`. A traced event carries the header, followed directly by
     /// `tracestate`, if there is one. Others carry what came.
     @inlinable public static func headerByteCount(ofCarried byteCount: Int, isTraced: Bool) -> Int {
         isTraced ? min(byteCount, Self.headerByteCount) : byteCount

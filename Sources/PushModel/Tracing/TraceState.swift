@@ -1,10 +1,10 @@
 /// What others who keep a trace have to say about it: the value of the header `tracestate` (https://www.w3.org/TR/trace-context/, §3.3).
 public enum TraceState {
-    /// So many bytes should be carried on at least (Trace Context §3.3.1.5), and are at most.
+    /// Most bytes that are carried on: as many as should be at least (Trace Context §3.3.1.5).
     public static var byteCountMax: Int { 512 }
     /// How many entries its list has at most (Trace Context §3.3.1.1).
     static var memberCountMax: Int { 32 }
-    /// Of a key, and of a value.
+    /// Most bytes of a key, and of a value.
     static var partByteCountMax: Int { 256 }
 
     /// Whether a value is one, and no longer than what is carried on: members `key=value`, separated by commas, no key twice. Spaces and tabs around them,

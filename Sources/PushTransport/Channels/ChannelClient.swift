@@ -25,7 +25,7 @@ public final class ChannelClient: Sendable {
     /// - Parameters:
     ///   - routes: of management services, one for each environment and key.
     ///   - homes: the apps and environments it can be asked about, each with its route's index.
-    ///   - providerTokens: shared with whoever else has one; whoever made it starts and stops it.
+    ///   - providerTokens: may be shared with others; its maker starts and stops it.
     /// - Throws: `TransportError` when trust roots cannot be read or a route names a provider key that does not exist.
     public init(
         routes: [RouteConfiguration], homes: [ChannelHome: Int], providerTokens: ProviderTokenStore,
@@ -101,7 +101,7 @@ public final class ChannelClient: Sendable {
         _ = try await self.ask(.deleteChannel, .delete, home, channel: channel)
     }
 
-    /// The ids of all channels there are, whoever made them, in APNs' order.
+    /// The ids of all channels in the home, others' included, in APNs' order.
     public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
         let answer = try await self.ask(.listChannels, .list, home) ?? .nothing
         guard !answer.isCut else {

@@ -13,7 +13,7 @@ extension ChannelFailure {
         case featureNotEnabled = "feature-not-enabled"
         /// The app has as many channels as Apple allows.
         case limitReached = "limit-reached"
-        /// Key, team, topic or clock: whoever runs this has to act.
+        /// Key, team, topic or clock: the operator has to act.
         case credentialsRefused = "credentials-refused"
         /// Too many requests.
         case throttled

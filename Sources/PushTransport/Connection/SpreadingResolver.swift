@@ -4,9 +4,9 @@ import NIOPosix
 import PushModel
 import Synchronization
 
-/// One name lookup for one connection: asks the system anew (Apple wants an uncached lookup per connection) and puts
-/// first the addresses that fewest of the route's connections use, in random order, so that connections spread over
-/// APNs' hosts instead of all taking the one that `getaddrinfo` sorts first.
+/// One name lookup for one connection. It asks the system anew: Apple wants an uncached lookup per connection. It puts
+/// first the addresses that fewest of the route's connections use, in random order. So connections spread over
+/// APNs' hosts, and do not all take the one that `getaddrinfo` sorts first.
 ///
 /// Made for one `connect`; runs on threads of its own, as `getaddrinfo` blocks for as long as a name server is silent,
 /// and nothing else shall wait for that.

@@ -74,7 +74,7 @@ public struct APNSProbe: Sendable {
         public var failure = ""
         /// Why a proxy made no tunnel, where that is why.
         public var proxyFailure: ProxyFailure?
-        /// Of TLS, where that failed.
+        /// What failed in TLS; `nil`: nothing did.
         public var tlsError: TLSError?
         /// The address that answered, such as `17.188.143.34`.
         public var address: String?

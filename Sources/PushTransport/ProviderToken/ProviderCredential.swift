@@ -27,7 +27,7 @@ struct ProviderCredential: Sendable {
     /// A key file as last looked at.
     struct Watched: Sendable {
         var mark: KeyFile.Mark?
-        /// Of the signer made of it.
+        /// Content hash of the signer that was made from the file.
         var contentHash: Int?
         /// Why it cannot be used now; empty: it can.
         var fault = ""
@@ -135,7 +135,7 @@ struct ProviderCredential: Sendable {
             isDirectory && configuration.keyID != nil
                 ? signer.keyID == configuration.keyID : signer.path == found.first?.path
         }
-        // Of several with this id the last one read. One file may have had several ids, or teams.
+        // The last one read of several with this id. One file may have had several ids, or teams.
         if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) && self.isConfigured($0) }) {
             self.choice.wanted(wanted.number)
         }
@@ -206,7 +206,7 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// A file is not in the directory any more. The key in use stays until APNs refuses it.
+    /// A file has left the directory. The key in use stays until APNs refuses it.
     private mutating func gone(_ path: String) {
         if self.current.path == path {
             self.files[path]?.mark = nil
@@ -217,8 +217,8 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// Lets go of keys whose file holds another by now; and, once APNs has taken the one in use, of those that spoke under ids that are not
-    /// configured any more.
+    /// Lets go of keys whose file now holds another key. Once APNs has accepted the key in use, it also lets go of those whose ids are no longer
+    /// configured.
     private mutating func forgetReplaced(except number: Int? = nil) {
         let isProven = self.choice.acceptance(self.choice.current) == .accepted
         for signer in self.signers where signer.number != number {

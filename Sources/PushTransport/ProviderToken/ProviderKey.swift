@@ -56,7 +56,7 @@ public struct ProviderToken: Sendable {
     public var keyGeneration: UInt32
     /// APNs has not been seen to take its key yet.
     public var isUnproven = true
-    /// The same, and there is another key to go back to.
+    /// Whether the key is unproven, and there is another to go back to.
     public var isOnTrial = false
     /// `iat`, seconds since 1970.
     public var issuedAtSeconds: Int64

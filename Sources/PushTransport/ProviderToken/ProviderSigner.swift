@@ -26,7 +26,7 @@ struct ProviderSigner: Sendable {
     let teamID: String
     /// Where it was read last.
     var path: String
-    /// Of the file's bytes: a file that was only touched is no new key.
+    /// Hash of the file's bytes: a file that was only touched is no new key.
     let contentHash: Int
     private let privateKey: ES256PrivateKey
     private var schedule = ProviderTokenSchedule()

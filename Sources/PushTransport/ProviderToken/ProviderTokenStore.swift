@@ -176,9 +176,9 @@ public final class ProviderTokenStore: Sendable {
         return change
     }
 
-    /// Requests are signed with these keys from here on. Where the key is another than before, connections begun with that one finish what they
-    /// carry (APNs refuses a key that a connection did not begin with), and until APNs has taken the new key the one before is gone back to if
-    /// it refuses that.
+    /// Signs requests with these keys from here on. Where the key has changed, connections that began with the former key finish what they
+    /// carry: APNs refuses a key that a connection did not begin with. If APNs refuses the new key before it has accepted it once, the store
+    /// goes back to the former one.
     public func use(_ change: KeyChange) { self.use(change, now: MachineClock.read().now) }
 
     func use(_ change: KeyChange, now: EngineTime) {

@@ -5,7 +5,7 @@ public struct ProxyFailure: Error, Equatable, Sendable, CustomStringConvertible 
     enum Cause: Equatable {
         /// No TCP connection to the proxy, or it broke.
         case unreachable(String)
-        /// Nothing was answered within so many milliseconds.
+        /// No answer came within the limit.
         case silent(limitMillis: Int64)
         case refused(ProxyRefusal)
         /// The file with user and password is not as it should be.

@@ -18,13 +18,13 @@ public enum MachineClock {
     /// CPU time this thread has used, user and system, microseconds.
     static func threadCPUMicros() -> Int64 { Self.micros(CLOCK_THREAD_CPUTIME_ID) }
 
-    /// The same, and how long this thread could have run and waited for a core. Where the kernel does not say how long that was, the CPU time
-    /// alone. Costs a few microseconds.
+    /// CPU time of this thread, and the time for which it could have run and waited for a core, microseconds. Where the kernel does not tell the
+    /// waiting time, the CPU time alone. Costs a few microseconds.
     static func threadBusyMicros() -> Int64 { Self.threadCPUMicros() + (ThreadSchedule.waitedMicros() ?? 0) }
 
     private static func micros(_ clock: clockid_t) -> Int64 {
-        // Seconds and nanoseconds. As a `timespec`, whose fields the compiler takes to belong to whichever C module it
-        // read first, this would build on some days only.
+        // Seconds and nanoseconds. The compiler takes the fields of a `timespec` to belong to the C module that it
+        // read first, so with that this would build on some days only.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }

@@ -30,7 +30,7 @@ public struct RouteCounters: Sendable, Equatable {
     public var timeoutsTotal = 0
     /// Requests that APNs did not process; they may be sent again.
     public var notProcessedTotal = 0
-    /// Requests of which nobody knows whether APNs processed them.
+    /// Requests where nobody knows whether APNs processed them.
     public var unknownTotal = 0
     /// PINGs sent.
     public var pingsTotal = 0
@@ -67,7 +67,7 @@ public struct ResponseCounts: Sendable, Equatable {
     public var status404 = 0
     /// The method does not fit the path.
     public var status405 = 0
-    /// The token is not good any more.
+    /// 410: the token is no longer good.
     public var status410 = 0
     /// The payload is too large.
     public var status413 = 0

@@ -6,7 +6,7 @@ import PushModel
 struct ChannelTemplate: Hashable {
     var kind: RequestKind
     var app: UInt16
-    /// Of a broadcast; the same for everything else.
+    /// Priority of a broadcast. All other requests have one value here.
     var priority: PushPriority
 }
 

@@ -10,7 +10,7 @@ struct RouteHeaders: ~Copyable {
     private var topics: [[UInt8]]
     private(set) var authorization: [UInt8] = []
     private var templates: [HTTP2HeaderTemplate?]
-    /// Of requests other than pushes to phones.
+    /// Templates of requests other than pushes to phones.
     var channelTemplates: [ChannelTemplate: HTTP2HeaderTemplate] = [:]
     var values = HTTP2HeaderValues()
 

@@ -11,7 +11,7 @@ final class RouteRunner {
     let shard: ShardTransport
     var pool: ConnectionPool
     var counters = RouteCounters()
-    /// Whoever looked last saw no credit, and has to be told when there is some.
+    /// Whether the last look saw no credit: the shard has to be told when there is some.
     var sawNoCredit = false
     var hasUnseenCredit: Bool { self.sawNoCredit && self.pool.credit > 0 }
 

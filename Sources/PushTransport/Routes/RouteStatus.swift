@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 import TLSSession
 
-/// How one route of one shard stands, for whoever has to tell an operator.
+/// State of one route of one shard, to be told to an operator.
 public struct RouteStatus: Sendable, Equatable {
     /// Pushes take this route. `false`: only questions about channels do.
     public var carriesPushes = true

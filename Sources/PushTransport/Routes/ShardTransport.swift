@@ -25,7 +25,7 @@ public final class ShardTransport {
     let providerTokens: ProviderTokenStore
     /// The time of this turn, or of what happens on a connection.
     private(set) var now: EngineTime
-    /// The same, steady microseconds.
+    /// The time of this turn, steady microseconds.
     private(set) var nowMicros: Int64
     /// Answers that nobody has taken yet.
     var answers: [PushAnswer] = []
@@ -212,7 +212,7 @@ public final class ShardTransport {
     // MARK: Ending
 
     /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed; the
-    /// answers may still be taken. No turn is asked for any more.
+    /// answers may still be taken. No further turn is asked for.
     public func close() {
         guard !self.isClosed else { return }
         self.readClock()

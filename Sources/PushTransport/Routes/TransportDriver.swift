@@ -1,7 +1,7 @@
 public import APNSProtocol
 import PushModel
 
-/// Gives a transport its turns, for whoever has nothing else to do on its event loop. A shard of a worker has, and takes turns of its own.
+/// Gives a transport its turns where its event loop has nothing else to do. A shard of a worker takes turns of its own.
 /// Confined to the transport's event loop.
 public final class TransportDriver {
     /// The transport it drives.

@@ -65,7 +65,7 @@ public final class TurnScheduler {
         }
     }
 
-    /// A turn in so many microseconds. Asked for again until then, it comes when it was asked for first.
+    /// Asks for a turn within a time. If it is asked for again before that, the turn comes when the first wanted it.
     public func within(micros: Int64) {
         guard !self.isGathering, !self.hasEnded else { return }
         self.isGathering = true

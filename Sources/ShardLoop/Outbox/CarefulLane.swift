@@ -1,4 +1,4 @@
-/// How many records of a lane leave together, and that the next do when Kafka has answered for them. Where it has refused several for what one
+/// How many records of a lane leave together; the next leave when Kafka has answered for these. Where Kafka has refused several for what one
 /// of them may be, one leaves first, then twice as many each time all is well, but never more than half of what was refused. Pure.
 struct CarefulLane {
     /// No group leaves before, steady.
@@ -7,7 +7,7 @@ struct CarefulLane {
     var awaitsAnswers = false
     /// Records that leave together next.
     private(set) var width: Int
-    /// So many at most.
+    /// Most records that leave together.
     private var widthMax = Int.max
     /// Records of the group that is with Kafka, and how many that were when it left; 0: none is.
     var groupCount = 0 {
@@ -24,7 +24,7 @@ struct CarefulLane {
     mutating func wasRefused() {
         guard !self.isRefused else { return }
         self.isRefused = true
-        // Of what had left before there was a lane nobody knows how much it was.
+        // How much had left before there was a lane, nobody knows.
         if self.groupCount > 1 { self.widthMax = max(1, self.groupCount / 2) }
         self.width = 1
     }

@@ -1,4 +1,4 @@
-/// How many dead letters of a partition may be given up. More than so many within ten minutes are no bad records: somebody has lowered a
+/// How many dead letters of a partition may be given up. More within ten minutes are no bad records: somebody has lowered a
 /// limit. Told the time; pure.
 struct GiveUpLimit {
     static let countMax = 100
@@ -6,7 +6,7 @@ struct GiveUpLimit {
 
     /// By partition: when the last were given up, steady, the oldest first. At most `countMax` each.
     private var times: [Int32: [Int64]] = [:]
-    /// Nothing of these is given up any more.
+    /// Partitions whose dead letters are no longer given up.
     private var stopped: Set<Int32> = []
 
     /// Whether one more of the partition may be given up, which it is then.

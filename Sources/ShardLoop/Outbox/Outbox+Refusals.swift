@@ -24,7 +24,7 @@ extension Outbox {
         now: EngineTime
     ) {
         guard let partition = engine.partition(of: record.acknowledgement) else {
-            // Of a partition that has left: its next owner reads the record again.
+            // The partition has left: its next owner reads the record again.
             self.refusals.taken(record.acknowledgement)
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }
@@ -85,7 +85,7 @@ extension Outbox {
         return true
     }
 
-    /// It is not written, and nobody waits for it any more.
+    /// The record is not written, and nobody waits for it from now on.
     private mutating func letGo(
         _ record: KeptRecord, _ failure: ProduceFailure, _ step: RefusalNotice.Step, engine: inout ShardEngine,
         now: EngineTime

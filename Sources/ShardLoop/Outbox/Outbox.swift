@@ -34,7 +34,7 @@ struct Outbox: ~Copyable {
 
     /// Records handed over in one go, half a millisecond's work, unless somebody waits for one of them.
     static let recordsPerTurnMax = 1_024
-    /// Of so many deliveries at once the engine is told ahead.
+    /// Deliveries that the engine is told ahead of, at once.
     private static let aheadCountMax = 32
 
     init(pace: OutboxPace) { self.pace = pace }
@@ -88,7 +88,7 @@ struct Outbox: ~Copyable {
 
     private mutating func tryAgain(to log: any ShardLog, nowMillis: Int64) {
         let due = self.retries.takeDue(nowMillis: nowMillis, underWay: self.underWay)
-        // Of these one has failed again.
+        // Lanes with a record that has failed again.
         var failedLanes: Set<RetryQueue.Lane> = []
         for (index, record) in due.enumerated() {
             let lane = RetryQueue.Lane(record.topic, record.partition)
@@ -182,8 +182,8 @@ struct Outbox: ~Copyable {
         return end
     }
 
-    /// Kafka has others of the same partition of `routed`. Were those refused, this one would come to lie before them; and whoever reads them
-    /// takes what first lay before another for a replay.
+    /// Whether Kafka has others of the same partition of `routed` without an answer. If it refused those, this one would lie before them, and
+    /// their reader takes what first lay before another for a replay.
     private func wouldOvertake(_ index: Int) -> Bool {
         guard self.order.routed.contains(index) else { return false }
         return self.underWay.isAny(.routed, partition: self.batch.records[Int(self.order.indexes[index])].partition)
@@ -318,7 +318,7 @@ struct Outbox: ~Copyable {
         _ record: KeptRecord, _ failure: ProduceFailure, isAlone: Bool, engine: inout ShardEngine, now: EngineTime
     ) {
         if record.topic.isOrdered, !engine.isAwaited(record.acknowledgement) {
-            // Of a partition that has left: somebody else writes there.
+            // The partition has left: somebody else writes there.
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }
         let verdict = ProduceVerdict(
@@ -342,10 +342,10 @@ struct Outbox: ~Copyable {
 
     // MARK: Leaving
 
-    /// The partition belongs to somebody else, and the engine has forgotten it: what is still here of its `state`, and of what its owner tells
-    /// other partitions, is not written, and the engine waits for no acknowledgement of it.
+    /// The partition belongs to somebody else, and the engine has forgotten it. What is still here of its `state`, and of what its owner tells
+    /// other partitions, is not written. The engine waits for no acknowledgement of it.
     ///
-    /// What its owner tells would be believed: versions of audiences, of a life that the next owner may know nothing of, come to phones twice.
+    /// What its owner tells would be believed. Versions of a life that the next owner may not know would come to phones twice.
     /// Forwarded events are read again.
     mutating func forget(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
         var forgotten = self.retries.forgetState(partition: partition)

@@ -10,7 +10,7 @@
 struct OutboxPace {
     /// The least distance between two pushes of an activity that may be configured.
     static let distanceMillis: Int64 = 1_000
-    /// Of that, kept for APNs' answer and for turns that come late.
+    /// Part of that distance that is kept for APNs' answer and for late turns.
     static let answerMillis: Int64 = 200
     /// Records wait so long however slow Kafka is: more requests would not make it faster.
     static let holdMillisMin: Int64 = 50
@@ -19,7 +19,7 @@ struct OutboxPace {
 
     /// The longest a record waits when Kafka is fast.
     private(set) var holdMillisMax: Int64
-    /// Handed over when so many wait.
+    /// Records that wait when they are handed over without waiting longer.
     private(set) var recordCountMax: Int
     /// Since when the oldest waits, steady; `nil`: nothing does.
     private var waitingSinceMillis: Int64?
@@ -28,13 +28,13 @@ struct OutboxPace {
 
     /// - Parameters:
     ///   - holdMillis: the longest a record may wait.
-    ///   - unacknowledgedMax: with so many records unacknowledged the shard takes and sends nothing more: those that wait are few beside it.
+    ///   - unacknowledgedMax: the number of unacknowledged records at which the shard takes and sends nothing more. Few wait, compared with it.
     init(holdMillis: Int64, unacknowledgedMax: Int) {
         self.holdMillisMax = holdMillis
         self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)
     }
 
-    /// The same limits, others from here on.
+    /// Takes other limits from here on.
     mutating func follow(holdMillis: Int64, unacknowledgedMax: Int) {
         self.holdMillisMax = holdMillis
         self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)

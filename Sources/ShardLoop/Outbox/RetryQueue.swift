@@ -3,15 +3,15 @@ import PushModel
 
 /// Records that Kafka did not take, to be produced again after a pause, in the order in which they were made.
 ///
-/// The order of `state` matters: the last record of a key counts, and what an acknowledged one says must not be undone by an older one
-/// that comes to lie behind it. So a record of a partition that failed is not produced again before Kafka has answered for everything
-/// it has of that partition; until then, and until those before it are on their way, later ones wait here; and one that waits is dropped
-/// as superseded when a later one of its key, which was on its way already, is delivered. `routed` records keep their order per partition
-/// alike. Bounded by the engine: it stops at `unacknowledgedMax` records.
+/// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would undo it. So a record
+/// that failed is not produced again before Kafka has answered for everything that it has of that partition. Until then, and until those
+/// before it are on their way, later records wait here. A record that waits is dropped as superseded when a later one of its key, which was
+/// on its way already, is delivered. `routed` records keep their order in each partition, too. The engine bounds the queue: it stops at
+/// `unacknowledgedMax` records.
 ///
-/// A record may be refused for what another of its request is. So the lane of one that was is a careful one: its records leave in groups, the
-/// first of one record, each when Kafka has answered for the one before, and all others of the lane wait here. A topic without an order is one
-/// lane. See `CarefulLane`.
+/// Kafka may refuse a record for what another of its request is. So the lane of a refused record is a careful one: its records leave in groups,
+/// each when Kafka has answered for the one before. The first group is one record; all others of the lane wait here. A topic without an order
+/// is one lane. See `CarefulLane`.
 struct RetryQueue {
     /// Whose order is kept, by topic and partition.
     struct Lane: Hashable, Comparable {
@@ -113,7 +113,7 @@ struct RetryQueue {
         self.wait(entry)
     }
 
-    /// Events for a partition of `routed` that wait though one that was made later lies there. Whoever reads them takes them for replays.
+    /// Takes out events for a partition of `routed` that wait although a later one lies there. Their reader would take them for replays.
     mutating func takeOvertaken(partition: Int32, acknowledgement: UInt64) -> [KeptRecord] {
         let lane = Lane(.routed, partition)
         guard let waiting = self.lanes[lane], let first = waiting.first,
@@ -234,7 +234,7 @@ struct RetryQueue {
         }
     }
 
-    /// The next group of each careful lane of which Kafka has nothing.
+    /// Takes the next group of each careful lane that Kafka has nothing of.
     private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
         for lane in self.careful.keys.sorted() {
             guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,
@@ -277,7 +277,7 @@ struct RetryQueue {
         self.careful[lane]!.dueMillis = nowMillis
     }
 
-    /// The partition belongs to somebody else: its `state` must not be written any more. Returns the acknowledgements
+    /// The partition belongs to somebody else: its `state` must no longer be written. Returns the acknowledgements
     /// that will never come.
     mutating func forgetState(partition: Int32) -> [UInt64] {
         let lane = Lane(.state, partition)
@@ -292,7 +292,7 @@ struct RetryQueue {
         return forgotten
     }
 
-    /// What workers tell each other and nobody waits for any more must not be written either.
+    /// What workers tell each other must not be written either once nobody waits for it.
     /// - Parameter isAwaited: whether the partition that a record speaks for is still here, by its acknowledgement.
     /// - Returns: the acknowledgements that will never come.
     mutating func forgetRouted(isAwaited: (UInt64) -> Bool) -> [UInt64] {

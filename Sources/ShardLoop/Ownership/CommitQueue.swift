@@ -20,7 +20,7 @@ public struct CommitQueue: Sendable {
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
-    /// Of those that wait, what the group has refused last.
+    /// Positions that wait because the group has refused them last.
     private var refusedLast: Set<Key> = []
     /// Partition numbers that may be committed.
     private var owned: Set<Int32> = []
@@ -62,7 +62,7 @@ public struct CommitQueue: Sendable {
         }
     }
 
-    /// Takes partitions out: what waited for them is returned, nothing of them is sent any more.
+    /// Takes partitions out: what waited for them is returned, and nothing of them is sent from now on.
     public mutating func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.owned.subtract(partitions)
         self.newest = self.newest.filter { !partitions.contains($0.key.partition) }
@@ -73,8 +73,8 @@ public struct CommitQueue: Sendable {
     }
 
     /// The next batch, which is on its way from here on; empty: not now.
-    /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition: whoever commits or asks
-    ///   next, a fraction of a second later, tries again.
+    /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition. The next
+    ///   commit or question, a fraction of a second later, tries again.
     /// - Parameter nowMillis: steady; if the group confirms the batch, the lease is counted from here.
     public mutating func takeBatch(nowMillis: Int64, isJoining: Bool) -> [CommitPosition] {
         guard self.underWay.isEmpty, !self.waiting.isEmpty, !isJoining else { return [] }

@@ -1,7 +1,7 @@
-/// Whether logs are still those that this group knows: whoever deletes a topic and makes it anew gives it the same name and other records.
+/// Whether logs are still those that this group knows. A topic that was deleted and made anew has the same name and other records.
 /// Pure.
 public enum LogIdentity {
-    /// What lies at a place of which the group knows a record.
+    /// What lies at a place where the group knows a record.
     public enum Found: Equatable, Sendable {
         /// A record with this time, milliseconds since 1970.
         case record(millis: Int64)
@@ -38,7 +38,7 @@ public enum LogIdentity {
         return logStart > stateStart
     }
 
-    /// Why a partition is not read any more whose input lies in another log; `nil`: it lies in the same one, as far as can be told.
+    /// Why a partition is no longer read: its input lies in another log. `nil`: it lies in the same one, as far as can be told.
     /// - Parameters:
     ///   - topic: its name.
     ///   - partition: the number of the partition.

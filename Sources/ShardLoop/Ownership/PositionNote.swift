@@ -24,7 +24,7 @@ public struct PositionNote: Equatable, Sendable {
     /// Where `state` began when its owner took it over; `nil`: not known. Compaction leaves it where it is.
     public var stateStart: Int64?
     /// When the owner that gives the partition up had stopped sending, by its wall clock, milliseconds since 1970. It is said to the next
-    /// owner alone, which replaces it at once: nobody shall take it for the word of a later one that could not say anything any more.
+    /// owner alone, which replaces it at once. Otherwise it could be taken for the word of a later owner that could no longer say anything.
     public var releasedWallMillis: Int64?
     /// The log was found to be another one and a person has moved the offset into it: what `state` knows of positions means nothing in it.
     public var isOfNewLog = false

@@ -1,7 +1,7 @@
 public import PushEngine
 
 /// How far the records of inlets may be forwarded, so that none overtakes what its key has in another partition. Pure: told what the group and
-/// the logs say, by whoever asks.
+/// the logs say.
 ///
 /// An inlet is a partition that was added to an input topic after `state` had been written: it has no activities, and its records belong to
 /// others. A key's older records lie in a partition with a lower number. So what an inlet holds at one moment is let in once the group has
@@ -51,8 +51,8 @@ public struct InletGate: Sendable {
     /// - Parameters:
     ///   - sights: inlets and every partition of the same topics with a lower number, all asked after the answers before had come.
     ///   - inlets: numbers of the partitions that are inlets here.
-    /// - Returns: how far each may be forwarded from here on, for those of which this has changed. The same again while the group has not committed all
-    ///   of it: the inlet may have left and come back between two looks, and whoever has it now was told nothing.
+    /// - Returns: how far each may be forwarded from here on, for inlets where this has changed. An answer is repeated while the group has not
+    ///   committed all of it: the inlet may have left and come back between two looks, and its new owner was told nothing.
     public mutating func saw(_ sights: [Sight], inlets: Set<Int32>) -> [CommitPosition] {
         var opened: [CommitPosition] = []
         for inlet in sights where inlets.contains(inlet.partition) {

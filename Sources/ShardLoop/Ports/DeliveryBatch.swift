@@ -53,7 +53,7 @@ public struct DeliveryBatch: Sendable {
                 topic: topic, isFailure: false, partition: partition, offset: offset, start: 0, byteCount: 0))
     }
 
-    /// The same, with the record's key.
+    /// Adds a delivery with the record's key.
     public mutating func append(
         _ acknowledgement: UInt64, topic: EngineRecord.Topic, partition: Int32, offset: Int64, key: Span<UInt8>
     ) {

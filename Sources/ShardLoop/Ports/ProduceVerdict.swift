@@ -71,7 +71,7 @@ public enum ProduceVerdict: Sendable, Equatable {
     case withPresentTime
     /// It is never taken as it is.
     case forGood(ProduceError)
-    /// The producer takes nothing any more.
+    /// The producer takes nothing from now on.
     case fatal
 
     /// - Parameters:

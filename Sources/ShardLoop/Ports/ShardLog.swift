@@ -10,7 +10,7 @@ public protocol ShardLog: AnyObject {
 
     // MARK: Records of the input
 
-    /// Names the queues that got something since they were last named, and those of which nobody knows. A queue that was left with
+    /// Names the queues that got something since they were last named, and those that nobody knows about. A queue that was left with
     /// `mayHaveMore` is not named again for what was in it then.
     func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void)
 
@@ -28,7 +28,7 @@ public protocol ShardLog: AnyObject {
     /// The partition has been restored: from here on `takeReadable` names its queues.
     func beginReading(partition: Int32)
 
-    /// The partition is not this worker's any more: its queues are let go of.
+    /// The partition is no longer this worker's: its queues are let go of.
     func endReading(partition: Int32)
 
     // MARK: State
@@ -42,7 +42,7 @@ public protocol ShardLog: AnyObject {
     /// for those after it.
     func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun
 
-    /// The same for one that was kept.
+    /// Produces a record that was kept.
     func produce(_ record: KeptRecord) -> ProducedRun
 
     /// Appends what became of records, in order by partition; stops after the run in which `max` is reached.
