@@ -1,4 +1,4 @@
-/// Faults as the control API takes them, for whoever has a door of his own.
+/// Faults as the control API takes them, for callers in the same process.
 extension APNSSimulator {
     /// Why what was asked for is no fault.
     public struct FaultRefusal: Error, Equatable, Sendable {
@@ -10,7 +10,7 @@ extension APNSSimulator {
     public enum FaultAnswer: Equatable, Sendable {
         /// It is in the list, with this id.
         case added(FaultID)
-        /// It was done to so many connections.
+        /// It was done to this number of connections.
         case done(connections: Int)
         /// It holds until it is cleared.
         case set

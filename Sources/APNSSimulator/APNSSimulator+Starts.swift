@@ -9,11 +9,11 @@ extension APNSSimulator {
         return self.shared.withState { $0.setKind(bytes, kind) }
     }
 
-    /// Update tokens of started cards that the apps have told of, in that order.
+    /// Update tokens of started cards, in the order in which the apps told of them.
     /// - Parameters:
-    ///   - since: how many of them are known already: the `next` of the answer before; 0: none.
-    ///   - limit: at most so many.
-    /// - Returns: those behind, and what `since` is to be next time.
+    ///   - since: number of tokens that are known already: the `next` of the answer before; 0: none.
+    ///   - limit: most tokens in the answer.
+    /// - Returns: the tokens behind `since`, and the next call's `since`.
     public func updateTokens(since: Int = 0, limit: Int = .max) -> (tokens: [ReturnedUpdateToken], next: Int) {
         let nowMillis = self.shared.nowMillis()
         return self.shared.withState { state in

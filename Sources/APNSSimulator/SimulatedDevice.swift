@@ -41,7 +41,7 @@ public struct SimulatedStart: Sendable {
     public var atMillis: Int64
     /// `aps.timestamp`, seconds since 1970.
     public var stampSeconds: Int64
-    /// `apns-id`; empty: not known any more.
+    /// `apns-id`; empty: no longer known.
     public var messageID: String
     /// The card it put up, as it is now; `nil`: none, it was over the budget.
     public var card: Device?

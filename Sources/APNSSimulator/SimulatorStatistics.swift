@@ -8,7 +8,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
         public var isOpen = true
         /// Requests that came in whole on it.
         public var requests = 0
-        /// Of these, answered 200.
+        /// Pushes answered 200.
         public var accepted = 0
         /// Provider tokens accepted, the first included.
         public var providerTokens = 0
@@ -31,7 +31,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var requests = 0
     /// Answered 200: pushes to phones, and broadcasts.
     public var accepted = 0
-    /// Of these, broadcasts.
+    /// Requests that were broadcasts.
     public var broadcasts = 0
     /// Questions about channels that were answered 200, 201 or 204.
     public var channelRequestsAccepted = 0
@@ -39,7 +39,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var refused: [String: Int] = [:]
     /// Requests reset, never answered or lost with a connection cut by a fault.
     public var unanswered = 0
-    /// Of these (and of refusals by a fault): pushes the device got all the same.
+    /// Pushes without an answer, or refused by a fault, that the device got all the same.
     public var unansweredApplied = 0
     /// What devices did with the pushes they got, by `Device.Reaction`.
     public var reactions: [String: Int] = [:]
@@ -64,9 +64,9 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var devices = 0
     /// Starts that reached a phone, whatever became of them.
     public var starts = 0
-    /// Of these, over the phone's budget: answered 200, and no card came up.
+    /// Starts over the phone's budget: answered 200, and no card came up.
     public var startsOverBudget = 0
-    /// Update tokens of cards that starts put up, those included of which nobody has been told yet.
+    /// Update tokens of cards that starts put up, including those that nobody has been told of.
     public var updateTokens = 0
     /// Requests that a fault fired for.
     public var faultsFired = 0
@@ -79,7 +79,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     /// Unanswered at this moment because of latency.
     public var delayed = 0
 
-    /// Closed connections of which the numbers are kept.
+    /// Most closed connections whose numbers are kept.
     public static let closedConnectionsKeptMax = 64
 
     /// Nothing counted yet.

@@ -57,7 +57,7 @@ package struct ClusterOptions: ParsableArguments {
     /// Whether a worker's configuration was given.
     package var hasConfiguration: Bool { self.config != nil }
 
-    /// The same, with these brokers where none of it was given: for commands that are used beside a local Kafka.
+    /// These options, with given brokers where none were named: for commands that are used beside a local Kafka.
     package func orLocal(_ brokers: String) -> Self {
         guard !self.isGiven else { return self }
         var options = self

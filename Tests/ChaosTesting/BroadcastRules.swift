@@ -19,7 +19,7 @@ struct BroadcastRules {
     static let excusedMillis: Int64 = 2_000
     /// A worker counts from when it sends. By so much longer one broadcast may be on its way than the next: machines are shared.
     static let transitMillisMax: Int64 = 300
-    /// A channel that stores and has so many broadcasts has been asked about, whatever went wrong.
+    /// Number of broadcasts after which a channel that stores has been asked about, whatever went wrong.
     static let learnedBroadcastsMin = 20
 
     /// What is wrong, in words.
@@ -51,7 +51,7 @@ struct BroadcastRules {
     private func stampFaults(_ broadcasts: [ChaosListeners.Broadcast]) -> [String] {
         broadcasts.compactMap { broadcast in
             switch broadcast.reaction {
-            // The same again follows an answer that was lost.
+            // A repeat follows an answer that was lost.
             case .shown, .shownAsSecondCard, .ignoredRepeat: return nil
             case .ignoredAfterEnd:
                 // An `end` is said again when its answer was lost or its owner died, then with another stamp. It harms nothing.

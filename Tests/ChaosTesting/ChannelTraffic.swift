@@ -27,7 +27,7 @@ struct ChannelTraffic {
         case tell(Notice)
     }
 
-    /// One event in so many is for a channel.
+    /// Number of events per event for a channel.
     static let eventsPerChannelEvent = 16
     /// Phones of a channel: some are always there, some go away and come back, some begin to listen later.
     static let (steadyCount, sleepyCount, lateCount) = (2, 3, 1)

@@ -21,7 +21,7 @@ extension ChaosAudit {
         var broadcastCount = 0
         /// By token of a member that has listened: how often its card got the same by its channel and by a push.
         var bothWays: [String: Int] = [:]
-        /// The same just before they began to listen, which they do not count.
+        /// Repeats just before they began to listen, which phones do not count.
         var repeats: [String: Int] = [:]
         /// Phones that listen and have no token; none where a former release runs, which leaves them behind.
         var silent: [SilentListener] = []
@@ -35,7 +35,7 @@ extension ChaosAudit {
         /// Those that were members at the end and whose token is good.
         var checked = 0
         var equivalent = 0
-        /// Of these, members that came from another audience, whose phones may ignore what is older than they show.
+        /// Members that came from another audience, whose phones may ignore what is older than they show.
         var moved = 0
         var pushes = 0
         var repeats = 0
@@ -84,7 +84,7 @@ extension ChaosAudit {
                 (recordMillis, event.timestampSeconds ?? recordMillis / 1_000, alert, event.withdrawsAlert))
         }
 
-        /// Of the events that were written after that time.
+        /// Alerts of the events that were written after a time, and whether the newest is due.
         func history(sinceMillis: Int64) -> (history: AlertHistory, newestIsDue: Bool) {
             var history = AlertHistory()
             var newestIsDue = false

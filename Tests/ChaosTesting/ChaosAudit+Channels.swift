@@ -20,13 +20,13 @@ extension ChaosAudit {
     struct ChannelCounts: Equatable {
         var channels = 0
         var broadcasts = 0
-        /// Of these, for channels that store, but not to be kept: nobody knew yet.
+        /// Broadcasts for channels that store, but not to be kept: nobody knew yet.
         var broadcastsUnkept = 0
         /// Events that ended because their channel had gone.
         var rejected = 0
         var listenersChecked = 0
         var listenersEquivalent = 0
-        /// Of those that were checked, phones that were away, and how often.
+        /// Checked phones that were away, and how often.
         var listenersAway = 0
         var absences = 0
         /// The least time between two broadcasts on one channel that has no excuse, milliseconds.
@@ -37,7 +37,7 @@ extension ChaosAudit {
     struct ChannelExpectation {
         /// After no event, after the first, and so on.
         private(set) var states = [ReferenceDevice()]
-        /// Of these, the one after the last event that was delivered.
+        /// Index of the event after the last that was delivered.
         private var deliveredIndex = 0
 
         /// The record's event, and what its outcomes say.
@@ -58,7 +58,7 @@ extension ChaosAudit {
         }
     }
 
-    /// The reasons for which APNs refuses a channel that has gone, and what the worker says of events that it did not try any more.
+    /// The reasons for which APNs refuses a channel that has gone, and what the worker says of events that it no longer tried.
     static let goneReasons: Set<String> = [
         "ChannelNotRegistered", "BadChannelId", "APNs has said that the channel does not exist",
     ]

@@ -19,7 +19,7 @@ extension ChaosAudit {
     struct RefusalCounts: Equatable {
         /// Good events that became dead letters, as `routed` did not take them.
         var eventsDeadLettered = 0
-        /// Of these, events that the next owner forwarded all the same.
+        /// Refused events that the next owner forwarded all the same.
         var eventsForwardedToo = 0
         /// Records that were set aside and have a dead letter and no outcome.
         var outcomesMissing = 0

@@ -15,7 +15,7 @@ extension ChaosAudit {
         var resumedMillis: [Int64] = []
         /// Tokens that APNs calls dead.
         var dead: Set<String> = []
-        /// Of the events topic.
+        /// Number of partitions of the events topic.
         var partitionCount: Int32 = 1
         /// Nothing was disturbed: then nothing is unknown, and owners know all.
         var isUndisturbed = false
@@ -30,7 +30,7 @@ extension ChaosAudit {
         var tokens = 0
         /// Phones that an order was for all the time, each order counted.
         var checked = 0
-        /// Of these, those that have one card of it, and those without, by why.
+        /// Start members that have one card, and those without, by the reason.
         var started = 0
         var unknown = 0
         var calledOff = 0
@@ -294,7 +294,7 @@ extension ChaosAudit {
         }
     }
 
-    /// The workers hold every membership, and those of whom they remember what they were sent.
+    /// Judges that the workers hold every membership, and those that they remember for what they were sent.
     private mutating func judgeStartHeld(_ scene: StartScene, _ members: [String: StartMember]) {
         var (certain, possible) = (0, 0)
         for (token, member) in members {

@@ -34,11 +34,11 @@ struct ChaosAudit {
     private(set) var devicesChecked = 0
     private(set) var devicesEquivalent = 0
     private(set) var budgetViolations = 0
-    /// Starts of which nobody knows whether they arrived, and said so.
+    /// Starts whose outcome says that nobody knows whether they arrived.
     private(set) var startsUnknown = 0
     /// Source positions with more than one outcome record.
     private(set) var repeatedOutcomes = 0
-    /// Source positions of which two owners said different things, and one of these counts (`OutcomeAgreement`).
+    /// Source positions where two owners said different things, and one of these counts (`OutcomeAgreement`).
     private(set) var differingOutcomes = 0
     /// By name; each source position counts once for each different outcome it has.
     private(set) var outcomeCounts: [String: Int] = [:]
@@ -73,10 +73,10 @@ struct ChaosAudit {
         var partition: Int32
         var offset: Int64
         var reason: String?
-        /// Of members: which audience is meant, and which token.
+        /// A member's audience and token.
         var audience: String?
         var tokenHash: String?
-        /// Of an audience's event: the stamp of its version, and what took its place.
+        /// Stamp of the version of an audience's event, and what took its place.
         var version: Int64?
         var into: Source?
         /// When it was written, milliseconds since 1970: the record's time.
@@ -100,7 +100,7 @@ struct ChaosAudit {
     }
 
     private var outcomes: [Position: [Outcome]] = [:]
-    /// Of single start members, by the start's position and the token's hash.
+    /// Outcomes of single start members, by the start's position and the token's hash.
     private(set) var failedStarts: [Position: [String: [Outcome]]] = [:]
     /// Audiences with start members.
     let startAudiences: Set<String>
@@ -301,7 +301,7 @@ struct ChaosAudit {
         var token: String?
         /// The start's answer was lost: the card may be there or not.
         var cardIsUncertain = false
-        /// Of the newest event whose record has a time that can be one: others come behind it.
+        /// Time of the newest event whose record has one that can be true: others come behind it.
         var timedMillis: Int64 = 1_483_228_800_000
         var story: [String] = []
     }

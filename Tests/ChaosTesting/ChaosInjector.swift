@@ -83,7 +83,7 @@ final class ChaosInjector {
             try await self.stage.killAPNs()
             undo(.startAPNs)
         case .apnsGoAway:
-            // Of requests, so that it tells the truth: what was sent behind each of these is not processed.
+            // The fault is of requests, so that it tells the truth: what was sent behind each of these is not processed.
             return try await self.addAPNsFault(
                 "{\"kind\":\"goaway\",\"reason\":\"Shutdown\",\"current\":true,\"count\":8}", endsAtMillis)
         case .apnsCut:

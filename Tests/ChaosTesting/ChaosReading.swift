@@ -30,7 +30,7 @@ enum ChaosReading {
         }.get()
     }
 
-    /// A partition of which the embedded Kafka has dropped records, in words; `nil`: none, or a real Kafka.
+    /// A partition where the embedded Kafka has dropped records, in words; `nil`: none, or a real Kafka.
     static func truncated(_ stage: ChaosStage) async throws -> String? {
         guard stage.kafkaIsEmbedded else { return nil }
         let (settings, topics) = (stage.kafkaSettings, stage.topics.all)

@@ -7,7 +7,7 @@ struct ChaosRefusal: Equatable {
         case size
         /// Records without a key: the topic was said to be compacted.
         case keyless
-        /// Whichever come first, as many as this: the embedded Kafka was told to, with this of Kafka's numbers.
+        /// The first requests to come, up to a number: the embedded Kafka was told to refuse them, with one of Kafka's error codes.
         case anything(code: Int, count: Int)
     }
 

@@ -39,7 +39,7 @@ final class ChaosRefusals {
     func end() async throws {
         self.isInForce = false
         guard let refusal = self.refusals.last else { return }
-        // What is left of the embedded Kafka's errors meets whoever comes.
+        // What is left of the embedded Kafka's errors meets any request.
         guard !self.stage.kafkaIsEmbedded else { return }
         try await self.stage.configure(refusal.topics, setting: nil, "")
         self.refusals[self.refusals.count - 1].toMillis = Self.wallMillis()
@@ -74,7 +74,7 @@ final class ChaosRefusals {
     private static func wallMillis() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 }
 
-/// A counter of several processes, each of which begins at 0 again and again.
+/// A counter of several processes; each begins at 0 again and again.
 struct CountOverLives {
     private let metric: String
     private var ended = 0

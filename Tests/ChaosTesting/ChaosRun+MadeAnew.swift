@@ -215,7 +215,7 @@ extension ChaosRun {
         try self.phones.follow { activity, _, _ in onPush(activity) }
     }
 
-    /// - Parameter missing: what is waited for, in words; `nil`: nothing any more.
+    /// - Parameter missing: what is waited for, in words; `nil`: nothing.
     private func wait(_ limit: Duration, until missing: () async throws -> String?) async throws {
         let deadline = ContinuousClock.now + limit
         while let awaited = try await missing() {

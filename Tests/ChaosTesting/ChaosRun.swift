@@ -46,7 +46,7 @@ package final class ChaosRun {
     var rolling: RollingRestart?
     let say: (String) -> Void
 
-    /// - Parameter say: takes a line for whoever watches.
+    /// - Parameter say: takes a line for the person who watches.
     package init(stage: ChaosStage, wish: Wish, say: @escaping (String) -> Void) async throws {
         self.stage = stage
         self.wish = wish

@@ -12,7 +12,7 @@ package final class ChaosStage {
     static let partitionCount: Int32 = 64
     /// High-priority pushes an activity may get in an hour: few, so that the budget is met all the time.
     static let budgetPerHour = 6
-    /// The same of an audience's versions, for members without and with `frequent-updates`.
+    /// Budget an hour of an audience's versions, for members without and with `frequent-updates`.
     static let (audienceBudgetPerHour, frequentAudienceBudgetPerHour) = (6, 12)
     /// Starts of audiences that a push-to-start token is sent within an hour: few, so that some are held back.
     static let startsPerHour = 2
@@ -53,7 +53,7 @@ package final class ChaosStage {
     /// Workers tell a collector what they did with some of the events.
     package struct Tracing {
         package var collector: TraceCollector
-        /// Of the events, 0 to 1.
+        /// Share of events that are traced, 0 to 1.
         var sampleRatio: Double
 
         package init(collector: TraceCollector, sampleRatio: Double) {
@@ -66,12 +66,12 @@ package final class ChaosStage {
 
     /// Starts them all. Throws a `CommandFailure` when one does not start.
     /// - Parameters:
-    ///   - mailboat: the executable of which all of them are processes.
-    ///   - former: that of workers at first; `nil`: the same.
+    ///   - mailboat: the executable that they all run.
+    ///   - former: the executable that workers run at first; `nil`: the same.
     ///   - real: how to reach the Kafka to use; `nil`: an embedded one of its own.
-    ///   - tracing: of workers that run `mailboat`. A former release may not know it.
+    ///   - tracing: settings for workers that run `mailboat`. A former release may not know them.
     ///   - spreadsLeaders: an embedded Kafka has three brokers, so that requests for one topic can fail alone.
-    ///   - seed: of the simulated APNs.
+    ///   - seed: the seed of the simulated APNs.
     package init(
         mailboat: URL, former: URL? = nil, real: KafkaSettings?, workerCount: Int, tracing: Tracing? = nil,
         spreadsLeaders: Bool = false, seed: UInt64

@@ -10,7 +10,7 @@ package struct ChaosSummary: Codable, Equatable {
     var events: Int
     /// Pushes that reached a phone.
     var pushesAccepted: Int
-    /// Of these, pushes that brought what an earlier one had brought; alerts and starts among them are counted again below.
+    /// Pushes that brought what an earlier one had brought; alerts and starts among them are counted again below.
     var duplicatePushes: Int
     var duplicateAlerts: Int
     var duplicateStarts: Int
@@ -26,26 +26,26 @@ package struct ChaosSummary: Codable, Equatable {
     var broadcasts: Int
     /// Phones that listened to them, whether they were always there or not.
     var listenersChecked: Int
-    /// Of these, phones that show what their channel's storage policy promises.
+    /// Listening phones that show what their channel's storage policy promises.
     var listenersEquivalent: Int
     /// Audiences there were, and pushes to their members that APNs took.
     var audiences: Int
     var memberPushes: Int
-    /// Of these, pushes that brought what an earlier one had brought, and those that came too soon after another.
+    /// Pushes to members that brought what an earlier one had brought, and those that came too soon after another.
     var duplicateMemberPushes: Int
     var memberPushesTooSoon: Int
     /// Phones that were members at the end.
     var membersChecked: Int
-    /// Of these, phones that show their audience's newest state or its end, and had the alerts that were due.
+    /// Members' phones that show their audience's newest state or its end, and had the alerts that were due.
     var membersEquivalent: Int
     /// Starts of audiences, and cards that they put up.
     var startOrders: Int
     var startCards: Int
-    /// Of these, cards on a phone that had one of the same start.
+    /// Started cards on a phone that had one of the same start.
     var startSecondCards: Int
     /// Phones that a start was for from the beginning to its end, each start counted.
     var startersChecked: Int
-    /// Of these, phones that have one card, and all whose card or whose want of one is accounted for.
+    /// Start members' phones that have one card, and all whose card or lack of one is accounted for.
     var startersStarted: Int
     var startersAccounted: Int
 

@@ -137,7 +137,7 @@ struct ChaosTraffic {
         let index = Int.random(in: 0..<self.activities.count, using: &self.random)
         let activity = self.activities[index]
         guard activity.isOpen else {
-            // A card that never came up (its start's answer was lost): after a while nobody waits for it any more.
+            // A card that never came up (its start's answer was lost): after a while nobody waits for it.
             self.activities[index].eventsLeft -= 1
             if activity.eventsLeft < -20 { self.remove(index) }
             return
@@ -218,7 +218,7 @@ struct ChaosTraffic {
         return "{\"seq\":\(self.sequence),\"step\":\"somewhere between the oven and the door\",\"eta\":1659416400}"
     }
 
-    /// The same, larger than `ChaosRefusal.byteCountMax` also when it is compressed, and within what a push may have.
+    /// Content that is larger than `ChaosRefusal.byteCountMax` even when it is compressed, and within what a push may have.
     private mutating func bulkyContent() -> String {
         self.sequence += 1
         let filler = (0..<40).map { _ in self.random.nextToken() }.joined()

@@ -86,6 +86,6 @@ struct StartRecords {
         self.passes.values.flatMap(\.values).compactMap(\.last).reduce(Counts(), +)
     }
 
-    /// The same, as audiences' owners say.
+    /// Counts of starts as audiences' owners say.
     var summed: Counts { self.sums.values.reduce(Counts(), +) }
 }

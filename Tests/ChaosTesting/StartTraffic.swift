@@ -20,7 +20,7 @@ struct StartTraffic {
         /// A second start is published while the first lives.
         var duplicateMillis: Int64 = .max
 
-        /// Nobody joins what is not started any more.
+        /// Whether it is over: nobody joins what is no longer started.
         var isOver: Bool { self.deeds.isEmpty && !self.isLiving }
     }
 

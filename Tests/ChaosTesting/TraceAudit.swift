@@ -13,10 +13,10 @@ struct TraceAudit {
 
     private(set) var faults: [String] = []
     private(set) var spanCount = 0
-    /// Of single events, and of these those that say what their outcome says.
+    /// Spans of single events, and those that say what their outcome says.
     private(set) var eventCount = 0
     private(set) var agreeingCount = 0
-    /// Of events, those that were for an audience and whose version was told.
+    /// Events for an audience whose version was told.
     private(set) var fannedOutCount = 0
     /// Over the members of a partition.
     private(set) var passCount = 0

@@ -2,8 +2,8 @@ import Foundation
 import Simulation
 
 // Plays simulated runs, one a seed. `simulate --seeds COUNT [--from SEED] [--first-failure]`, or `simulate --seed SEED` to trace one.
-// `--audiences PERCENT`: so many worlds in a hundred have audiences; of these, so many have start members (`--starts PERCENT`), and so many keep
-// channels for them (`--channels-kept PERCENT`).
+// `--audiences PERCENT`: worlds in a hundred that have audiences. `--starts PERCENT`: those of them that have start members.
+// `--channels-kept PERCENT`: those of them that keep channels for their audiences.
 
 /// What was asked for.
 struct Arguments {
@@ -15,9 +15,9 @@ struct Arguments {
     var stopsAtFailure = false
     /// Worlds that have audiences, in a hundred.
     var audiencesPercent = AudiencePlan.worldsPercent
-    /// Of these, worlds that have start members, in a hundred.
+    /// Worlds with audiences that have start members, in a hundred.
     var startsPercent = AudiencePlan.startsPercent
-    /// And those that keep channels for their audiences.
+    /// Worlds with audiences that keep channels for them, in a hundred.
     var keptPercent = KeptPlan.worldsPercent
     /// Worlds that move to another cluster.
     var movesPercent = 0
@@ -54,7 +54,7 @@ struct Arguments {
     struct Complaint: Error { var text: String }
 }
 
-/// The run being played, for whoever dies in it. The handler of a signal may read nothing but a plain global, and nothing else runs here.
+/// The run that is being played, named when the process dies in it. The handler of a signal may read nothing but a plain global, and nothing else runs here.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 
 /// A run that traps takes the process with it: its seed is told all the same, by calls that are safe in a signal handler.

@@ -3,9 +3,9 @@ import PushModel
 
 /// What one seed makes of audiences: how many there are, who is in them, and how much of what happens concerns them.
 package struct AudiencePlan {
-    /// Worlds that have audiences, in a hundred, unless whoever plays says otherwise.
+    /// Worlds that have audiences, in a hundred, unless the caller says otherwise.
     package static let worldsPercent = 10
-    /// Of these, worlds that have start members, in a hundred.
+    /// Worlds with audiences that have start members, in a hundred.
     package static let startsPercent = 40
     /// How long a start member stays that does not join again: longer than anything is written, so that nobody is forgotten meanwhile.
     static let starterLifeMillis: Int64 = 30 * 3_600_000
@@ -30,13 +30,13 @@ package struct AudiencePlan {
     var hasDevelopment = false
     /// `placement: trust`: what lies on another partition than its key says is taken there.
     var trustsPlacement = false
-    /// Of what the upstream service does, how much concerns audiences.
+    /// Share of what the upstream service does that concerns audiences, in a hundred.
     var sharePercent = 0
-    /// Of that, how much is a join, a leave or a move.
+    /// Share of that which is a join, a leave or a move, in a hundred.
     var movementPercent = 0
-    /// Of movements, how often a token dies.
+    /// Share of movements at which a token dies, in a hundred.
     var deathPercent = 0
-    /// Of tokens, how many are of phones with frequent updates.
+    /// Share of tokens of phones with frequent updates, in a hundred.
     var frequentPercent = 0
     /// Ended audiences are forgotten soon, and begin anew.
     var livesAgain = false
@@ -49,7 +49,7 @@ package struct AudiencePlan {
     var starterCount = 0
     /// More of them, who join with the first: an audience larger than what one record announces a start to.
     var starterCrowdCount = 0
-    /// Of what is written about audiences, how much concerns those.
+    /// Share of what is written about audiences that concerns start members, in a hundred.
     var startSharePercent = 0
     /// `start.per-hour`.
     var startsPerHour = 4
@@ -95,7 +95,7 @@ extension SimulationPlan {
         if !self.publishesAll { self.audiences.deathPercent = 0 }
         if self.audiences.livesAgain {
             self.app.retentionAfterEndMillis = [600_000, 1_200_000].randomElement(using: &random)!
-            // Whoever is forgotten before his hour is over has his budget anew.
+            // A member that is forgotten before its hour is over has its budget anew.
             self.audiences.perHour = 1_000
             self.audiences.frequentPerHour = 1_000
             self.app.budgetPerHour = 1_000

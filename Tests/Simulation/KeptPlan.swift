@@ -3,14 +3,14 @@ import PushModel
 
 /// What one seed makes of channels that are kept for audiences, and of the phones that listen on them.
 package struct KeptPlan {
-    /// Of the worlds that have audiences, so many in a hundred keep channels, unless whoever plays says otherwise.
+    /// Worlds with audiences that keep channels, in a hundred, unless the caller says otherwise.
     package static let worldsPercent = 25
 
     /// Worlds without are as they were.
     var isOn = false
-    /// Of what is written about audiences, how much is a phone that begins to listen on a channel, or stops, or an `open`.
+    /// Share of what is written about audiences that is a phone which begins or stops to listen on a channel, or an `open`.
     var sharePercent = 0
-    /// Of management requests, how often the answer is lost; and how often they are refused for now.
+    /// Share of management requests whose answer is lost, and of those that are refused for now, in a hundred.
     var lostPercent = 0
     var refusedPercent = 0
     /// How old Apple's list may be.
@@ -44,7 +44,7 @@ package struct KeptPlan {
         self.listLagMillisMax = [0, 5_000, 24_000].randomElement(using: &random)!
         self.strikePercent = [0, 3, 15].randomElement(using: &random)!
         self.othersAtFirst = [0, 2, 2, 7].randomElement(using: &random)!
-        // A list of so many takes long to read, so that few worlds have it.
+        // A list of that many takes long to read, so few worlds have it.
         self.othersInFirstHome =
             Int.random(in: 0..<25, using: &random) == 0
             ? Int.random(in: 9_480...9_510, using: &random) : self.othersAtFirst

@@ -9,9 +9,9 @@ struct KeptRequest {
     var home: KeptHome
     /// Empty where none is named.
     var channel: String
-    /// Of a creation.
+    /// Whether the channel to be created stores messages.
     var stores = false
-    /// Of a broadcast.
+    /// Body of a broadcast.
     var body: [UInt8] = []
     var priority = 0
     var expirationSeconds: Int64 = 0

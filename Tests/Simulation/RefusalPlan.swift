@@ -7,8 +7,8 @@ package struct RefusalPlan {
     var deadLetters = DeadLetters.taken
     /// How often Kafka refuses all of a batch of more than one record. Each of its records alone it takes.
     var batchPercent = 0
-    /// How often, after an event, somebody lowers limits for a while; and of which topics. Partitions halt then, and their worker is started again
-    /// some time after.
+    /// How often, after an event, somebody lowers limits for a while, and the topics with these limits. Partitions halt then, and their worker is
+    /// started again some time after.
     var windowPercent = 0
     var windows: [Window] = []
 
@@ -29,7 +29,7 @@ package struct RefusalPlan {
         }
     }
 
-    /// One world in so many has refusals.
+    /// Number of worlds per world with refusals.
     static let worldsPerRefusalWorld = 4
 
     init() {}

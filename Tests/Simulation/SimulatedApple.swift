@@ -58,7 +58,7 @@ struct SimulatedApple {
     /// - Returns: its id; `nil`: there are as many as there may be.
     mutating func create(_ home: KeptHome, maker: Maker, stores: Bool, atMillis: Int64) -> String? {
         guard self.count(home) < Self.countMax else { return nil }
-        // Of a length that base64 has; no activity is called so.
+        // A length that base64 has. No activity has such a name.
         let digits = "0000000" + String(self.channels.count)
         let id = "kept" + digits.suffix(8)
         self.indices[id] = self.channels.count

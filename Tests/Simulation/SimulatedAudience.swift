@@ -63,7 +63,7 @@ struct SimulatedMember {
     var tens: [Ten] = []
     /// By worker: the last movement that it has read since the partition came to it.
     var lastRead: [Int: Int] = [:]
-    /// The same, of whichever worker read last.
+    /// The newest that the last reader has read.
     var newestRead: Int?
 
     struct Movement {
@@ -127,16 +127,17 @@ struct SimulatedMember {
 /// What one phone shows of one audience.
 struct MemberCard {
     var device = Device()
-    /// The same, had no push brought an alert.
+    /// What the phone would show had no push brought an alert.
     var silent = Device()
-    /// The newest stamp that it took from a living owner, who sent it with which push, and how much the judge had seen when that worker heard so.
+    /// The newest stamp that the phone took from a living owner, the owner and push that sent it, and how much the judge had seen when that
+    /// worker heard so.
     var newestStamp = Int64.min
     var newestStampWorker = -1
     var newestStampPush: PushID?
     var newestStampHeardAt = Int.max
-    /// By event that brought one: alerts that left for the phone, but for those of which it is known that they did not come to it. The last is the last.
+    /// Alerts that left for the phone, by the event that brought each, in order. Alerts that are known not to have arrived are left out.
     var alerts: [Int: [AlertPush]] = [:]
-    /// Events that it has shown, those of which only the alert came aside.
+    /// Events that the phone has shown, without those where only the alert came.
     var shown: Set<Int> = []
     /// Events whose alerts it has shown, in order.
     var alertsShown: [Int] = []

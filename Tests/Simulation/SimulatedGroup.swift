@@ -1,6 +1,6 @@
 /// The group coordinator: who is a member, and who owns which partition. Cooperative: a partition that moves is first given back.
 struct SimulatedGroup {
-    /// When a member that is not heard of any more is put out.
+    /// Time after which a silent member is put out.
     static let sessionMillis: Int64 = 45_000
 
     /// By worker number: since when nothing was heard of it; `nil`: it is heard of.
@@ -12,7 +12,7 @@ struct SimulatedGroup {
 
     /// Which membership of a worker this is: what an earlier one asked for is refused.
     private(set) var memberships: [Int: Int] = [:]
-    /// Members that want no partitions any more.
+    /// Members that no longer want partitions.
     private var leaving: Set<Int> = []
 
     enum Event: Equatable { case assigned(Int32), revoked(Int32), lost([Int32]) }

@@ -40,7 +40,7 @@ struct LoggedRecord {
         return self.headers.first { $0.name == name }?.value
     }
 
-    /// Of a record of the routed topic: it was misplaced, and not written for workers to tell each other.
+    /// Whether a record of the routed topic was misplaced: others are what workers tell each other.
     var isForwarded: Bool { self.headers.first { $0.name == "mailboat-kind" }.map { $0.value == "event" } ?? true }
 }
 
@@ -244,7 +244,7 @@ struct SimulatedKafka {
         return deliveries
     }
 
-    /// The process dies. Of what it had on the way to each partition the first so many still arrive, at any later moment.
+    /// The process dies. The first records that it had on the way to each partition still arrive, at any later moment.
     mutating func producerDied(
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
     ) {

@@ -10,7 +10,7 @@ final class SimulatedLog: ShardLog {
 
     init(world: SimulationWorld) { self.world = world }
 
-    /// Of the worker's own clock. A process that has died hears nothing of it any more.
+    /// When the lease ends, by the worker's own clock. A process that has died hears nothing of it.
     var leaseEndsMillis: Int64 {
         guard self.worker.isAlive, self.worker.leaseFromMillis <= self.world.steadyMillis else { return .min }
         guard self.worker.leaseEndsMillis != .max else { return .max }
@@ -117,7 +117,7 @@ final class SimulatedSection: StateSection {
         self.dueMillis = world.steadyMillis + Int64.random(in: 0...300, using: &world.random)
     }
 
-    /// `nil`: it is not to be read any more.
+    /// When it is read next; `nil`: not at all from now on.
     var readDueMillis: Int64? {
         self.isOpen && self.next < self.end ? max(self.dueMillis, self.world.brokerAwayUntilMillis) : nil
     }

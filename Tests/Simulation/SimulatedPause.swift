@@ -2,7 +2,7 @@
 struct SimulatedPause {
     /// What is stopped.
     enum Target: Equatable {
-        /// Index into the world's phones: the first life of an audience, all of which have one id.
+        /// Index into the world's phones: the first life of an audience. All its lives have one id.
         case audience(first: Int)
         /// All audiences of an app, as an index into `SimulationPlan.apps`.
         case app(UInt16)

@@ -58,22 +58,22 @@ struct WrittenEvent {
     var expiresSeconds: Int64?
     /// When it was written, by the world's steady clock.
     var writtenMillis: Int64 = 0
-    /// The same by the world's wall clock.
+    /// When the record was written, by the world's wall clock.
     var writtenWallMillis: Int64 = 0
-    /// The same was written twice: nobody can tell which of the two a push shows.
+    /// Whether the event was written twice: nobody can tell which of the two a push shows.
     var hasCopy = false
-    /// Of a registration.
+    /// Token of a registration.
     var token: String?
     /// It says `"alert": null`.
     var withdrawsAlert = false
     /// Index into the order in which events were written.
     var number = 0
-    /// Of a join or leave: whose, and which of its movements.
+    /// The member that joins or leaves, and the number of its movement.
     var member: Int?
-    /// The same of a push-to-start token.
+    /// The start member that joins or leaves, and the number of its movement.
     var starter: Int?
     var movement = 0
-    /// Of an audience's event: when it was written, the owner knew every partition that had asked.
+    /// Whether the owner knew every partition that had asked when the audience's event was written.
     var isHeard = false
 
     /// It has content, or ends what has.

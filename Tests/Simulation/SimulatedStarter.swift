@@ -15,7 +15,7 @@ struct SimulatedStarter {
     var movements: [Movement] = []
     /// By worker: the last movement that it has read since the partition came to it.
     var lastRead: [Int: Int] = [:]
-    /// The same, of whichever worker read last.
+    /// The newest that the last reader has read.
     var newestRead: Int?
     /// By start event, as an index into the world's order: pushes that left for it.
     var pushes: [Int: [Push]] = [:]

@@ -2,10 +2,10 @@ import APNSProtocol
 import PushEngine
 import PushModel
 
-/// What one worker tells of events and passes that are traced, and whether it may: whoever keeps traces makes spans of just this. The engine's tables
+/// What one worker tells of events and passes that are traced, and whether it may: spans are made from just this. The engine's tables
 /// are not read.
 struct SimulatedTraces {
-    /// Of a pass no more of its pushes are told, whatever became of them; and so many more that APNs has not taken.
+    /// Most pushes of a pass that are told, with any result, and most others that APNs has not taken.
     private static let examplesMax = 8
     /// Passes that are traced at a time, at most.
     private static let passesMax = 256
@@ -46,7 +46,7 @@ struct SimulatedTraces {
     private var broadcasts: Set<PushID> = []
     private(set) var tally = TraceTally()
 
-    /// Nothing goes on any more.
+    /// Whether nothing goes on.
     var isIdle: Bool { self.events.isEmpty && self.passes.isEmpty }
     var description: String { "\(self.events.keys.map { "\($0)" }.sorted()), \(self.passes.count) passes" }
 
@@ -212,7 +212,7 @@ package struct TraceTally: CustomStringConvertible {
     /// Pushes of events.
     package var pushes = 0
     package var passes = 0
-    /// Of these, those that went on where others had stopped.
+    /// Passes that went on where others had stopped.
     package var passesResumed = 0
     /// Pushes of passes.
     package var examples = 0

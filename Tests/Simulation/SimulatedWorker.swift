@@ -42,11 +42,11 @@ final class SimulatedWorker {
 
     /// `nil`: it keeps none.
     var traces: SimulatedTraces?
-    /// Of partitions beyond those that `state` was written for.
+    /// Partitions beyond those that `state` was written for.
     var inlets = SimulatedInlets()
     /// What Kafka says about records, to be read in a turn.
     var inbox: [SimulatedKafka.Delivery] = []
-    /// Its Kafka client takes nothing any more.
+    /// Whether its Kafka client has ended: it takes nothing.
     var clientHasEnded = false
     /// Records that were not acknowledged when a turn last ended.
     var unacknowledgedCount = 0
@@ -58,7 +58,7 @@ final class SimulatedWorker {
     var commits: CommitQueue
     /// When the group is asked again after a refusal; `nil`: it need not be.
     var askDueMillis: Int64?
-    /// Activities of which it has read again what an owner before may have read, and may not have taken yet.
+    /// Activities where it has read again what a former owner may have read, and may not have taken yet.
     var replayed: Set<Int> = []
     /// Partitions that the loop has let go of, until what is on its way is committed: their last positions.
     var leaving: [(partition: Int32, positions: [CommitPosition])] = []
@@ -79,7 +79,7 @@ final class SimulatedWorker {
     var isolatedUntilMillis: Int64?
     /// It was told to stop: it leaves the group when its partitions are given back.
     var isStopping = false
-    /// So many steps more, and it dies.
+    /// Number of steps until it dies; `nil`: it lives.
     var fuse: Int?
     var isAlive = true
 

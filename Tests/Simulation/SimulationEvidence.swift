@@ -150,7 +150,7 @@ struct SimulationEvidence {
     /// Why the worker may not say that it is done with the event; `nil`: it may.
     /// - Parameters:
     ///   - record: where it was read; an event that was forwarded twice lies in the routed topic twice.
-    ///   - activity: `nil`: a member of an audience, of which nobody here knows whose record in `state` tells.
+    ///   - activity: `nil`: a member of an audience; nobody here knows which record in `state` tells of it.
     ///   - isAcknowledged: the worker must have heard that its record lies in `state`.
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,
@@ -180,10 +180,10 @@ struct SimulationEvidence {
     private static let namesAboutMany = [
         "pass", "start-pass", "audience", "channel-opened", "channel-closed", "channel-refused",
     ]
-    /// Of an audience's event the same as `delivered`.
+    /// What `delivered` is for an audience's event.
     private static let fannedOut = "fanned-out"
 
-    /// Of which event an outcome tells.
+    /// Position of the event that an outcome tells of.
     static func position(ofOutcome text: String) -> SourcePosition? {
         Self.position(in: text.split(separator: "\"into\":{", maxSplits: 1)[0])
     }

@@ -16,9 +16,9 @@ package struct SimulationPlan {
     var refusedMessagePercent: Int
     var slowAnswerPercent: Int
     var rotationPercent: Int
-    /// Of events, how often the token just dies; the app may upload another, later.
+    /// Share of events at which the token just dies, in a hundred; the app may upload another later.
     var deadTokenPercent: Int
-    /// Of pushes, how often the verdict on the token is older than its registration.
+    /// Share of pushes where the verdict on the token is older than its registration, in a hundred.
     var staleVerdictPercent: Int
     /// All outcomes are published; otherwise those of pushes, and nothing happens that the rest would have to tell.
     var publishesAll: Bool
@@ -58,7 +58,7 @@ package struct SimulationPlan {
     /// As configured: how long commits, and records on their way to Kafka, wait for others.
     var commitIntervalMillis: Int64
     var recordHoldMillis: Int64
-    /// Of hand-overs, how often Kafka's library has no room.
+    /// Share of hand-overs for which Kafka's library has no room, in a hundred.
     var queueFullPercent: Int
     /// Activities are forgotten within the run: tombstones are written, and tokens registered once more.
     var livesAreShort: Bool
@@ -101,7 +101,7 @@ package struct SimulationPlan {
     /// None, unless drawn apart: how often Kafka clients end.
     var producers = ProducerPlan()
 
-    /// One world in so many has channels.
+    /// Number of worlds per world with channels.
     private static let worldsPerChannelWorld = 3
 
     mutating func drawChannels(random: inout SplitMix64) {
@@ -166,7 +166,7 @@ package struct SimulationPlan {
         self.strikePercent = [0, 30, 80, 80].randomElement(using: &random)!
         self.strikes = Strike.allCases.filter { _ in Bool.random(using: &random) }
         self.lateMillisMax = [12_000, 12_000, 60_000, 180_000].randomElement(using: &random)!
-        // The state record of an activity that is never quiet waits for so many outcomes, and not for more.
+        // The state record of an activity that is never quiet waits for a limited number of outcomes.
         self.outcomeDelayMillisMax = min(self.gapMillisMax * 4, [0, 0, 200, 3_000].randomElement(using: &random)!)
         self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
         self.partialReadPercent = [0, 0, 30, 80].randomElement(using: &random)!
@@ -179,7 +179,7 @@ package struct SimulationPlan {
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
-        // The same limit: no activity gets so many.
+        // The limit of outcomes counts here, too: no activity gets that many.
         if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 50 * self.activities) }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
@@ -190,7 +190,7 @@ package struct SimulationPlan {
         self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
         self.app.productionRoute = 0
         guard self.livesAreShort else { return }
-        // Whoever is forgotten before his hour is over has his budget anew, and his stamps: that takes 12 hours, not a clock that is set.
+        // An activity that is forgotten before its hour is over has its budget and stamps anew: that takes 12 hours, not a clock that is set.
         self.app.budgetPerHour = 1_000
         self.app.budgetFrequentPerHour = 1_000
         self.app.retentionAfterEndMillis = self.lifetimeMillis

@@ -230,7 +230,7 @@ extension SimulationWorld {
         return number
     }
 
-    /// The same of its content, as an index into `order`.
+    /// The event that the body's content is of, as an index into `order`.
     func eventNumber(in body: String) -> Int? {
         guard let range = body.range(of: "\"content-state\":{\"n\":"),
             let number = Int(body[range.upperBound...].prefix { $0.isNumber }), number < self.order.count

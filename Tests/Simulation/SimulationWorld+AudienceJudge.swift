@@ -11,7 +11,7 @@ extension SimulationWorld {
     private struct Telling {
         /// Events that reached a version, in order, those older than the newest before them left out.
         var events: [Int]
-        /// The same with those.
+        /// All of them, those included.
         var all: [Int]
         /// What a phone shows of it.
         var device: Device

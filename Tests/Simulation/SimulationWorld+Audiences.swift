@@ -28,7 +28,7 @@ extension SimulationWorld {
     /// Those in `phones` that are audiences, each life one.
     var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
 
-    /// Of each audience the life that the upstream service writes about.
+    /// The life of each audience that the upstream service writes about.
     var presentAudiences: [Int] {
         self.plan.audiences.audiences.indices.map { number in
             self.audienceNumbers.last {
@@ -145,14 +145,14 @@ extension SimulationWorld {
                 return self.writeJoin(member, audience: home, isFrequent: isFrequent)
             }
             self.writeJoin(member, audience: other, isFrequent: isFrequent)
-            // And back at once.
+            // It comes back at once.
             if Int.random(in: 0..<3, using: &self.audienceRandom) == 0 {
                 self.writeJoin(member, audience: home, isFrequent: isFrequent)
             }
         case 6: self.writeLeave(member, audience: nil)
         case 7: self.writeLeave(member, audience: home)
         case 8:
-            // It is not there any more, or never was.
+            // It has left, or never was there.
             guard let other = others.randomElement(using: &self.audienceRandom) else { return }
             self.writeLeave(member, audience: other)
         default: self.rotate(member, audience: home, isFrequent: isFrequent)
@@ -184,7 +184,7 @@ extension SimulationWorld {
         }
     }
 
-    /// - Parameter audience: `nil`: whichever it is in.
+    /// - Parameter audience: `nil`: the one that it is in.
     private func writeLeave(_ member: Int, audience: Int?) {
         let present = self.members[member].audience
         let named = audience.map { ",\"audience\":\"\(self.phones[$0].key)\"" } ?? ""

@@ -28,7 +28,7 @@ extension SimulationWorld {
         if self.isEnd(request) { self.failedBeacons[request.channel] = nil }
     }
 
-    /// After each step: whatever failed has left again by now, whichever worker keeps the channel, or something explains the wait.
+    /// Judges after each step: what failed has left again by now, from the worker that keeps the channel, or something explains the wait.
     func judgeBeacons() {
         for (channel, since) in self.failedBeacons.sorted(by: { $0.key < $1.key }) {
             guard self.isToBeEnded(channel), let home = self.apple[channel]?.home else {

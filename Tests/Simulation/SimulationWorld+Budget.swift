@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The budget as the judge counts it (contract: The budget): the units that are out for sure, of which there are never more than N, and those that
-/// a worker may count, without which nothing is held back.
+/// The budget as the judge counts it (contract: The budget). There are never more than N units that are out for sure. Nothing is held back
+/// but for units that a worker may count.
 extension SimulationWorld {
     /// A unit that is out, or that a worker may believe to be out.
     struct BudgetUnit {

@@ -21,7 +21,7 @@ extension SimulationWorld {
         /// By activity and audience: the added partition that its publisher writes to from here on.
         fileprivate(set) var moved: [Int: Int32] = [:]
 
-        /// One world in so many grows.
+        /// Number of worlds per world that grows.
         private static let worldsPerGrowingWorld = 6
 
         init(seed: UInt64) {
@@ -37,7 +37,7 @@ extension SimulationWorld {
         mutating func learns() -> Bool { Int.random(in: 0..<100, using: &self.random) < self.learnPercent }
     }
 
-    /// Of `events`; those of the other topics are the plan's.
+    /// Number of partitions of `events`; the plan says those of the other topics.
     var partitionCount: Int32 { self.plan.partitions + (self.growth.hasGrown ? self.growth.added : 0) }
 
     func isInlet(_ partition: Int32) -> Bool { partition >= self.plan.partitions }

@@ -172,7 +172,7 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// A state record waits for so many outcomes of events that gave way, and for no more: an activity that is never quiet would never get it
+    /// A state record waits for a limited number of outcomes of events that gave way: an activity that is never quiet would never get it
     /// written. A worker that dies between the two leaves a replay as the only outcome.
     private func mayOutrunItsOutcome(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
@@ -240,9 +240,9 @@ extension SimulationWorld {
         }
     }
 
-    /// The device must show what it would show had every event been pushed in order (contract: Device equivalence), those set aside left out. Of an event
-    /// whose outcome is unknown both may be, and pushed it need not have kept older ones away, as nobody had said that it was accepted: one way
-    /// of taking them all must explain what the phone shows.
+    /// The device must show what it would show had every event been pushed in order (contract: Device equivalence), those set aside left out. An event
+    /// whose outcome is unknown may have been pushed or not. If it was, it need not have kept older ones away, as nobody had said that it was
+    /// accepted. One way of taking them all must explain what the phone shows.
     private func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
         // Without its token it is shown nothing.
@@ -351,7 +351,7 @@ extension SimulationWorld {
         return result
     }
 
-    /// What may have become of an event of which nobody says it for sure.
+    /// What may have become of an event where nobody knows for sure.
     enum Way {
         case notPushed, pushed
         /// Pushed, and nobody heard of it: what it had replaced and outlives it goes after it, once it has expired, and what is older and comes
@@ -391,7 +391,7 @@ extension SimulationWorld {
         return order
     }
 
-    /// When it was said of the event, or of what it gave way to, that an attempt was never answered and that it was not sent again.
+    /// When an outcome of the event, or of what it gave way to, said that an attempt was never answered and not repeated.
     private func givenUpAt(_ position: SourcePosition) -> Int? {
         var (at, seen) = (position, Set<SourcePosition>())
         while seen.insert(at).inserted {

@@ -46,7 +46,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whoever has nearly all channels of an app gives most of them back.
+    /// Others who have nearly all channels of an app give most of them back.
     func freeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {

@@ -8,7 +8,7 @@ import PushModel
 extension SimulationWorld {
     /// No request is carried out later than this after it left (`KeeperSettings.requestTimeoutMillis`), and no list is older than that.
     private static let requestMillisMax: Int64 = 35_000
-    /// From so many on no channel is made: 95 % of what there may be.
+    /// Number of channels from which none is made: 95 % of what there may be.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
@@ -39,10 +39,10 @@ extension SimulationWorld {
         guard let count = self.listedCounts.removeValue(forKey: reader) else {
             return self.fail("a creation leaves without a list since the one before")
         }
-        // Whoever has made them: the quota is the app's.
+        // All of them count, others' included: the quota is the app's.
         if count >= Self.refusalCount { self.fail("a creation leaves although the list shows \(count) channels") }
     }
-    /// Lists are kept apart by whoever has read them: one that was its keeper before may have a list of its own.
+    /// Lists are kept apart by their readers: a former keeper may have a list of its own.
     struct ListReader: Hashable {
         var home: KeptHome
         var worker: Int
@@ -130,7 +130,7 @@ extension SimulationWorld {
         if until != 0, ahead > 8 * 3_600 { self.fail("\(channel.id): told to keep for \(ahead) s") }
     }
 
-    /// Whichever way it comes, under one stamp all phones get the same, but for the alert.
+    /// Judges that all phones get the same under one stamp, on either way, but for the alert.
     private func judgeSameBody(_ body: MemberBody) {
         let stamp = body.content.stampSeconds
         guard let version = self.phones[body.audience].audience?.versions[stamp] else {
@@ -176,7 +176,7 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Of what workers have made, nothing is left that nobody wants and nobody is shown; of others', everything.
+    /// Judges what is left: no channel of workers that nobody wants and nobody is shown, and every channel of others.
     func judgeKeptChannels() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {

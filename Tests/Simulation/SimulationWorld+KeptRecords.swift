@@ -4,7 +4,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What workers write about channels that are kept, as whoever reads Kafka sees it.
+/// What workers write about channels that are kept, as a reader of Kafka sees it.
 extension SimulationWorld {
     private static let keptKey = Array("k/".utf8)
     private static let markerKey = Array("m".utf8)
@@ -75,7 +75,7 @@ extension SimulationWorld {
             tombstoneEpoch: record.header(.epoch).flatMap { Int64($0) }, nowMillis: self.wallMillis)
     }
 
-    /// Of the owner that wrote it; `nil`: it does not say.
+    /// Epoch of the owner that wrote the record; `nil`: the record does not say.
     private static func epoch(of description: StateRecordDescription) -> Int64? {
         switch description.content {
         case .slot(let slot): slot.epoch
@@ -140,7 +140,7 @@ extension SimulationWorld {
         guard let channel = self.apple[id], channel.maker != .other else {
             return self.fail("\(id) is told of, and is not ours")
         }
-        // An owner that is none any more may say so late.
+        // A former owner may say so late.
         guard self.durableChannels.contains(id) else { return self.fail("\(id) is told before state has it") }
         guard self.keptRecord(id)?.phase == "open" else { return }
         guard !self.openedChannels.contains(where: { $0.id == id }) else { return }

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The judge looks at time: a push that leaves later than its window, its distance and its back-off allow has starved, and one that leaves before APNs wants to
-/// be asked again has not listened.
+/// The judge looks at time. A push that leaves later than its window, its distance and its back-off allow has starved. One that leaves
+/// before APNs wants to be asked again has not listened.
 ///
 /// It looks where nothing else explains a wait. That is at activities of worlds without audiences whose tokens are there, after a quiet minute: no worker has
 /// died, stopped or lost a partition, no setting has changed, Kafka and APNs have taken what they were given.

@@ -22,7 +22,7 @@ extension SimulationWorld {
             now: self.now(of: worker))
     }
 
-    /// Of partitions that the loop has let go of the last commit goes out, when what is on its way is answered.
+    /// Sends the last commit of partitions that the loop has let go of, when what is on its way is answered.
     func sendLastCommits(_ worker: SimulatedWorker) {
         guard worker.commits.isIdle else { return }
         for leaving in worker.leaving {

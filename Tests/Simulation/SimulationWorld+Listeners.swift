@@ -14,7 +14,7 @@ struct KeptSleeper {
 
 /// Phones that listen on channels that are kept, and what their apps tell of it.
 extension SimulationWorld {
-    /// A channel of an audience, as whoever reads outcomes knows of it.
+    /// A channel of an audience, as a reader of outcomes knows it.
     struct OpenedChannel {
         var id: String
         /// In one life.

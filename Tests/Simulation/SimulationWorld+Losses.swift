@@ -146,7 +146,7 @@ extension SimulationWorld {
         // A worker that has nothing to write writes its marker, every five minutes.
         self.runUntil(self.steadyMillis + 900_000)
         if !self.losses.hasHalted { self.fail("\(loss) of partition \(partition), and nothing halts") }
-        // Whoever comes next halts as well: nothing that halts writes what looks whole.
+        // The next owner halts as well: nothing that halts writes what looks whole.
         for _ in 0..<2 {
             self.losses.hasHalted = false
             self.killAll()

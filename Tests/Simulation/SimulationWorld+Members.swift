@@ -188,14 +188,15 @@ extension SimulationWorld {
         }
     }
 
-    /// Of what APNs refuses the phone hears nothing.
+    /// Notes that a push has reached the phone. The phone hears nothing of what APNs refuses.
     private func noteMemberReached(_ flight: Flight) {
         guard let member = flight.member, flight.result != .notProcessed else { return }
         if case .response = flight.result { return }
         self.members[member].departures[flight.worker] = self.steadyMillis
     }
 
-    /// Of no phone there is one more at high priority within any hour than it may have; and who came late, or from another audience, gets none.
+    /// Judges that no phone gets more at high priority within any hour than it may have, and that one which came late or from another audience
+    /// gets none.
     private func checkTens(_ flight: Flight, member: Int, body: MemberBody, stays: [Int]) {
         guard flight.priority == 10, let audience = self.phones[body.audience].audience else { return }
         let hourMillis: Int64 = 3_600_000
@@ -240,8 +241,8 @@ extension SimulationWorld {
         }
         self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
     }
-    /// In that partition a member of the audience, whichever it was, had priority 10 since then, in that life or one before: who owned it knows of
-    /// no single one.
+    /// Whether some member of the audience in that partition had priority 10 since then, in that life or one before: the owner knows of
+    /// no single member.
     private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
         self.phones.indices.contains {
             guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {
@@ -321,7 +322,7 @@ extension SimulationWorld {
         guard !self.members[member].isDead else {
             guard case .accepted = flight.result else { return }
             self.members[member].isRefused = true
-            // What may be the fault of whoever asks is rare.
+            // What may be the sender's fault is rare.
             self.flights[index].result = .response(
                 Int.random(in: 0..<12, using: &self.audienceRandom) == 0
                     ? PushResponse(status: 400, reason: "BadDeviceToken")
@@ -362,8 +363,8 @@ extension SimulationWorld {
         self.members[member].cards[body.audience] = card
     }
 
-    /// Stamps that living owners send grow, but where a newer version has expired and nobody heard whether it had arrived, and where a takeover
-    /// repeats an alert that goes alone.
+    /// Judges that the stamps of living owners grow. Two exceptions: a newer version has expired and nobody heard whether it had arrived, and a
+    /// takeover repeats an alert that goes alone.
     private func checkMemberStamp(_ flight: Flight, member: Int) {
         let newest = self.members[member].cards[flight.activity]?.newestStamp ?? .min
         guard flight.stampSeconds < newest else {

@@ -56,7 +56,7 @@ extension SimulationWorld {
         }
     }
 
-    /// When all is over: whoever listened when its audience ended shows that.
+    /// Judges, when all is over, that a phone which listened when its audience ended shows the end.
     func judgeEndsOfOnlyListeners() {
         for (channel, listener) in self.onlyListeners.sorted(by: { $0.key < $1.key }) {
             guard let known = listener.known, let apple = self.apple[channel], !apple.wasTakenAway,

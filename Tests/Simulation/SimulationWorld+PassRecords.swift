@@ -20,7 +20,7 @@ extension SimulationWorld {
         var counts: [String: Int]
         /// Members by the reason for which they failed.
         var refusedCount: Int
-        /// Of an `audience` record: partitions of which nothing has come, and those with members that wait.
+        /// Number of partitions in an `audience` record that have reported nothing, or have members that wait.
         var openCount = 0
 
         subscript(name: String) -> Int { self.counts[name] ?? 0 }
@@ -52,7 +52,7 @@ extension SimulationWorld {
         many.openCount = ["missing", "unfinished"].map { (fields[$0] as? [Any])?.count ?? 0 }.reduce(0, +)
         let sum = Self.ends.map { many[$0] }.reduce(0, +)
         if many["members"] != sum { self.fail("\(key): \(many["members"]) members, and \(sum) are told of") }
-        // Of those that had left when the answer came no reason is told.
+        // No reason is told for members that had left when the answer came.
         if many.refusedCount > many["gone"] + many["failed"] {
             self.fail("\(key): \(many.refusedCount) refused, \(many["gone"]) gone and \(many["failed"]) failed")
         }
@@ -114,7 +114,7 @@ extension SimulationWorld {
                 }
                 self.judgePass(name, partition: partition, accepted: tally.acceptedCount)
             }
-            // A partition of which no answer was heard tells as little of it when it changes hands.
+            // A partition that heard no answer tells as little of it when it changes hands.
             let unanswered = Set(version.first.keys.map(\.partition)).filter { tallies[$0]?.acceptedCount ?? 0 == 0 }
             for partition in unanswered
             where !self.isCounted(version, of: audience, in: partition, since: began, until: self.steadyMillis) {
@@ -138,7 +138,7 @@ extension SimulationWorld {
             return event.activity == audience && event.isContent && event.number > version.event ?? 0
                 && event.writtenMillis <= until
         }
-        // With its members a partition forgets what it has counted. Whoever joins while a new owner has the audience still is counted anew.
+        // With its members a partition forgets what it has counted. A member that joins while a new owner still has the audience is counted anew.
         let wasVoided = self.voidTimes[partition]?[self.phones[audience].key]?.contains { $0 >= since && $0 <= until }
         return newer < Self.versionsSummedMax && wasVoided != true
             && !(self.moveTimes[partition] ?? []).contains { $0 >= since }

@@ -58,7 +58,7 @@ extension SimulationWorld {
         for activity in self.phones.indices where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: true)
         }
-        // What has been answered for and not heard of yet is not heard of any more.
+        // What has been answered for and not heard of yet is never heard of.
         for index in worker.inbox.indices where worker.inbox[index].comesMillis > self.steadyMillis {
             worker.inbox[index].offset = nil
             worker.inbox[index].refusal = nil

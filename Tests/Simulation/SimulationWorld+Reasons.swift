@@ -108,8 +108,8 @@ extension SimulationWorld {
                 event: number, isBehind: flight.isBehind, isUpdate: body.hasPrefix("{\"aps\":{\"event\":\"update\"")))
     }
 
-    /// The phone has never shown an older state after a newer one, whoever sent them, but where the newer one expired before anybody heard
-    /// whether it had arrived, or its owner could not read for so long that it went on without.
+    /// Judges that the phone has never shown an older state after a newer one, from any owner. Two exceptions: the newer one expired before
+    /// anybody heard whether it had arrived, or its owner could not read for so long that it went on without.
     func judgeOrder(_ activity: Int) {
         let shown = self.phones[activity].shown
         for (earlier, later) in zip(shown, shown.dropFirst()) where !later.isBehind && later.isUpdate {
@@ -129,7 +129,7 @@ extension SimulationWorld {
     /// valid (contract: Newest). Of many that outlive a newer one the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
-        // Of those that outlive what they give way to so many are kept; who comes beside them is set aside.
+        // A limited number of those that outlive what they give way to is kept; others are set aside.
         let expiredCount = updates.count { (self.evidence.outcomes[$0] ?? []).contains { $0.name == "expired" } }
         guard expiredCount <= 4 else { return }
         for position in updates.suffix(4) where !self.shown.contains(position) {

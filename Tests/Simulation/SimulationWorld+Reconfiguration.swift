@@ -49,10 +49,10 @@ extension SimulationWorld {
 }
 
 extension SimulationPlan {
-    /// One world in so many has settings that change.
+    /// Number of worlds per world with settings that change.
     private static let worldsPerChangingWorld = 5
 
-    /// Of a generator of its own: what else a seed means stays.
+    /// Draws from a generator of its own: what else a seed means stays.
     mutating func drawReconfigurations(random: inout SplitMix64) {
         guard Int.random(in: 0..<Self.worldsPerChangingWorld, using: &random) == 0 else { return }
         self.reconfigurationPercent = [5, 30].randomElement(using: &random)!

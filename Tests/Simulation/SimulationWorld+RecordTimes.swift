@@ -6,9 +6,9 @@ extension SimulationWorld {
     /// What concerns such records alone. It is drawn apart: a world without any is as it was.
     struct RecordTimes {
         var random: SplitMix64
-        /// Of events with content, how many have a record like that.
+        /// Share of events with content whose record is like that, in a hundred.
         let percent: Int
-        /// Activities and audiences that had one: from then on their events are written in the order of their times, as an order that is known by
+        /// Activities and audiences that had one. From then on their events are written in the order of their times: an order that is known by
         /// arrival alone can be told no other way.
         private(set) var untimed: Set<Int> = []
 

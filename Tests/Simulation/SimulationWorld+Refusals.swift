@@ -4,7 +4,7 @@ import ShardLoop
 
 /// What Kafka refuses, and what workers make of it.
 extension SimulationWorld {
-    /// Why Kafka refuses the record, whoever comes with it; `nil`: it does not.
+    /// Why Kafka refuses the record from any client; `nil`: it does not.
     func refusal(of record: LoggedRecord, at place: SimulatedKafka.Place) -> ProduceError? {
         if self.steadyMillis < self.refusalWindow.untilMillis, self.refusalWindow.topics.contains(place.topic) {
             return .size

@@ -6,7 +6,7 @@ extension SimulationWorld {
     /// What concerns stale dates alone. It is drawn apart: a world without any is as it was.
     struct StaleDates {
         var random: SplitMix64
-        /// Of updates and starts, how many have one.
+        /// Share of updates and starts that have one, in a hundred.
         let percent: Int
         /// `updates.stale-date-expires`.
         let expireUpdates: Bool
@@ -47,7 +47,7 @@ extension SimulationWorld {
         return self.staleDates.draw(nowSeconds: self.wallSeconds, isOfStart ? .start : .update)
     }
 
-    /// The same of an audience's start. One that is stale when it is read starts nobody, and is told to nobody.
+    /// Draws the stale date of an audience's start. A start that is stale when it is read starts nobody, and is told to nobody.
     func drawStaleDateOfStart() -> Int64? {
         guard self.plan.publishesAll else { return nil }
         return self.staleDates.draw(nowSeconds: self.wallSeconds, .start)

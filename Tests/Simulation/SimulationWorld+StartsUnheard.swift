@@ -2,7 +2,7 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// Start members of whom nobody knows whether they were started, as their worker died: an outcome record tells of each (fan-out contract: Starts of
+/// Start members whose worker died: nobody knows whether they were started, and an outcome record tells of each (fan-out contract: Starts of
 /// an audience).
 extension SimulationWorld {
     /// A new owner from which the partition goes after so long only, its session included, has told, and Kafka has what it told.

@@ -64,7 +64,7 @@ extension SimulationWorld {
         self.fail("\(request.channel) is kept for an audience, and a \(request.kind) of somebody else leaves for it")
     }
 
-    /// Whoever sends there is told which audience is meant.
+    /// Judges that a sender there is told which audience is meant.
     func noteStraightOutcome(_ record: LoggedRecord) {
         let text = String(decoding: record.value, as: UTF8.self)
         let id = String(decoding: record.key, as: UTF8.self)

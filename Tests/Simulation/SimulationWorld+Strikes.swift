@@ -5,7 +5,8 @@ import PushModel
 /// Faults that are aimed at a moment: each of these does harm only there, and drawn blindly is met once in thousands of runs.
 extension SimulationWorld {
     static let audienceStrikesMax = 16
-    /// Whoever takes over an audience writes its records again: if a worker died over each of them, none would come to anything.
+    /// Whether a worker may die over the activity's records. The next owner of an audience writes its records again: if a worker died over each,
+    /// none would come to anything.
     private func mayStrike(_ activity: Int) -> Bool {
         guard self.isAudience(activity) else { return true }
         self.audienceStrikes += 1

@@ -6,19 +6,19 @@ import ShardLoop
 package struct TracePlan {
     /// Worlds without are as they were.
     var isOn = false
-    /// Of events, how many somebody has sampled.
+    /// Share of events that somebody has sampled, in a hundred.
     var sampledPercent = 0
-    /// Of workers, how many keep no traces, as before an upgrade.
+    /// Share of workers that keep no traces, as before an upgrade, in a hundred.
     var blindPercent = 0
 
     init() {}
 }
 
 extension SimulationPlan {
-    /// One world in so many has traces.
+    /// Number of worlds per world with traces.
     private static let worldsPerTracedWorld = 2
 
-    /// Of a generator of its own: what else a seed means stays.
+    /// Draws from a generator of its own: what else a seed means stays.
     mutating func drawTraces(random: inout SplitMix64) {
         guard Int.random(in: 0..<Self.worldsPerTracedWorld, using: &random) == 0 else { return }
         self.traces.isOn = true
@@ -83,7 +83,7 @@ extension SimulationWorld {
         return SimulatedTraces.context(of: source, spanID: self.nextSpanID()).traceparent + Array(state.utf8)
     }
 
-    /// After each turn, as whoever keeps traces does.
+    /// Takes what is told of traces after each turn, as the worker does.
     func hearTraces(_ worker: SimulatedWorker) {
         guard worker.isAlive else { return }
         worker.loop.takeTraceNotes { note in
@@ -107,7 +107,7 @@ extension SimulationWorld {
         if let traces = worker.traces { self.traceTally.add(traces.tally) }
     }
 
-    /// An outcome lies there: whoever reads it goes on with the trace of its event.
+    /// Notes the trace of an outcome: its reader goes on with the trace of the event.
     func noteTraceOfOutcome(_ record: LoggedRecord) {
         guard self.plan.traces.isOn, let header = record.headers.first(where: { $0.name == "traceparent" }) else {
             return

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// `alert.on-unknown: drop`: an alert of which nobody knows whether it came does not sound once more.
+/// `alert.on-unknown: drop`: an alert does not sound once more where nobody knows whether it came.
 extension SimulationWorld {
     private func dropsUnknownAlerts(_ audience: Int) -> Bool {
         self.plan.audiences.dropsUnknownAlerts && self.phones[audience].audience?.app == 1

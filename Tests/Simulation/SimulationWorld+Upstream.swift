@@ -98,7 +98,7 @@ extension SimulationWorld {
     private func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
-        // Of an activity that was forgotten nobody knows any more what came last.
+        // Nobody knows what came last for an activity that was forgotten.
         switch Int.random(in: self.plan.livesAreShort ? 2..<10 : 0..<10, using: &self.random) {
         case 0: drawn = self.phones[activity].lastEventSeconds
         case 1: drawn = self.phones[activity].lastEventSeconds - Int64.random(in: 1...100, using: &self.random)

@@ -46,7 +46,7 @@ extension SimulationWorld {
     /// Longer than a version and its broadcast take when all is quiet.
     private static let comerMillis: Int64 = 8_000
 
-    /// A broadcast has gone out while faults are over: whoever was to begin to listen does.
+    /// A broadcast has gone out while faults are over: phones that were to begin to listen do.
     func listenAsComer(_ channel: String, audience: Int) {
         guard let member = self.comers[audience],
             self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) == channel

@@ -8,7 +8,7 @@ extension SimulationWorld {
     /// What concerns withdrawals alone. It is drawn apart: a world without any is as it was.
     struct Withdrawals {
         var random: SplitMix64
-        /// Of events without an alert, how many withdraw those before.
+        /// Share of events without an alert that withdraw those before, in a hundred.
         let percent: Int
         /// By worker and activity: the withdrawals it has read since it has the partition.
         var read: [Int: [Int: [SourcePosition]]] = [:]
@@ -31,7 +31,7 @@ extension SimulationWorld {
         guard event.expiresSeconds ?? .max > nowSeconds,
             event.timestampSeconds <= nowSeconds + EventRules.timestampAheadSecondsMax
         else { return }
-        // What comes after an end is late, or begins a life of which the alert before is no part.
+        // What comes after an end is late, or begins a life that the alert before is no part of.
         let isLate = self.order[..<event.number].contains {
             self.written[$0]!.activity == event.activity && self.written[$0]!.kind == .end
         }

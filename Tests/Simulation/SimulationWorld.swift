@@ -34,7 +34,7 @@ package final class SimulationWorld {
     var wallsBeforeSteps: [(steadyMillis: Int64, wallSeconds: Int64)] = []
     var brokerAwayUntilMillis: Int64 = 0
     var apnsAwayUntilMillis: Int64 = 0
-    /// Activities of which no further event comes, as long as there are others.
+    /// Activities that get no further event as long as there are others.
     var hasHeardLast: Set<Int> = []
     var commitsUnderWay: [CommitUnderWay] = []
     var phones: [SimulatedPhone] = []
@@ -45,9 +45,9 @@ package final class SimulationWorld {
     var questions: [ChannelQuestion] = []
     /// What concerns channels alone is drawn from it: a world without any is as it was.
     var channelRandom: SplitMix64
-    /// The same of audiences, and their members.
+    /// Randomness of audiences and their members.
     var audienceRandom: SplitMix64
-    /// The same of what their owners say when they die.
+    /// Randomness of what owners say when audiences die.
     var voidRandom: SplitMix64
     var lateVoids: [LateVoid] = []
     var members: [SimulatedMember] = []
@@ -59,7 +59,7 @@ package final class SimulationWorld {
     var starterNumbers: [String: Int] = [:]
     /// Finds them by the token's hash.
     var starterHashes: [String: Int] = [:]
-    /// By start event, as an index into `order`: of whom an outcome says that nobody knows whether it has started them.
+    /// Start members for whom an outcome says that nobody knows whether they were started, by start event as an index into `order`.
     var unheardStarts: [Int: Set<Int>] = [:]
     /// Channels that are kept for audiences, phones that listen on them, and what concerns those alone.
     var keptRandom: SplitMix64
@@ -102,7 +102,7 @@ package final class SimulationWorld {
     /// What concerns traces alone.
     var traceRandom: SplitMix64
     var spanCount: UInt64 = 0
-    /// Of processes that have ended; in the end, of all.
+    /// Traces that processes have told by their end.
     package internal(set) var traceTally = TraceTally()
     /// What operators say, and what concerns that alone.
     var pauseRandom: SplitMix64
@@ -143,7 +143,7 @@ package final class SimulationWorld {
     var shown: Set<SourcePosition> = []
     var sentBodies: Set<[UInt8]> = []
     var evidence = SimulationEvidence()
-    /// The activity that the next so many events are about, mostly.
+    /// The activity that most of the next events are about, and their number.
     var focus: (activity: Int, events: Int)?
     var audienceStrikes = 0
     var voidStrikes = 0
@@ -160,7 +160,7 @@ package final class SimulationWorld {
     var staleDates: StaleDates
     var lateness: Lateness
     var startStrikes: StartStrikes
-    /// What concerns alerts alone of which nobody knows whether they came.
+    /// Randomness of what concerns only alerts where nobody knows whether they came.
     var lostAlertRandom: SplitMix64
     /// By channel whose end was broadcast again in vain: since when its worker knows, or nothing explains that it waits, steady.
     var failedBeacons: [String: Int64] = [:]
@@ -170,7 +170,7 @@ package final class SimulationWorld {
 
     struct CommitUnderWay {
         var worker: Int
-        /// Of the worker, when it asked.
+        /// The worker's membership when it asked.
         var membership: Int
         var positions: [CommitPosition]
         /// What is said of each.
@@ -199,16 +199,16 @@ package final class SimulationWorld {
         var isApplied: Bool
         /// It came to APNs.
         var hasArrived = false
-        /// Of the activity; and whether the worker has given it up since.
+        /// The activity's partition, and whether the worker has given it up since.
         var partition: Int32 = 0
         var partitionLives = true
         /// Its owner had not read all that lay in the log at its assignment: it had waited for that long enough.
         var isBehind = false
-        /// Of a push to a member: whose, its stamp, and which event's alert it brings.
+        /// The member that the push is for, its stamp, and the event whose alert it brings.
         var member: Int?
         var stampSeconds: Int64 = 0
         var alert: Int?
-        /// Of a start of an audience: whose, and the event.
+        /// The start member that the push is for, and the event.
         var starter: Int?
         var start: Int?
     }
@@ -375,7 +375,7 @@ package final class SimulationWorld {
         self.runUntil(self.steadyMillis + 14 * 3_600_000)
         // An audience that has none but those who came after its last version lives on with them.
         if !self.audienceNumbers.isEmpty { self.runUntil(self.steadyMillis + self.plan.lifetimeMillis) }
-        // And start members stay for so long.
+        // Start members stay this long.
         if !self.starters.isEmpty { self.runUntil(self.steadyMillis + AudiencePlan.starterLifeMillis) }
         self.checkSettled()
     }

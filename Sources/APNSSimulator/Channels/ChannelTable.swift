@@ -87,7 +87,7 @@ struct ChannelTable {
         return number
     }
 
-    /// Returns a channel that had to be forgotten for it: whoever listens to it does so no more.
+    /// Returns a channel that had to be forgotten for it: its listeners listen no more.
     mutating func delete(_ number: Int32, atMillis: Int64) -> BroadcastChannel? {
         guard let record = self.records[number], record.isRegistered else { return nil }
         self.change(number) { $0.deletedMillis = atMillis }

@@ -9,7 +9,7 @@ import NIOCore
 
 /// The HTTP control API of a simulator: shows devices and numbers, sets faults, tokens and keys. For curl and for tests in other languages.
 ///
-/// It has no authentication: whoever reaches it rules the simulator, but for pages in a browser. Bound to loopback unless told otherwise.
+/// It has no authentication: any client that reaches it rules the simulator, but pages in a browser do not. Bound to loopback unless told otherwise.
 public struct ControlServer: Service {
     let simulator: APNSSimulator
     private let host: String

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// A JSON object of strings, numbers and booleans, as the control API takes it: each key is taken once, and what is left over is an error.
 struct FlatDocument {
-    /// Why a document is refused, in words for whoever sent it.
+    /// Why a document is refused, in words for its sender.
     struct Refusal: Error { var text: String }
 
     private enum Scalar: Decodable {

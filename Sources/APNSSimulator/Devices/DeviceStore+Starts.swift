@@ -3,7 +3,7 @@ import DeviceModel
 /// Push-to-start: phones, the cards that starts put up on them, and the update tokens of these.
 extension DeviceStore {
     static let hourMillis: Int64 = 3_600_000
-    /// Starts looked back at, at most: nobody may send so many to one phone.
+    /// Most starts that are looked back at: nobody may send that many to one phone.
     private static let startsLookedAtMax = 1_024
 
     /// Hands a push to the phone behind a token. `content` `nil`: the phone cannot decode it.

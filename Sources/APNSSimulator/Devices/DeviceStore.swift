@@ -15,14 +15,14 @@ struct DeviceStore {
     var devices = ChunkedArray<Device>()
     /// Every `start` that reached a phone.
     var starts = ChunkedArray<StartRecord>()
-    /// Of these, those that put up no card.
+    /// Starts over the budget that put up no card.
     var startsOverBudgetCount = 0
     var updateTokens = UpdateTokenFeed()
     var contents = ContentPool(slotCount: Self.sharedContentsMax)
     var channels = ChannelTable()
     /// By index of the device.
     var phones: [Int32: PhoneState] = [:]
-    /// What cards got over their channel and by their token, whichever came second.
+    /// Number of contents that cards got both over their channel and by their token.
     var bothWaysCount = 0
     private(set) var topics: [[UInt8]] = []
     let devicesMax: Int

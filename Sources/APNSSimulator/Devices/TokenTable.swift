@@ -58,7 +58,7 @@ struct TokenTable {
     private var slots: [UInt32] = Array(repeating: 0, count: 1_024)
     /// Since when the token is what it is, milliseconds since 1970, where that is known.
     private var since: [Int32: Int64] = [:]
-    /// Of tokens that have used some of it.
+    /// Allowances of tokens that have used some of theirs.
     var allowances: [Int32: Allowance] = [:]
 
     var count: Int { self.entries.count }
@@ -114,7 +114,7 @@ struct TokenTable {
 
     mutating func setStatus(_ index: Int, _ status: TokenStatus) {
         self.entries[index].state = status.state
-        // Of tokens that are good nobody asks since when.
+        // Nobody asks since when a token is good.
         let isTold = status.state != .alive && status.sinceMillis != 0
         if isTold { self.since[Int32(index)] = status.sinceMillis } else { self.since[Int32(index)] = nil }
     }
@@ -174,8 +174,8 @@ struct TokenTable {
 public enum TokenKind: UInt8, Sendable, CaseIterable {
     /// Nobody said: it takes what comes.
     case any
-    /// Of one Live Activity: takes `update` and `end`.
+    /// Token of one Live Activity: takes `update` and `end`.
     case update
-    /// Of a phone and one type of activity: takes `start`.
+    /// Token of a phone and one type of activity: takes `start`.
     case start
 }

@@ -108,7 +108,7 @@ public struct FaultID: Hashable, Sendable {
 public struct Latency: Sendable, Equatable {
     /// Every answer waits this long, milliseconds.
     public var fixedMillis: Int64
-    /// And up to this much longer, evenly spread.
+    /// Most time that is added, evenly spread, milliseconds.
     public var jitterMillis: Int64
 
     public init(fixedMillis: Int64 = 0, jitterMillis: Int64 = 0) {
@@ -134,11 +134,11 @@ public enum ConnectionAction: Sendable, Equatable {
     case cutMidRecord
     /// Sends SETTINGS with these changes.
     case settings(HTTP2SettingsChange)
-    /// Half-dead: nothing is read or written any more, not even an answer to PING, and the connection stays open.
+    /// Half-dead: nothing is read or written from now on, not even an answer to PING, and the connection stays open.
     case silence
-    /// Reads no more than so many bytes a second from now on, 1 or more; what it reads is answered.
+    /// Reads no more than a number of bytes a second from now on, 1 or more; what it reads is answered.
     case slowReads(bytesPerSecond: Int)
-    /// No WINDOW_UPDATE any more: the client may send what its windows still allow, and then no body.
+    /// Sends no further WINDOW_UPDATE: the client may send what its windows still allow, and then no body.
     case starve
     /// Takes `silence`, `slowReads` and `starve` back: what came meanwhile is read and answered.
     case resume

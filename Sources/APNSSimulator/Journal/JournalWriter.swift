@@ -6,7 +6,7 @@ import Redaction
 struct JournalWriter {
     private let descriptor: Int32
     private var bytes: [UInt8] = []
-    /// Why nothing is written any more; `nil`: all is well.
+    /// Why writing has stopped; `nil`: all is well.
     private(set) var failure: String?
 
     /// Opens `path`, making it if need be, and cuts off what lies behind `byteCount`: an entry that was not finished.

@@ -3,7 +3,7 @@ import HTTP2Session
 /// One answer to be sent, plain bits but for the rare prepared one.
 struct Answer {
     var streamID: Int32
-    /// Of a broadcast or about channels: the id is called `apns-request-id`, not `apns-id`.
+    /// Whether it answers a broadcast or a request about channels: its id is called `apns-request-id`, not `apns-id`.
     var isAboutChannels = false
     /// `nil`: it succeeded.
     var reason: Reason?

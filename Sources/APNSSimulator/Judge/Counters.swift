@@ -39,7 +39,7 @@ struct Counters {
         }
     }
 
-    /// So many answers without one of Apple's reasons.
+    /// Counts answers without one of Apple's reasons.
     mutating func countRefusals(_ name: String, _ count: Int) { self.refused[name, default: 0] += count }
 
     mutating func connectionClosed(_ connection: SimulatorStatistics.Connection) {

@@ -1,7 +1,7 @@
 import DeviceModel
 import HTTP2Session
 
-/// Tells whoever watches of each push to a phone.
+/// Tells observers of each push to a phone.
 extension SimulatorState {
     /// What the request at hand came to on the phone; reused.
     struct Sight {

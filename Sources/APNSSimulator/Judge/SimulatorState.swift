@@ -29,7 +29,7 @@ struct SimulatorState {
     var channelsMax: [String: Int] = [:]
     /// How far the list of channels lags behind what is so, milliseconds.
     var listLagMillis: Int64 = 0
-    /// For whoever watches.
+    /// What observers have asked for.
     var sight = Sight()
 
     static let topicSuffix: StaticString = ".push-type.liveactivity"

@@ -33,7 +33,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var closesWhenIdle = false
     /// GOAWAYs that faults asked for and that have yet to be seen leaving.
     private var ordered: [GoAway] = []
-    /// Half-dead: nothing is read or written any more.
+    /// Whether the connection is half-dead: nothing is read or written.
     private var isSilent = false
     /// No WINDOW_UPDATE for what is received.
     private var isStarved = false

@@ -128,7 +128,7 @@ final class SharedSimulator: Sendable {
         return isServed
     }
 
-    /// So many answers, about these tokens, no longer wait: they are about to be written, or their connection is gone.
+    /// Answers about these tokens no longer wait: they are about to be written, or their connection is gone.
     func delayedEnded(_ count: Int, tokens: [Int32] = []) {
         guard count > 0 else { return }
         self.withState { state in
@@ -152,7 +152,7 @@ final class SharedSimulator: Sendable {
         return targets.map { $0.perform(action) }
     }
 
-    /// No connection is admitted any more; gives those that are open. `nil`: it was stopped before.
+    /// Admits no further connection, and gives those that are open. `nil`: it was stopped before.
     func stop() -> [any SimulatedConnection]? {
         let (connections, waiters) = self.registry.withLock { registry -> ([any SimulatedConnection]?, [Waiter]) in
             guard !registry.isStopped else { return (nil, []) }
@@ -166,7 +166,7 @@ final class SharedSimulator: Sendable {
 
     // Waiting
 
-    /// Something changed: whoever waits has a look. Costs one lock when nobody does.
+    /// Something changed: those who wait have a look. Costs one lock when nobody waits.
     func changed() {
         guard self.registry.withLock({ !$0.waiters.isEmpty }) else { return }
         let statistics = self.statistics()
@@ -198,7 +198,7 @@ final class SharedSimulator: Sendable {
                     return registry.isStopped
                 }
                 if isStopped || Task.isCancelled {
-                    // Registered or not, it is resumed once: by whoever removes it.
+                    // Registered or not, it is resumed once: by the code that removes it.
                     if isStopped {
                         continuation.resume(throwing: CancellationError())
                     } else {

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Reads from a channel at a trickle: a small piece each time, no more than so many bytes a second. Confined to the channel's loop.
+/// Reads from a channel at a trickle: a small piece each time, within a number of bytes a second. Confined to the channel's loop.
 final class SlowReading {
     /// Pieces a second, where each has a byte at least.
     private static let piecesPerSecond = 20

@@ -31,7 +31,7 @@ enum HeaderBlockWalk {
         return true
     }
 
-    /// An integer with a prefix of so many bits (RFC 7541 §5.1); `nil`: cut off, or beyond 2^28.
+    /// An integer with a prefix of a number of bits (RFC 7541 §5.1); `nil`: cut off, or beyond 2^28.
     private static func integer(_ block: Span<UInt8>, _ at: inout Int, prefix: UInt8) -> Int? {
         let mask = UInt8(truncatingIfNeeded: (1 << Int(prefix)) - 1)
         let first = block[at] & mask

@@ -7,7 +7,7 @@ struct SinkSession {
     static let fieldCountMin = 8
     /// Frames larger than what is announced end the connection (RFC 9113 §4.2).
     static let frameByteCountMax = 16_384
-    /// Received bytes are acknowledged by WINDOW_UPDATE once they are so many, a quarter of the window of 65,535.
+    /// Number of received bytes that one WINDOW_UPDATE acknowledges: a quarter of the window of 65,535.
     static let windowUpdateByteCount = 16_384
 
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)

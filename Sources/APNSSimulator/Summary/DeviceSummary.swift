@@ -86,11 +86,11 @@ public struct DeviceSummary: Sendable {
     public internal(set) var cards = 0
     /// What the cards show, most frequent first.
     public internal(set) var shown: [Shown] = []
-    /// Cards that show something of which too few are to be listed.
+    /// Cards that show something that too few show to be listed.
     public internal(set) var cardsShownOtherwise = 0
     /// Which alerts the cards have shown, most frequent first.
     public internal(set) var alerts: [Alerted] = []
-    /// Cards with alerts of which too few are to be listed.
+    /// Cards with alerts that too few had to be listed.
     public internal(set) var cardsAlertedOtherwise = 0
     /// Cards that listen to a channel, and messages of channels that reached cards.
     public internal(set) var listening = 0

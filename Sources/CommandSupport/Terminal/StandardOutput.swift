@@ -30,7 +30,7 @@ package enum StandardOutput {
     /// A line of a command whose work has to be finished although nobody reads about it.
     package static func tell(_ line: String) { Self.write(TerminalText.escaped(line) + "\n") }
 
-    /// A line with control sequences of ours in it: whoever makes it has escaped what strangers wrote.
+    /// Writes a line with control sequences of ours. Its maker has escaped what strangers wrote.
     package static func showLine(_ line: String) { Self.write(line + "\n") }
 
     /// Somebody could still read what is written: a pipe whose reader has gone says so without a write. Never waits.
@@ -95,7 +95,7 @@ private enum Descriptor {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Whoever shares the stream has made it non-blocking.
+                // Another process that shares the stream has made it non-blocking.
                 var waits = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&waits, 1, -1)
             } else if errno != EINTR {

@@ -2,7 +2,7 @@ import Glibc
 
 /// Standard input, output and error, which a process may be started without, and which may end before it does.
 package enum StandardStreams {
-    /// Before anything else: the next file or socket that is opened must not get the number of a stream that is closed, or a line meant for a
+    /// Called before anything else. The next file or socket that is opened must not get the number of a closed stream: a line meant for a
     /// person would be written into a connection. What stands in for a closed stream fails when it is used, as the stream would.
     ///
     /// A reader that has gone and a file that may not grow are errors of the call that meets them (EPIPE, EFBIG) and no signal that ends the

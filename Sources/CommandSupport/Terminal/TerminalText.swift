@@ -24,6 +24,6 @@ package enum TerminalText {
         return shown
     }
 
-    /// The same, with whatever looks like a device token shortened.
+    /// The text on one line, with everything shortened that looks like a device token.
     package static func withoutTokens(_ text: String) -> String { Self.escaped(TokenText.shortened(text)) }
 }
