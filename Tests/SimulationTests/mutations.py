@@ -265,8 +265,8 @@ MUTATIONS = [
         "        return logStart > stateStart\n", "        return logStart < 0\n", test="PositionNoteTests"),
     Mutation(
         "state-word-unasked", "a `state` without the word of an owner at work is taken as it is",
-        engine("Partitions/ShardEngine+StateLoss"), "        guard state.newestEpochRead < 0 else { return nil }\n",
-        "        guard state.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
+        engine("Partitions/ShardEngine+StateLoss"), "        guard state.former.newestEpochRead < 0 else { return nil }\n",
+        "        guard state.former.newestEpochRead < -1 else { return nil }\n", test="StateLossTests"),
     Mutation(
         "other-logs-epoch", "an epoch of a log that is gone outdates what owners of the new one write", engine("Partitions/ShardMemory+FormerOwners"),
         "        guard epoch < self.partitions[partition].readingOffset else { return true }\n", "", test="StateLossTests"),
@@ -362,11 +362,11 @@ MUTATIONS = [
         test="InletLoopTests"),
     Mutation(
         "push-before-marker", "pushes leave before the owner's marker lies in `state`",
-        engine("Partitions/PartitionState"), "self.phase == .running && self.isMarked && self.gaps",
-        "self.phase == .running && self.gaps", test="OwnershipTests"),
+        engine("Partitions/PartitionState"), "self.phase == .running, self.pushing == .held, self.gaps",
+        "self.phase == .running, self.pushing != .open, self.gaps", test="OwnershipTests"),
     Mutation(
         "no-catch-up", "pushes leave before what lay in the log at the takeover has been read",
-        engine("Partitions/PartitionState"), "            && self.catchUpEndsMillis == nil\n", "", test="CatchUpTests"),
+        engine("Partitions/PartitionState"), "!self.isUnderRepair,\n            self.catchUpEndsMillis == nil\n", "!self.isUnderRepair\n", test="CatchUpTests"),
     Mutation(
         "no-gap-watch", "a record of another in `state` is not noticed", engine("Partitions/PartitionState"),
         "        guard next >= 0, offset > next else { return .inOrder }\n",

@@ -89,7 +89,7 @@ extension ShardEngine {
         _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
         guard let (_, app, id) = self.journal.texts.crowdKey(ofState: key) else {
-            self.memory.partitions[partition].hasCrowdsOfOtherApps = true
+            self.memory.partitions[partition].metOtherApp()
             return .ignored
         }
         let reference = CrowdTable.reference(

@@ -56,11 +56,10 @@ extension ShardEngine {
     /// Only a newer release can go on (contract: Unknown kinds).
     private mutating func stopPartition(_ reason: String) {
         let partition = self.intake.partition
-        guard self.memory.partitions[partition].stopReason == nil else { return }
         let topic = self.memory.configuration.inputTopics[Int(self.intake.record.topic)]
-        self.memory.partitions[partition].stopReason =
+        let reason =
             "\(topic)[\(self.intake.record.partition)]@\(self.intake.record.offset) \(reason); a newer release wrote it"
-        self.ownership.watch(partition)
+        if self.memory.partitions[partition].stopped(reason) { self.ownership.watch(partition) }
     }
     func app(named bundleID: [UInt8]) -> UInt16? {
         self.memory.configuration.apps.firstIndex { $0.bundleID.utf8.elementsEqual(bundleID) }.map { UInt16($0) }

@@ -78,7 +78,7 @@ extension Dispatch {
             memory.slots[slot].kind == .activity || memory.app(of: slot).channelBudgetPerHour > 0
         else { return }
         memory.slots[slot].countedUnrecordedPush = true
-        let owners = memory.partitions[memory.slots[slot].partition].ownersWallMillis
+        let owners = memory.partitions[memory.slots[slot].partition].former.wallMillis
         for begun in owners.suffix(Int(memory.slots[slot].ownersSinceRecord))
         where begun > recordMillis {
             let age = max(0, now.wallMillis - begun)

@@ -38,8 +38,9 @@ extension ShardMemory {
     /// behind. The time of the assignment helps where markers of owners before are gone.
     @inline(never) mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
         let partition = self.slots[slot].partition
-        let assigned = max(self.partitions[partition].assignedWallMillis, self.partitions[partition].stampBaseMillis)
-        let further = max(1, self.partitions[partition].takeoversRead)
+        let assigned = max(
+            self.partitions[partition].assignedWallMillis, self.partitions[partition].former.stampBaseMillis)
+        let further = max(1, self.partitions[partition].former.takeoversRead)
         let last = self.slots[slot].lastStampSeconds
         self.slots[slot].lastStampSeconds = max(
             floorSeconds + further - 1, self.slots[slot].hasPassedUnrecorded ? last : last + further,

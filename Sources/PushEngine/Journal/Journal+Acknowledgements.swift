@@ -35,7 +35,7 @@ extension Journal {
         _ waiter: Waiter, partition: PartitionIndex, in memory: inout ShardMemory
     ) -> UInt64 {
         memory.counters.unacknowledged += 1
-        memory.partitions[partition].unacknowledged += 1
+        memory.partitions[partition].recordLeft()
         return self.acknowledgements.open(
             PendingAcknowledgement(
                 waiter, partition: partition, generation: memory.partitions[partition].generation))
@@ -108,7 +108,7 @@ extension Journal {
         guard memory.partitions[partition].phase != .gone,
             memory.partitions[partition].generation == done.partitionGeneration
         else { return .none }
-        memory.partitions[partition].unacknowledged -= 1
+        memory.partitions[partition].recordAcknowledged()
         if done.waiter.isState, memory.partitions.noteStateOffset(offset, of: partition) {
             memory.counters.stateGaps += 1
         }

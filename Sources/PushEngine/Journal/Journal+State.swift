@@ -209,7 +209,7 @@ extension Journal {
         let marker = StateCodec.Marker(
             epoch: isClaim ? -1 : memory.partitions[partition].epoch,
             takenOverWallMillis: max(
-                memory.partitions[partition].assignedWallMillis, memory.partitions[partition].stampBaseMillis),
+                memory.partitions[partition].assignedWallMillis, memory.partitions[partition].former.stampBaseMillis),
             partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID,
             voidBefore: isClaim ? -1 : memory.partitions[partition].voids.before)
         self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
@@ -220,7 +220,9 @@ extension Journal {
             .partition(claimNumber: isClaim ? memory.partitions[partition].claimNumber : 0), partition: partition,
             in: &memory)
         let firstHeader = self.batch.headers.count
-        if saysTakeovers { self.batch.appendHeader(.takeovers, number: memory.partitions[partition].takeoversRead) }
+        if saysTakeovers {
+            self.batch.appendHeader(.takeovers, number: memory.partitions[partition].former.takeoversRead)
+        }
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             headers: firstHeader..<self.batch.headers.count,

@@ -68,10 +68,7 @@ extension ShardEngine {
 
     /// The partition takes no records any more: a person has to look.
     public mutating func stop(partition number: Int32, reason: String) {
-        guard let partition = self.memory.partitions.index(of: number),
-            self.memory.partitions[partition].stopReason == nil
-        else { return }
-        self.memory.partitions[partition].stopReason = reason
-        self.ownership.watch(partition)
+        guard let partition = self.memory.partitions.index(of: number) else { return }
+        if self.memory.partitions[partition].stopped(reason) { self.ownership.watch(partition) }
     }
 }

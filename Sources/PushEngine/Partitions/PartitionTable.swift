@@ -29,24 +29,19 @@ struct PartitionTable {
         let index: PartitionIndex
         if let free = self.states.firstIdentifier(where: { $0.phase == .gone }) {
             index = free
-            self.states[free] = PartitionState(
-                number: number, phase: .awaitingMarker, generation: self.states[free].generation &+ 1)
+            self.states[free] = PartitionState(number: number, generation: self.states[free].generation &+ 1)
         } else {
-            index = self.states.append(PartitionState(number: number, phase: .awaitingMarker, generation: 0))
+            index = self.states.append(PartitionState(number: number, generation: 0))
         }
         while self.indexOfNumber.count <= Int(number) { self.indexOfNumber.append(.none) }
         self.indexOfNumber[Int(number)] = index
         return index
     }
 
-    /// It leaves. What was counted for it stays readable until its place is used again.
+    /// It leaves.
     mutating func remove(_ partition: PartitionIndex) {
         self.indexOfNumber[Int(self.states[partition].number)] = .none
-        self.states[partition].phase = .gone
-        self.states[partition].number = -1
-        self.states[partition].logs = []
-        self.states[partition].gaps = []
-        self.states[partition].outdatedKeys = []
+        self.states[partition].left()
         self.wentBack.removeAll { $0 == partition }
     }
 
@@ -54,12 +49,7 @@ struct PartitionTable {
 
     /// Kafka has a record of this owner's in the partition's `state`. See `PartitionState.noteStateOffset`.
     @inline(__always) mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
-        guard offset != self.states[partition].nextStateOffset || offset < 0 else {
-            // It follows the one before, as nearly all do.
-            self.states[partition].nextStateOffset = offset + 1
-            return false
-        }
-        return self.noteOtherStateOffset(offset, of: partition)
+        !self.states[partition].noteFollowing(offset) && self.noteOtherStateOffset(offset, of: partition)
     }
     @inline(never) private mutating func noteOtherStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
         switch self.states[partition].noteStateOffset(offset) {

@@ -33,23 +33,10 @@ extension ShardEngine {
         }
     }
 
-    private mutating func writeClaim(_ partition: PartitionIndex) -> UInt64 {
-        self.memory.partitions[partition].claimNumber &+= 1
+    mutating func writeClaim(_ partition: PartitionIndex) -> UInt64 {
+        self.memory.partitions[partition].claimBegins()
         let marker = self.journal.writeMarker(partition, isClaim: true, in: &self.memory)
-        self.memory.partitions[partition].claim = marker
+        self.memory.partitions[partition].claimWritten(marker)
         return marker
-    }
-
-    /// Kafka has the marker: its offset is the epoch.
-    @inline(never) mutating func claimAcknowledged(_ partition: PartitionIndex, offset: Int64, now: EngineTime) {
-        // Kafka has it and does not say where: another one tells.
-        guard offset >= 0 else {
-            _ = self.writeClaim(partition)
-            return
-        }
-        self.memory.partitions[partition].claim = nil
-        self.memory.partitions[partition].epoch = offset
-        // The first alone ends no epoch: that of a worker that died over it may come to lie behind its successor's.
-        self.writeMarker(partition, saysTakeovers: true, now: now)
     }
 }

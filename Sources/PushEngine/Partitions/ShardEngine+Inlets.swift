@@ -12,16 +12,14 @@ extension ShardEngine {
         let partition = self.memory.partitions.add(number: number)
         self.memory.slots.addPartition(partition)
         self.audiences.crowds.addPartition(partition)
-        self.memory.partitions[partition].assignedWallMillis = now.wallMillis
         let topics = self.memory.configuration.inputTopics.indices.filter {
             $0 != Int(self.memory.configuration.routedTopicIndex)
         }
-        self.memory.partitions[partition].logs = topics.map { topic in
+        let logs = topics.map { topic in
             let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
             return self.journal.ledger.openLog(topic: UInt16(topic), partition: number, startOffset: start)
         }
-        self.memory.partitions[partition].replayEnds = topics.map { _ in 0 }
-        self.memory.partitions[partition].phase = .running
+        self.memory.partitions[partition].inletOpened(logs: logs, wallMillis: now.wallMillis)
     }
 
     /// The offset after the last record taken of a log that this engine follows.

@@ -13,7 +13,7 @@ extension ShardEngine {
     mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, now: EngineTime) {
         self.journal.writeMarker(partition, saysTakeovers: saysTakeovers, in: &self.memory)
         let dueMillis = now.steadyMillis + self.memory.configuration.settings.markerRefreshMillis
-        self.memory.partitions[partition].markerDueMillis = dueMillis
+        self.memory.partitions[partition].markerWritten(nextDueMillis: dueMillis)
         self.ownership.noteMarkerDue(dueMillis)
     }
 
@@ -36,24 +36,12 @@ extension ShardEngine {
     @inline(never) mutating func markerAcknowledged(
         _ partition: PartitionIndex, claimNumber: UInt32, offset: Int64, now: EngineTime
     ) {
-        if self.memory.partitions[partition].claim != nil {
-            // Any other is of the epoch that ends.
-            guard claimNumber == self.memory.partitions[partition].claimNumber else { return }
-            self.claimAcknowledged(partition, offset: offset, now: now)
-        } else if self.memory.partitions[partition].epoch < 0 {
-            // Kafka has it and does not say where, as after a batch that was sent twice: another one tells.
-            guard offset >= 0 else {
-                if self.memory.partitions[partition].phase == .awaitingMarker { self.writeMarker(partition, now: now) }
-                return
-            }
-            self.memory.partitions[partition].epoch = offset
-        } else if !self.memory.partitions[partition].isMarked {
-            // Later ones of the same owner change nothing.
-            self.memory.partitions[partition].isMarked = true
-            self.beginPushing(partition, now: now)
-        }
-        if self.memory.partitions[partition].phase == .awaitingMarker {
-            self.memory.partitions[partition].phase = .restoring
+        switch self.memory.partitions[partition].markerAcknowledged(claimNumber: claimNumber, offset: offset) {
+        case .nothing: break
+        case .writeMarker: self.writeMarker(partition, now: now)
+        case .writeClaim: _ = self.writeClaim(partition)
+        case .confirmEpoch: self.writeMarker(partition, saysTakeovers: true, now: now)
+        case .lookAtPushing: self.beginPushing(partition, now: now)
         }
     }
 
@@ -61,11 +49,11 @@ extension ShardEngine {
 
     mutating func beginCatchUp(_ partition: PartitionIndex, now: EngineTime) {
         // Nobody can have sent anything.
-        guard self.memory.partitions[partition].hadOwner, self.journal.isBehind(partition, in: self.memory) else {
+        guard self.memory.partitions[partition].former.isAny, self.journal.isBehind(partition, in: self.memory) else {
             return
         }
         let ends = now.steadyMillis + self.memory.configuration.settings.catchUpMaxMillis
-        self.memory.partitions[partition].catchUpEndsMillis = ends
+        self.memory.partitions[partition].beginCatchUp(endsMillis: ends)
         self.ownership.noteCatchUpEnd(ends)
     }
 
@@ -81,7 +69,7 @@ extension ShardEngine {
         where self.memory.partitions[partition].phase == .running {
             guard let ends = self.memory.partitions[partition].catchUpEndsMillis else { continue }
             if ends <= now.steadyMillis || isFull || !self.journal.isBehind(partition, in: self.memory) {
-                self.memory.partitions[partition].catchUpEndsMillis = nil
+                self.memory.partitions[partition].caughtUp()
                 self.beginPushing(partition, now: now)
             } else {
                 self.ownership.noteCatchUpEnd(ends)
@@ -92,10 +80,7 @@ extension ShardEngine {
     /// Pushes of the partition leave once its marker lies in `state`, what others wrote before that is repaired, and what lay in the log
     /// has been read.
     mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
-        guard self.memory.partitions[partition].isReadyToPush, !self.memory.partitions[partition].mayPush else {
-            return
-        }
-        self.memory.partitions[partition].mayPush = true
+        guard self.memory.partitions[partition].opensForPushes() else { return }
         for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].pending.isSome {
             self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }

@@ -13,9 +13,9 @@ extension ShardEngine {
         let partition = self.memory.partitions.add(number: partition)
         self.memory.slots.addPartition(partition)
         self.audiences.crowds.addPartition(partition)
-        self.memory.partitions[partition].assignedWallMillis = now.wallMillis
         let quietMillis = max(0, now.wallMillis - (releasedWallMillis ?? now.wallMillis))
-        self.memory.partitions[partition].formerOwnerQuietSinceMillis = now.steadyMillis - quietMillis
+        self.memory.partitions[partition].assigned(
+            wallMillis: now.wallMillis, formerOwnerQuietSinceMillis: now.steadyMillis - quietMillis)
         self.writeMarker(partition, now: now)
         self.ownership.watch(partition)
     }
@@ -35,18 +35,14 @@ extension ShardEngine {
             self.memory.partitions[partition].phase == .restoring
         else { return }
         let topics = self.memory.configuration.inputTopics.indices
-        self.memory.partitions[partition].logs = topics.map { topic in
+        let logs = topics.map { topic in
             let start = starts.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
             return self.journal.ledger.openLog(topic: UInt16(topic), partition: number, startOffset: start)
         }
-        for log in self.memory.partitions[partition].logs { self.shares.forget(log) }
-        self.memory.partitions[partition].replayEnds = topics.map { topic in
-            logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0
-        }
-        self.memory.partitions[partition].phase = .running
+        for log in logs { self.shares.forget(log) }
+        let replayEnds = topics.map { topic in logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0 }
+        self.memory.partitions[partition].restored(logs: logs, replayEnds: replayEnds, isOfNewLog: isOfNewLog)
         self.beginCatchUp(partition, now: now)
-        let epoch = self.memory.partitions[partition].epoch
-        self.memory.partitions[partition].voids.settle(isOfNewLog: isOfNewLog, epoch: epoch)
         // From here on what former owners had on their way is not believed. It lies there before the first push leaves, so that a successor
         // stamps further than this owner, whatever compaction takes away meanwhile.
         self.writeMarker(partition, saysTakeovers: true, now: now)
@@ -79,8 +75,7 @@ extension ShardEngine {
     /// down: what was read of it so far may be older than what `state` holds.
     public mutating func beginRelease(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
-        let isRunning = self.memory.partitions[partition].phase == .running
-        self.memory.partitions[partition].phase = isRunning ? .releasing : .released
+        self.memory.partitions[partition].beginRelease()
         self.withdrawErrands(of: partition)
         self.ownership.watch(partition)
     }
@@ -88,9 +83,8 @@ extension ShardEngine {
     /// Second step: what is pending, and what is still unanswered, is written to `state` as pending.
     public mutating func finishRelease(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition),
-            self.memory.partitions[partition].phase == .releasing
+            self.memory.partitions[partition].finishRelease()
         else { return }
-        self.memory.partitions[partition].phase = .released
         for slot in self.memory.slots.members(of: partition) {
             let pending = self.memory.slots[slot].pending
             if pending.isSome, self.memory.updates[pending].isAnnounced {

@@ -6,7 +6,7 @@ extension ShardEngine {
     /// The whole of the gap of the partition that was told last has been given to `repair`.
     public mutating func stateGapRepaired(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
-        self.memory.partitions[partition].isUnderRepair = false
+        self.memory.partitions[partition].gapRepaired()
         self.beginPushing(partition, now: now)
     }
 

@@ -18,7 +18,7 @@ extension ShardEngine {
         guard let partition = self.memory.partitions.index(of: number),
             self.memory.partitions[partition].phase == .restoring
         else { return .ignored }
-        self.memory.partitions[partition].readingOffset = offset
+        self.memory.partitions[partition].reads(at: offset)
         if isTombstone {
             // A worker that had lost the partition wrote this after its successor had begun to write.
             if let epoch = headerNumber {
@@ -68,17 +68,12 @@ extension ShardEngine {
     }
     /// A worker that had lost the partition wrote this after its successor had begun to write.
     private mutating func outdated(_ key: Span<UInt8>, of partition: PartitionIndex) -> RestoreResult {
-        if self.memory.partitions[partition].outdatedKeys.count < PartitionState.outdatedKeysMax {
-            var copy: [UInt8] = []
-            copy.append(copying: key)
-            self.memory.partitions[partition].outdatedKeys.append(copy)
-        }
+        self.memory.partitions[partition].metOutdated(key)
         return .ignored
     }
     /// What such records hide from compaction is written again.
     mutating func overwriteOutdated(_ partition: PartitionIndex, now: EngineTime) {
-        let keys = self.memory.partitions[partition].outdatedKeys
-        self.memory.partitions[partition].outdatedKeys = []
+        let keys = self.memory.partitions[partition].takeOutdatedKeys()
         let number = self.memory.partitions[partition].number
         for key in Set(keys).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
             _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
@@ -154,7 +149,8 @@ extension ShardEngine {
         read.slot.notBeforeMillis =
             self.memory.partitions[partition].formerOwnerQuietSinceMillis
             + self.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
-        read.slot.isHandedOver = read.isReleased && read.epoch >= self.memory.partitions[partition].newestTakeoverRead
+        read.slot.isHandedOver =
+            read.isReleased && read.epoch >= self.memory.partitions[partition].former.newestTakeoverRead
         let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
         self.memory.slots.overwrite(slot, with: read.slot, recordOffset: offset)
         if let channel = read.channel {

@@ -14,7 +14,7 @@ extension ShardEngine {
             return "it ends at offset \(state.epoch), and records up to \(stateEnd) were acknowledged"
         }
         // A first marker alone does not say that its owner was ever at work: one that found nothing has written it, too.
-        guard state.newestEpochRead < 0 else { return nil }
+        guard state.former.newestEpochRead < 0 else { return nil }
         return "no owner has left word in it, and records up to \(stateEnd) were acknowledged"
     }
 

@@ -182,7 +182,7 @@ struct Slot {
     private var lifeFlags: UInt8 = 0
     /// What may have left unrecorded before this process took over has been counted against the budget.
     var countedUnrecordedPush = false
-    /// Owners that have run after the one that wrote the record which was restored, and before this one; `ownersReadMax`: there was none.
+    /// Owners that have run after the one that wrote the record which was restored, and before this one; `FormerOwners.countMax`: there was none.
     var ownersSinceRecord: UInt8 = 0
     /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
     var isHandedOver = false

@@ -106,9 +106,8 @@ import Testing
     @Test func whatMayHaveGoneUnrecordedIsCountedOnce() {
         let bench = DispatchBench()
         let wall = bench.now.wallMillis
-        bench.memory.partitions[0].newestTakeoverRead = 5
         // The first took over before the event was written, the last two after it.
-        bench.memory.partitions[0].ownersWallMillis = [wall - 50_000, wall - 20_000, wall - 10_000]
+        bench.memory.partitions[0].meet(takenOverWallMillis: [wall - 50_000, wall - 20_000, wall - 10_000])
         let slot = bench.makeSlot("a")
         bench[slot].ownersSinceRecord = 3
         func count() {

@@ -23,8 +23,11 @@ import Testing
         #expect(readiness { $0[$1].tokenStanding = .dead } == .blocked)
         #expect(readiness { $0[$1].tokenStanding = .doubted } == .blocked)
         #expect(readiness { bench, slot in bench.memory.slots.clearToken(of: slot) } == .blocked)
-        #expect(readiness { bench, _ in bench.memory.partitions[0].mayPush = false } == .blocked)
-        #expect(readiness { bench, _ in bench.memory.partitions[0].phase = .releasing } == .blocked)
+        #expect(
+            readiness { bench, _ in
+                bench.memory.partitions.reassign(0) { $0.inletOpened(logs: [], wallMillis: 0) }
+            } == .blocked)
+        #expect(readiness { bench, _ in bench.memory.partitions[0].beginRelease() } == .blocked)
         // There is no route to it.
         #expect(readiness { $0[$1].environment = .development } == .blocked)
     }
@@ -134,7 +137,7 @@ import Testing
                 $0[$1].isDirty = true
             } == 30_000)
         // In a partition that leaves nothing is sent, so nothing of that is due.
-        #expect(deadline { bench, _ in bench.memory.partitions[0].phase = .releasing } == 90_000)
+        #expect(deadline { bench, _ in bench.memory.partitions[0].beginRelease() } == 90_000)
         // The low-priority window, with a token.
         #expect(deadline(.low) { _, _ in } == 700)
         // Nothing waits: the life alone.

@@ -16,8 +16,7 @@ class PartBench {
         for number in 0..<configuration.partitionCount {
             let partition = self.memory.partitions.add(number: number)
             self.memory.slots.addPartition(partition)
-            self.memory.partitions[partition].phase = .running
-            self.memory.partitions[partition].mayPush = true
+            self.memory.partitions[partition].run()
         }
     }
 

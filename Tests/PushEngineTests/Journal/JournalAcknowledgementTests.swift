@@ -95,7 +95,7 @@ import Testing
         bench.memory.partitions.remove(0)
         if comesBack {
             _ = bench.memory.partitions.add(number: 0)
-            bench.memory.partitions[0].unacknowledged = 5
+            for _ in 0..<5 { bench.memory.partitions[0].recordLeft() }
         }
         #expect(written.map { bench.isAwaited($0) } == [false, false])
         #expect(written.map { bench.acknowledge($0) } == [.nothing, .nothing])
@@ -127,7 +127,7 @@ import Testing
     @Test func aTombstoneIsWrittenForWhatIsOver() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
-        bench.memory.partitions[0].epoch = 42
+        bench.memory.partitions[0].begin(epoch: 42)
         bench.memory.beginLeaving(slot)
         bench[slot].pending = bench.memory.updates.make(slot: slot)
         bench.writeState(slot)
@@ -202,7 +202,9 @@ import Testing
     func aPartitionIsBehindUntilTheReplayIsRead(topic: UInt16) {
         let bench = JournalBench()
         #expect(!bench.isBehind(0))
-        bench.memory.partitions[0].replayEnds[Int(topic)] = 2
+        let ends: [Int64] = topic == 0 ? [2, 0] : [0, 2]
+        bench.memory.partitions[0].restored(
+            logs: bench.memory.partitions[0].logs, replayEnds: ends, isOfNewLog: false)
         bench.begin(topic: topic)
         #expect(bench.isBehind(0))
         bench.begin(topic: topic)

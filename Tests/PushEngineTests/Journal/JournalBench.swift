@@ -16,10 +16,10 @@ final class JournalBench: PartBench {
         self.intake = Intake(configuration)
         super.init(configuration)
         for partition in self.memory.partitions.identifiers {
-            self.memory.partitions[partition].logs = (0..<2 as Range<UInt16>).map {
+            let logs = (0..<2 as Range<UInt16>).map {
                 self.journal.ledger.openLog(topic: $0, partition: Int32(partition.index), startOffset: 0)
             }
-            self.memory.partitions[partition].replayEnds = [0, 0]
+            self.memory.partitions[partition].restored(logs: logs, replayEnds: [0, 0], isOfNewLog: false)
         }
     }
 

@@ -12,8 +12,9 @@ import Testing
         init(partitionCount: Int32 = 2) {
             super.init(Self.configuration(partitionCount: partitionCount))
             for partition in self.memory.partitions.identifiers {
-                self.memory.partitions[partition].epoch = Self.ownEpoch
-                self.memory.partitions[partition].assignedWallMillis = self.now.wallMillis
+                self.memory.partitions[partition].assigned(
+                    wallMillis: self.now.wallMillis, formerOwnerQuietSinceMillis: 0)
+                self.memory.partitions[partition].begin(epoch: Self.ownEpoch)
             }
         }
 
@@ -40,9 +41,10 @@ import Testing
         func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool { self.memory.couldHaveUnrecordedPush(slot) }
         func couldBeSent(_ slot: SlotID) -> Bool { self.memory.couldBeSent(slot) }
         func settleVoid(isOfNewLog: Bool) {
-            self.memory.partitions[0].voids.settle(isOfNewLog: isOfNewLog, epoch: Self.ownEpoch)
+            self.memory.partitions[0].restored(logs: [], replayEnds: [], isOfNewLog: isOfNewLog)
         }
         var partition: PartitionState { self.memory.partitions[0] }
+        var former: FormerOwners { self.partition.former }
     }
 
     @Test func withoutAnOwnerBeforeNothingCanHaveBeenSent() {
@@ -88,12 +90,12 @@ import Testing
         let elsewhere = bench.restored("b", partition: 1)
         for epoch in [5, 5, 9, 7, 9] as [Int64] { bench.memory.noteEpoch(epoch, partition: 0) }
         let later = bench.restored("c")
-        #expect(bench[slot].ownersSinceRecord == 2 && bench.partition.newestEpochRead == 9)
+        #expect(bench[slot].ownersSinceRecord == 2 && bench.former.newestEpochRead == 9)
         #expect(bench[later].ownersSinceRecord == 0 && bench[elsewhere].ownersSinceRecord == 0)
         for epoch in 10..<200 as Range<Int64> { bench.memory.noteEpoch(epoch, partition: 0) }
-        #expect(bench[slot].ownersSinceRecord == ShardMemory.ownersReadMax, "it does not wrap around")
-        #expect(bench.partition.ownersWallMillis.count == Int(ShardMemory.ownersReadMax))
-        #expect(bench[bench.makeSlot("new")].ownersSinceRecord == ShardMemory.ownersReadMax)
+        #expect(bench[slot].ownersSinceRecord == FormerOwners.countMax, "it does not wrap around")
+        #expect(bench.former.wallMillis.count == Int(FormerOwners.countMax))
+        #expect(bench[bench.makeSlot("new")].ownersSinceRecord == FormerOwners.countMax)
     }
 
     /// When an owner took over stands in its first marker, or, if compaction has taken that, in a later one.
@@ -101,26 +103,26 @@ import Testing
         let bench = Bench()
         bench.readMarker(at: 10, takenOverMillis: 111)
         bench.memory.noteEpoch(10, partition: 0)
-        #expect(bench.partition.ownersWallMillis == [111])
+        #expect(bench.former.wallMillis == [111])
         bench.memory.noteEpoch(20, partition: 0)
-        #expect(bench.partition.ownersWallMillis == [111, 0], "its first marker is gone")
+        #expect(bench.former.wallMillis == [111, 0], "its first marker is gone")
         bench.readMarker(at: 24, epoch: 10, takenOverMillis: 444)
-        #expect(bench.partition.ownersWallMillis == [111, 0], "one of an older owner, come late")
+        #expect(bench.former.wallMillis == [111, 0], "one of an older owner, come late")
         bench.readMarker(at: 25, epoch: 20, takenOverMillis: 222)
         bench.readMarker(at: 26, epoch: 20, takenOverMillis: 333)
-        #expect(bench.partition.ownersWallMillis == [111, 222])
+        #expect(bench.former.wallMillis == [111, 222])
     }
 
     @Test func takeoversAreCountedUpToALimit() {
         let bench = Bench()
         for offset in 0..<3 as Range<Int64> { bench.readMarker(at: offset) }
         bench.readMarker(at: 4, epoch: 2)
-        #expect(bench.partition.takeoversRead == 3 && bench.partition.newestTakeoverRead == 2)
+        #expect(bench.former.takeoversRead == 3 && bench.former.newestTakeoverRead == 2)
         bench.readMarker(at: Bench.ownEpoch)
-        #expect(bench.partition.takeoversRead == 4 && bench.partition.newestTakeoverRead == 2)
+        #expect(bench.former.takeoversRead == 4 && bench.former.newestTakeoverRead == 2)
         for _ in 0..<700 { bench.readMarker(at: 5) }
-        #expect(bench.partition.takeoversRead == ShardMemory.takeoversReadMax)
-        #expect(bench.partition.takeovers.count == Int(ShardMemory.ownersReadMax))
+        #expect(bench.former.takeoversRead == FormerOwners.takeoversMax)
+        #expect(bench.former.takeovers.count == Int(FormerOwners.countMax))
     }
 
     /// Stamps begin behind every owner before, but for one whose clock was wrong by more than can be mended.
@@ -131,11 +133,11 @@ import Testing
     func stampsBeginBehindEveryOwner(aheadMillis: Int64, baseAheadMillis: Int64) {
         let bench = Bench()
         bench.readMarker(at: 10, takenOverMillis: bench.now.wallMillis + aheadMillis)
-        #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis)
+        #expect(bench.former.stampBaseMillis == bench.now.wallMillis + baseAheadMillis)
         bench.readMarker(at: 11, takenOverMillis: 0)
-        #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the latest counts")
+        #expect(bench.former.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the latest counts")
         bench.readMarker(at: Bench.ownEpoch, takenOverMillis: bench.now.wallMillis + 200_000_000)
-        #expect(bench.partition.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the own does not")
+        #expect(bench.former.stampBaseMillis == bench.now.wallMillis + baseAheadMillis, "the own does not")
     }
 
     /// Owners die one after the other, each over a push that no record tells of. Some have given up events before that may have left. Each stamps past the

@@ -43,15 +43,14 @@ import Testing
     @Test func aPlaceThatIsUsedAgainBeginsAnew() {
         var table = PartitionTable()
         let first = table.add(number: 0)
-        table[first].phase = .running
-        table[first].logs = [LogID(index: 0)]
+        table[first].run(logs: [LogID(index: 0)])
         _ = table.noteStateOffset(5, of: first)
         let hasGap = table.noteStateOffset(9, of: first)
-        table[first].mayPush = true
+        #expect(table[first].mayPush)
         table.remove(first)
         #expect(hasGap && table.takeGap() == nil && table[first].logs.isEmpty)
         let second = table.add(number: 7)
-        table[second].phase = .running
+        table[second].inletOpened(logs: [], wallMillis: 0)
         #expect(second == first && !table[second].mayPush && table[second].nextStateOffset == -1)
         #expect(
             table.noteStateOffset(100, of: second) == false, "of this owner's first record nothing is missing before")
@@ -70,14 +69,14 @@ import Testing
             ([0, 2], [1..<2]),
         ] as [([Int64], [Range<Int64>])])
     func offsetsThatAreMissingAreGaps(offsets: [Int64], gaps: [Range<Int64>]) {
-        var state = PartitionState(number: 0, phase: .running, generation: 0)
+        var state = PartitionState(number: 0, generation: 0)
         let noted = offsets.filter { state.noteStateOffset($0) == .gap }.count
         #expect(state.gaps == gaps && noted == gaps.count)
     }
 
     /// There is room for so many; the last one grows then, and covers all that follows.
     @Test func manyGapsBecomeOneLongStretch() {
-        var state = PartitionState(number: 0, phase: .running, generation: 0)
+        var state = PartitionState(number: 0, generation: 0)
         for index in 0...Int64(PartitionState.gapsMax) + 4 { _ = state.noteStateOffset(2 * index) }
         #expect(state.gaps.count == PartitionState.gapsMax)
         #expect(state.gaps.first == 1..<2)
@@ -91,33 +90,15 @@ import Testing
         let indices = [4, 5].map { table.add(number: $0) }
         for index in indices { for offset in [0, 2, 4] as [Int64] { _ = table.noteStateOffset(offset, of: index) } }
         #expect(table.takeGap() == nil, "none of them runs")
-        table[indices[1]].phase = .running
+        table[indices[1]].run()
         #expect(table.takeGap() == StateGap(partition: 5, offsets: 1..<2))
         #expect(table.takeGap() == nil, "that one is being read")
-        table[indices[0]].phase = .running
+        table[indices[0]].run()
         #expect(table.takeGap() == StateGap(partition: 4, offsets: 1..<2))
-        for index in indices { table[index].isUnderRepair = false }
+        for index in indices { table[index].gapRepaired() }
         #expect(table.takeGap() == StateGap(partition: 4, offsets: 3..<4))
         #expect(table.takeGap() == StateGap(partition: 5, offsets: 3..<4))
-        for index in indices { table[index].isUnderRepair = false }
+        for index in indices { table[index].gapRepaired() }
         #expect(table.takeGap() == nil)
-    }
-
-    /// Each condition alone keeps a new owner from pushing.
-    @Test func everythingMustBeInOrderBeforeAPush() {
-        func isReady(_ change: (inout PartitionState) -> Void) -> Bool {
-            var state = PartitionState(number: 0, phase: .running, generation: 0)
-            state.isMarked = true
-            change(&state)
-            return state.isReadyToPush
-        }
-        #expect(isReady { _ in })
-        for phase in [.gone, .awaitingMarker, .restoring, .releasing, .released] as [PartitionState.Phase] {
-            #expect(!isReady { $0.phase = phase })
-        }
-        #expect(!isReady { $0.isMarked = false })
-        #expect(!isReady { $0.gaps = [1..<2] })
-        #expect(!isReady { $0.isUnderRepair = true })
-        #expect(!isReady { $0.catchUpEndsMillis = 5 })
     }
 }

@@ -236,7 +236,7 @@ enum GoldenState {
 
     static func voided(epoch: Int64, life: Int64) -> [UInt8] {
         let bench = JournalBench()
-        bench.memory.partitions[0].epoch = epoch
+        bench.memory.partitions[0] = PartitionState(number: 0, generation: 0, epoch: epoch)
         var audiences = Audiences(seed: 1)
         audiences.crowds.addPartition(0)
         let crowd = audiences.crowds.make(app: 0, id: Array("match-7".utf8), reference: 5, partition: 0)
@@ -246,7 +246,7 @@ enum GoldenState {
     }
     static func paused(epoch: Int64, sinceMillis: Int64) -> [UInt8] {
         let bench = JournalBench()
-        bench.memory.partitions[0].epoch = epoch
+        bench.memory.partitions[0] = PartitionState(number: 0, generation: 0, epoch: epoch)
         let key = PauseTable.Key(partition: 0, app: 0, audience: Array("match-7".utf8))
         bench.journal.writePause(key, sinceMillis: sinceMillis, entry: .none, in: &bench.memory)
         return Self.value(bench)
