@@ -30,7 +30,7 @@ final class Bench {
         self.own = CommandLine.arguments[0]
         self.isQuick = isQuick
         self.preloadedSources = preloadedSources
-        // Of one length: what counted processes are told of it lies in their heap.
+        // The number has one length: what counted processes are told of it lies in their heap.
         let number = String(format: "%010d", ProcessInfo.processInfo.processIdentifier)
         self.scratch = NSTemporaryDirectory() + "mailboat-bench-\(number)"
         try FileManager.default.createDirectory(atPath: self.scratch, withIntermediateDirectories: true)

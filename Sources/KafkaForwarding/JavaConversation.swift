@@ -4,7 +4,7 @@ package import NIOCore
 ///
 /// To a version of ApiVersions that it does not know, from 3 on, the mock answers with a count that is one too small. That client then reads a
 /// throttle of 20 minutes and waits. Here the question is answered as Kafka does: version 0, unsupported, and which versions there are (KIP-511).
-/// As every connection begins with it, all of them have to come this way: the ports that Metadata and FindCoordinator name become ports of ours.
+/// Every connection begins with it, so all have to come this way: the ports that Metadata and FindCoordinator name become ports of ours.
 /// From version 4 on the mock also puts four bytes too many behind each partition of ListOffsets, so the client is told that 3 is the newest.
 /// What other clients say passes as it is.
 package struct JavaConversation {
@@ -121,7 +121,7 @@ package struct JavaConversation {
         passage.toBroker.writeImmutableBuffer(frame)
     }
 
-    /// Of an answer that tells, behind the error, each API with its oldest and newest version.
+    /// Lowers versions in an answer that lists, behind the error, each API with its oldest and newest version.
     private static func lowerVersions(in frame: inout ByteBuffer) {
         var index = frame.readerIndex + 10
         guard let count = frame.getInteger(at: index, as: Int32.self), count >= 0 else { return }

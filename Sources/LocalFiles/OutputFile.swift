@@ -4,7 +4,7 @@ import Glibc
 package enum OutputFile {
     private static let mode: mode_t = 0o644
 
-    /// Throws when `write` could not write to this path, so that whoever asked is told before the work and not after it. Leaves a file that is
+    /// Throws when `write` could not write to this path, so that the caller is told before the work and not after it. Leaves a file that is
     /// there as it is, and makes none.
     package static func check(_ path: String) throws(FileFailure) {
         var status = stat()

@@ -233,7 +233,7 @@ import Testing
         #expect(pool.isPausedByCredentials)
     }
 
-    /// Of the key before, which was given up: they must not stop the one that works.
+    /// Late refusals of the former key, which was given up, must not stop the key that works.
     @Test func lateRefusalsOfTheKeyBeforeCountForNothing() {
         var pool = Self.poolWithNewKey(isOnTrial: true)
         for _ in 0..<20 { self.answer(&pool, .credentialRefused, tokenGeneration: 1) }

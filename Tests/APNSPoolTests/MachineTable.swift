@@ -4,7 +4,7 @@ import Testing
 /// What a machine does with each event in each state, written as text: a row per event, a column per state.
 ///
 /// `check` fails for a pair that the table leaves out, for an unknown name, and for a mutating method of the machine
-/// that no event stands for: whoever adds a state or an event has to say what is to happen.
+/// that no event stands for: a new state or event needs its row or column.
 struct MachineTable {
     private let columns: [String]
     private let rows: [(event: String, cells: [String])]

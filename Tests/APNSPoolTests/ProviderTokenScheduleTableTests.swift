@@ -22,7 +22,7 @@ import Testing
         case outOfTurn
         /// The older of two is in use, as of five minutes ago.
         case reverted
-        /// The same twenty minutes later.
+        /// Reverted, twenty minutes later.
         case revertedLong
     }
     enum Event: CaseIterable {

@@ -10,7 +10,7 @@ import Testing
     /// A push or a message, which way it came, and what the card shows afterwards.
     struct Step: Sendable {
         var channel: Bool
-        /// Of its stamp; it says the same as content.
+        /// Second of its stamp, which is its content, too.
         var second: Int64
         var shows: Int64
         /// Counted so far.

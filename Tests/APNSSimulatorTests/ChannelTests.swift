@@ -180,7 +180,7 @@ import Testing
             }
         }
         #expect(Set(ids).count == 400)
-        // Of no length that may be relied on.
+        // Their length varies: nobody may rely on it.
         #expect(Set(ids.map(\.utf8.count)).count > 1)
     }
 

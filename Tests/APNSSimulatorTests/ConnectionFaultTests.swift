@@ -112,7 +112,7 @@ import Testing
         } _: { bench in
             let client = try await bench.connectAndWarmUp()
             bench.simulator.add(Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .current)), tokenPrefix: "01"))
-            // Whoever is told that its request was not processed sends it again: so its answer must not be there yet.
+            // A client that is told that its request was not processed sends it again: so its answer must not be there yet.
             bench.simulator.setLatency(Latency(fixedMillis: 20))
             // The first one waits for the window; the second is whole before it, and judged.
             let long = Bodies.update(stamp: Bench.startSeconds, byteCount: 1_000)

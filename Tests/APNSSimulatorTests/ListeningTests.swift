@@ -90,7 +90,7 @@ import Testing
     struct Return: Sendable, CustomTestStringConvertible {
         var name: String
         var storage = ChannelStorage.mostRecent
-        /// Of the message that came while the phone was away, seconds from then on; 0: not stored.
+        /// How long the message that came while the phone was away is kept, seconds from then on; 0: not stored.
         var keptSeconds: Int64 = 600
         var awaySeconds: Int64 = 60
         var deletesChannel = false
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// Phones and channels outlive the server by the journal, and whoever reads it sees the same phones.
+    /// Phones and channels outlive the server by the journal, and a reader of it sees the same phones.
     @Test func theJournalTellsOfChannelsToo() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("journal-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -86,7 +86,7 @@ import Testing
             let tokens = bench.simulator.updateTokens().tokens.map(\.updateToken)
             let update = Bodies.update(stamp: Self.now + 1, state: #"{"n":5}"#)
             for token in tokens.dropLast() { _ = try await client.send(bench.push(token: token, body: update)) }
-            // And the one that opened the connection.
+            // The fifth is the one that opened the connection.
             #expect(bench.simulator.summary().cards == 5)
             #expect(bench.simulator.summary().phonesByCards == [1: 4])
             var query = SummaryQuery()

@@ -20,7 +20,7 @@ struct LinePlotTests {
         var plot = LinePlot(title: "a", xTitle: "x", yTitle: "y", isDense: true)
         plot.add("line", (0..<100).map { (Double($0) / 2, 5) })
         #expect(XMLParser(data: Data(plot.svg.utf8)).parse())
-        // Of the legend.
+        // The circle of the legend.
         #expect(plot.svg.ranges(of: "<circle").count == 1)
         #expect(plot.svg.ranges(of: "<polyline").count == 1)
     }

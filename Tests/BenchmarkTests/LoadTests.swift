@@ -90,7 +90,7 @@ struct LoadTests {
         #expect(((try? PacedPublisherCommand.parse(common + words)) != nil) == isAccepted)
     }
 
-    /// The same arguments are the same work: what is counted under callgrind depends on nothing else.
+    /// Equal arguments are equal work: what is counted under callgrind depends on nothing else.
     @Test func countedPushesArePushedOncePerPass() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 100, partitionCount: 4)

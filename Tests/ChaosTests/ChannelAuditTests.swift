@@ -11,7 +11,7 @@ struct ChannelAuditTests {
     private static let channel = "AAAA"
     private static let (steady, sleepy) = ("0a", "0b")
 
-    /// A channel that stores, three updates, and two phones, one of which is away for the last.
+    /// A channel that stores, three updates, and two phones; one is away for the last.
     private struct Scene {
         var publications: [Publication] = []
         var outcomes: [[String]] = [["superseded"], ["delivered"], ["delivered"]]

@@ -72,7 +72,7 @@ struct ChaosSummaryTests {
         #expect(summary.faultsFound == expected)
     }
 
-    /// Starts of which nobody has a card are no success; where there are none, nothing is wrong.
+    /// Starts that gave nobody a card are no success; where there are none, nothing is wrong.
     @Test(arguments: [(0, []), (1, ["no start member was started"])])
     func startsWithoutCardsAreNamed(orders: Int, expected: [String]) {
         var summary = Self.summary

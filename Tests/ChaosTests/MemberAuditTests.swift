@@ -160,7 +160,7 @@ struct MemberAuditTests {
         #expect(try scene.audit().memberCounts.repeats == 1 && scene.audit().memberCounts.alertRepeats == 1)
         scene.audiences.isUndisturbed = true
         #expect(try scene.audit().faults == ["member 0a0b…: 1 pushes came twice, and nothing was disturbed"])
-        // Whoever comes back is shown the newest again.
+        // A phone that comes back is shown the newest again.
         scene.leave(at: 23)
         scene.join(at: 24)
         #expect(try scene.audit().faults == [])

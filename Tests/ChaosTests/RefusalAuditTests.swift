@@ -16,7 +16,7 @@ struct RefusalAuditTests {
     private static let outcomes = ChaosRefusal(
         topics: [.outcomes], way: .keyless, fromMillis: 100_000, toMillis: 110_000)
 
-    /// A misplaced activity with two updates, the newer of which became a dead letter; and a bad record without a key.
+    /// A misplaced activity with two updates, and a bad record without a key. The newer update became a dead letter.
     private struct Scene {
         var publications: [Publication]
         var logs = ChaosAudit.Logs()
@@ -93,7 +93,7 @@ struct RefusalAuditTests {
         #expect(audit.faults == [] && audit.refusalCounts.eventsForwardedToo == 1)
     }
 
-    /// Its partition halts then, and whoever has it next forwards the event.
+    /// Its partition halts then, and the next owner forwards the event.
     @Test func whereNeitherTopicTakesItItIsForwardedLater() throws {
         var scene = try Scene()
         scene.logs.deadLetters.removeFirst()
@@ -170,7 +170,7 @@ struct RefusalAuditTests {
         scene.refusals = ChaosAudit.RefusalScene(refusals: [Self.routed, Self.outcomes], outcomesUnpublished: 9)
         scene.logs.outcomes.remove(at: 1)
         #expect(try scene.audit().eventsLost == 1)
-        // Nor is one without its dead letter.
+        // An event without its dead letter is not right either.
         scene.logs.deadLetters.removeLast()
         #expect(try scene.audit().eventsLost == 2)
     }

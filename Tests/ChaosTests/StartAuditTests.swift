@@ -218,7 +218,7 @@ struct StartAuditTests {
         #expect(try scene.audit().faults == [])
     }
 
-    /// Whoever has left before is not started, and nobody is owed anything any more.
+    /// A phone that has left before is not started, and nobody is owed anything.
     @Test(arguments: [(21, 0), (60, 1)])
     func whoHasLeftIsLeftAlone(shownSeconds: Int64, faultCount: Int) throws {
         var scene = Self.begun()

@@ -2,7 +2,7 @@ import CommandSupport
 package import Foundation
 import Synchronization
 
-/// A process of an executable, whose output goes to a file. Killed when nobody holds it any more.
+/// A process of an executable, whose output goes to a file. Killed when nobody holds it.
 package final class ChildProcess: Sendable {
     /// What it is called in messages.
     package let name: String

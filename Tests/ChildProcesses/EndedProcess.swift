@@ -4,8 +4,8 @@ import KafkaLog
 
 /// A process that was started, waited for and has ended.
 ///
-/// What it reads and writes are files, not pipes: another process that is started at the same moment may inherit the end of a pipe, and who reads to
-/// the end then waits for that one, too.
+/// It reads and writes files, not pipes. Another process that is started at the same moment may inherit the end of a pipe, and a reader
+/// then waits for that one, too.
 package struct EndedProcess: Sendable {
     /// Where its standard output goes.
     package enum Output: Sendable {

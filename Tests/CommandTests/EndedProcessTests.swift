@@ -30,7 +30,7 @@ struct EndedProcessTests {
         #expect(dropped.status == 0 && dropped.output.isEmpty)
     }
 
-    /// Whoever waited for it without a limit would wait as long.
+    /// A wait without a limit would take as long.
     @Test func whatDoesNotEndIsKilledAndSaid() async throws {
         let name = UUID().uuidString
         let error = await #expect(throws: CommandFailure.self) {

@@ -8,7 +8,7 @@ import Testing
         case update(Int, alert: String = "", keptSeconds: Int64 = 0)
         case end
         case leave, comeBack, stop
-        /// Nothing for so many seconds.
+        /// Nothing for a number of seconds.
         case pause(Int64)
     }
 
@@ -151,7 +151,7 @@ import Testing
         _ = try phone.pushAll([try #require(play.bodies[1])])
         let fault = play.channel.firstFault(of: phone, listener: play.listener, uncertainMillis: uncertainMillis)
         #expect((fault == nil) == isForgiven)
-        // And whoever looks early.
+        // A phone that looks early.
         let early = play.channel.firstFault(
             of: phone, listener: ListenerHistory(beganMillis: 0), atMillis: 2_999, uncertainMillis: uncertainMillis)
         #expect((early == nil) == isForgiven)

@@ -22,7 +22,7 @@ struct AudienceDeliveryTests {
             #expect(first.pushes == Self.count, "one push each")
             #expect(first.differingCount == 0)
 
-            // Whoever comes now gets the newest, and nothing rings.
+            // A phone that joins now gets the newest, and nothing rings.
             try match.join(Self.count..<Self.count + 1)
             try await publisher.flush()
             let late = try await match.shows(1, Self.count..<Self.count + 1)

@@ -41,7 +41,7 @@ struct AudiencePauseTests {
             let reached = house.simulator.statistics().accepted
             #expect(reached < Self.count, "it was paused in mid-pass")
 
-            // What is published now has its outcome, and whoever joins is taken; an order goes on. Pushes to members would leave before it.
+            // What is published now has its outcome, and joins are taken; an order goes on. Pushes to members would leave before it.
             let order = Tokens.make(Self.count + 1)
             try match.tell(2)
             try match.join(Self.count..<Self.count + 1)

@@ -73,7 +73,7 @@ struct AudienceRestartTests {
         }
     }
 
-    /// The audience's owner and its members' partitions lie with two workers, of which one stops in mid-pass.
+    /// The audience's owner and its members' partitions lie with two workers, and one of them stops in mid-pass.
     @Test func twoWorkersShareAnAudienceAndOneStops() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

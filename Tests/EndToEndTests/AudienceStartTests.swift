@@ -31,7 +31,7 @@ struct AudienceStartTests {
             try await publisher.flush()
             try await match.shows(1, Self.updates)
 
-            // Whoever comes now is started with what is newest, and whoever comes back is not started again.
+            // A phone that joins now is started with what is newest, and one that comes back is not started again.
             for phone in 0..<10 { try match.leave(Tokens.make(phone)) }
             try match.joinToBeStarted(0..<10)
             try match.joinToBeStarted(Self.count..<Self.count + 1)

@@ -49,7 +49,7 @@ struct BroadcastDeliveryTests {
                 house.simulator.createChannel(app: TestPublisher.app, storage: $0)
             }
             try #require(channels.count == 2)
-            // Three phones on each, of which the last is away for a while.
+            // Three phones on each; the last is away for a while.
             for phone in 0..<6 {
                 #expect(house.simulator.setListening(token: Tokens.make(phone), channel: channels[phone / 3]))
             }

@@ -82,7 +82,7 @@ import Testing
                     !alone.events.contains(Murmur2.partition(key: Array($0.utf8).span, count: 4))
                 })
 
-            // Whoever publishes sees all of it, from the event to the push.
+            // A publisher sees all of it, from the event to the push.
             for number in 1...5 {
                 let event = #"{"event":"update","priority":10,"content-state":{"n":\#(number)}}"#
                 #expect(try await house.publish(event, activity: far).status == 202)

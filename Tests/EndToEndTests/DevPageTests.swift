@@ -144,7 +144,7 @@ import Testing
         #expect(try await house.publish(update, activity: "order-9").status == 202)
         let shown = try await house.waitFor("activity=order-9&key=minutes&value=29")
         #expect(shown.status == 200, "\(shown.body)")
-        // Nor is a token told that is a name in the content.
+        // A token that is a name in the content is not told either.
         let named = #"{"event":"update","priority":10,"content-state":{"\#(token)":1,"minutes":28}}"#
         #expect(try await house.publish(named, activity: "order-9").status == 202)
         let answer = try await house.waitFor("activity=order-9&key=\(token)&value=1")
@@ -220,7 +220,7 @@ import Testing
             #expect(found.contains(#""untilText":"It is given up at","untilMillis":1"#), "\(found)")
             let unmet = try await house.get("/wait-for?activity=order-5&timeout=0").body
             #expect(unmet.contains("The last event: \(reason)") && unmet.contains("It is given up at "), "\(unmet)")
-            // Nothing is said of it any more once it has a token.
+            // Nothing is said of it once it has a token.
             let token = String(repeating: "e7", count: 32)
             #expect(
                 try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-5").status == 202
@@ -446,7 +446,7 @@ import Testing
         }
     }
 
-    /// Others may come while it starts up, so many that the page forgets it.
+    /// Others may come while it starts up, enough for the page to forget it.
     @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
             // Nobody looks at it: a wait, or an event published here, would.
@@ -470,7 +470,7 @@ import Testing
                 house.stage.simulator.device(token: phone.token)?.isOnline == true
             }
 
-            // The page finds it again for whoever asks.
+            // The page finds it again when somebody asks.
             let update = #"{"event":"update","priority":10,"content-state":{"minutes":12}}"#
             #expect(try await house.publish(update, activity: "lone").status == 202)
             let shown = try await house.waitFor("activity=lone&key=minutes&value=12")

@@ -71,7 +71,7 @@ struct KeptChannelTests {
         }
     }
 
-    /// Nobody keeps channels for the app any more: a command deletes what is left, and nothing else.
+    /// Nobody keeps channels for the app now: a command deletes what is left, and nothing else.
     @Test func reconcileDeletesWhatAWorkerHasLeft() async throws {
         try await Self.with { house, settings in
             let other = try #require(house.simulator.createChannel(app: TestPublisher.app, storage: .none))

@@ -13,7 +13,7 @@ struct MixedRestartTests {
     private static let listeners = 0..<50
     private static let others = 50..<100
 
-    /// APNs has carried out the creation, and the worker dies before it has the id in `state`. Whoever comes next waits for a minute, as a late
+    /// APNs has carried out the creation, and the worker dies before it has the id in `state`. The next owner waits for a minute, as a late
     /// creation might still be carried out, and looks what is new in the list.
     @Test(arguments: [true, false]) func nothingIsLostBetweenACreationAndItsRecord(isExclusive: Bool) async throws {
         try await MixedHouse.with(isExclusive: isExclusive) { house, settings in

@@ -13,7 +13,7 @@ struct TortureTests {
     private static let seed: UInt64 =
         ProcessInfo.processInfo.environment["MAILBOAT_TORTURE_SEED"].flatMap(UInt64.init) ?? 1
 
-    /// Of each group of activities; a group's updates are published when the next fault begins.
+    /// Activities of each group; a group's updates are published when the next fault begins.
     private static let groupSize = 20
     private static let startCount = 30
 

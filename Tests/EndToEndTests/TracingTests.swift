@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import TraceCollecting
 
-/// One event's trace, from its publisher over a worker of `mailboat run` to whoever reads its outcome.
+/// One event's trace, from its publisher over a worker of `mailboat run` to the reader of its outcome.
 @Suite(.timeLimit(.minutes(5)))
 struct TracingTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
@@ -59,7 +59,7 @@ struct TracingTests {
         await collector.stop()
     }
 
-    /// From whoever published it over its audience's owner to the partitions where its members are: of each a span, and a few pushes as examples.
+    /// From the publisher over the audience's owner to the partitions with members: a span of each, and a few pushes as examples.
     @Test func anEventForManyIsTracedToItsMembers() async throws {
         let count = 200
         let collector = try await TraceCollector.start()
@@ -114,7 +114,7 @@ struct TracingTests {
             tracestate: "vendor=1,other=2")
     }
 
-    /// Of one event, and of no other.
+    /// Checks the spans of one event, and of no other.
     private static func check(
         _ spans: [CollectedSpan], _ publisher: TestPublisher, home: Int32, _ house: TestHouse
     ) throws {

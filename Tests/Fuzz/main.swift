@@ -44,7 +44,7 @@ struct Arguments {
     }
 }
 
-/// What is being read, for whoever dies of it. A handler of signals may read nothing but plain globals; nothing else runs here.
+/// Seed of what is being read, named when the process dies of it. A handler of signals may read nothing but plain globals; nothing else runs here.
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 nonisolated(unsafe) var currentTarget: StaticString = ""
 

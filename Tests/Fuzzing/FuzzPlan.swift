@@ -10,7 +10,7 @@ public struct FuzzPlan {
     public struct Failure: Equatable, CustomStringConvertible {
         public var target: String
         public var seed: UInt64
-        /// Of the inputs of that seed.
+        /// Number of the input among those of its seed.
         public var number: Int
         public var complaint: String
         public var input: [UInt8]
@@ -46,7 +46,7 @@ public struct FuzzPlan {
         }
     }
 
-    /// The first failure of a seed. `onInput` sees each input before it is read, for whoever dies of it.
+    /// The first failure of a seed. `onInput` sees each input before it is read: reading may end the process.
     public func play(seed: UInt64, onInput: ([UInt8]) -> Void = { _ in }) -> Failure? {
         var reader = self.target.init()
         var random = SplitMix64(seed: seed)

@@ -4,8 +4,8 @@ public import PushModel
 
 /// What a Kafka client and an embedded broker say on one connection that is passed on.
 ///
-/// An input is a run of what either says: a byte that says who speaks and whether a length is to be put before it, as a frame has one, two bytes
-/// that count what is said, and that.
+/// An input is a run of what either says. Each begins with a byte that says who speaks and whether to put a frame's length before it. Two bytes
+/// with the count of what is said follow, and then that.
 public struct KafkaTarget: FuzzTarget {
     public static let name = "kafka"
 

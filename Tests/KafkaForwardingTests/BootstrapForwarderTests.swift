@@ -62,7 +62,7 @@ struct BootstrapForwarderTests {
                     )
                 }
                 #expect(topics.count == 1 && topics.first?.0 == "events")
-                // Of an empty partition: no error, no timestamp, the beginning.
+                // The answer for an empty partition: no error, no timestamp, the beginning.
                 #expect(topics.first?.1 == [[Int64(partition), 0, -1, 0]])
                 #expect(offsets.isAtEnd, "no byte too many")
             }

@@ -75,7 +75,7 @@ import Testing
     func whatOthersSayPassesAsItIs(first: ByteBuffer) throws {
         var conversation = JavaConversation(ports: Self.ports)
         #expect(try conversation.clientSaid(first).toBroker == first)
-        // No frame, but nobody looks any more.
+        // No frame, but nobody looks now.
         let rest = ByteBuffer(bytes: [255, 255, 255, 255, 1])
         #expect(try conversation.clientSaid(rest).toBroker == rest)
         #expect(try conversation.brokerSaid(rest) == rest)
@@ -141,7 +141,7 @@ import Testing
         #expect(try conversation.brokerSaid(ByteBuffer(bytes: bytes[11...])) == answer(19_092))
     }
 
-    /// Of an answer that ends too early, and of a version whose form is not known, every byte arrives.
+    /// Every byte arrives of an answer that ends too early, and of a version whose form is not known.
     @Test(arguments: [(3, 1), (3, 12), (10, 0), (10, 4)] as [(Int16, Int16)])
     func whatCannotBeReadPassesAsItIs(apiKey: Int16, version: Int16) throws {
         var conversation = try Self.begun()

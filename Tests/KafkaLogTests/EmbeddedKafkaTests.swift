@@ -77,7 +77,7 @@ struct EmbeddedKafkaTests {
         #expect(offset == 3)
     }
 
-    /// Of two requests on their way the first fails, the second is taken: the producer would believe both.
+    /// The first of two requests on their way fails, the second is taken: the producer would believe both.
     @Test func aProducerWithItsSettingsLosesNothing() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(

@@ -6,7 +6,7 @@ import Testing
 /// What becomes of a member that commits all the time while others come and go.
 @Suite(.timeLimit(.minutes(5)))
 struct JoinWatchTests {
-    /// A commit that leaves just before the member joins may arrive just after, and then it costs the member its partitions, whoever sends it.
+    /// A commit that leaves just before the member joins may arrive just after. Then it costs the member its partitions, from any sender.
     /// On a busy machine that happens now and then, so one good try of three is enough. That still tells: with commits that did not heed the
     /// watch, each of 15 tries lost the partitions.
     @Test func whoCommitsOnlyWhileNotJoiningKeepsItsPartitions() async throws {
@@ -18,7 +18,7 @@ struct JoinWatchTests {
         Issue.record("lost its partitions each time: \(losses)")
     }
 
-    /// Another member joins and leaves. The group's rounds take 2.5 s here, in each of which a hundred commits would be sent.
+    /// Another member joins and leaves. The group's rounds take 2.5 s here, and in each a hundred commits would be sent.
     /// - Returns: what was refused, when the member lost its partitions; `nil` when it kept them.
     private func comeAndGo() async throws -> String? {
         let kafka = try EmbeddedKafka(topics: [.init("events", partitionCount: 4)])
@@ -46,7 +46,7 @@ struct JoinWatchTests {
     }
 
     /// Commits one of the member's partitions again and again. Refused, it waits until the member joins: a commit that is
-    /// on its way in that very moment is refused for its generation now and then, whoever sends it.
+    /// on its way in that very moment is refused for its generation now and then, from any sender.
     private final class Commits: Sendable {
         private struct State {
             var isStopping = false

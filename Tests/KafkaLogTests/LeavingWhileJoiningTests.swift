@@ -61,7 +61,7 @@ struct LeavingWhileJoiningTests {
                     throw KafkaError(code: .timedOut, text: "the member did not leave")
                 }
             }
-            // Nobody holds the client any more. Its end, if it had one, would be in these moments; there is no event that
+            // Nobody holds the client now. Its end, if it had one, would be in these moments; there is no event that
             // says that something does not happen.
             _ = await progress.wait(.seconds(1)) { isDestroyed.isSet }
         }

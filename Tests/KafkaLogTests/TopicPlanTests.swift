@@ -43,7 +43,7 @@ struct TopicPlanTests {
             existing: new.map(Self.described),
             configurations: Dictionary(uniqueKeysWithValues: new.map { ($0.name, $0.configuration) }))
         #expect(!findings.contains { $0.verdict == .wrong })
-        // Whoever names a number means it.
+        // A number that is named is meant.
         var chosen = TopicPlan(topics: plan.topics, replicationFactor: 3, inSyncReplicasMin: 2)
         chosen.isRequiredOnly = true
         #expect(chosen.missing(existing: []).allSatisfy { $0.configuration["min.insync.replicas"] == "2" })

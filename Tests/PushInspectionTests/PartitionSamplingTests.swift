@@ -12,7 +12,7 @@ struct PartitionSamplingTests {
         Murmur2.partition(key: Array(activity.utf8).span, count: Int32(Self.partitionCount))
     }
 
-    /// Activities of which each lies in another partition, by it.
+    /// Activities by their partition.
     private static let activities: [Int32: [String]] = Dictionary(
         grouping: (0..<200).map { "order-\($0)" }, by: { Self.partition($0) })
 
@@ -86,7 +86,7 @@ struct PartitionSamplingTests {
             "nobody looks any more")
     }
 
-    /// Of a phone in a partition that is not read, only pushes would be listed.
+    /// Only pushes would be listed of a phone in a partition that is not read.
     @Test func theSampleFollowsPhonesThatAreRead() {
         let phones = (0..<12).flatMap { index in (0..<4).map { Self.activity(in: $0, index) } }
         let timeline = Self.flooded(phones)

@@ -12,7 +12,7 @@ struct SamplingTests {
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    /// A second with as much as that for so many activities, each event followed by its push.
+    /// A second of events for a range of activities, each event followed by its push.
     private func flood(_ timeline: inout Timeline, second: Int64, activities: Range<Int>, rounds: Int = 1) {
         for _ in 0..<rounds {
             for number in activities {
@@ -79,7 +79,7 @@ struct SamplingTests {
         #expect(self.lines(timeline, after: Self.now + 2_000).count { $0.activity == "order-1" } == 2)
         #expect(timeline.phone(activity: "order-1") != nil)
 
-        // Nobody looks any more.
+        // Nobody looks now.
         let later = 2 + Attention.lookMillis / 1_000
         self.flood(&timeline, second: later, activities: 0..<30)
         self.flood(&timeline, second: later + 1, activities: 0..<30)

@@ -154,7 +154,7 @@ import Testing
         ),
         Case(
             Self.update(#""relevance-score":\#(String(repeating: "9", count: 310))"#), "relevance-score",
-            // So many digits could be a token's.
+            // This many digits could be a token's.
             "is 99999999…(310 digits): expected a number a double can hold"),
         Case(#"{"event":"update","content-state":[1]}"#, "content-state", "is [1]: expected a JSON object"),
         Case(

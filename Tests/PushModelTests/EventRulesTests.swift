@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// An update with a content and an alert of so many bytes: how large its payload is, and what is said of it.
+    /// An update with a content and an alert of given sizes: how large its payload is, and what is said of it.
     private static func sized(
         _ target: String, content: Int, alert: Int
     ) throws -> (payloadByteCount: Int, rejection: EventRejection?) {
@@ -113,7 +113,7 @@ import Testing
         return (byteCount, found)
     }
 
-    /// Of a broadcast content and alert may be larger together, but not the content alone. Around each limit, byte by byte.
+    /// Content and alert of a broadcast may be larger together, but not the content alone. Around each limit, byte by byte.
     @Test(arguments: [
         ("activity", 3_000, 900..<1_100), ("activity", 22, 3_850..<4_100), ("channel", 3_000, 1_900..<2_200),
         ("channel", 22, 4_900..<5_200), ("channel", 4_096, 800..<1_100), ("audience", 3_000, 900..<1_100),

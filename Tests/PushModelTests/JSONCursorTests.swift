@@ -13,7 +13,7 @@ import Testing
         } catch { return error }
     }
 
-    /// The same of one string alone, whose end is looked for eight bytes at a time.
+    /// The fault of one string alone, whose end is looked for eight bytes at a time.
     private static func faultOfString(_ bytes: [UInt8]) -> JSONFault? {
         var cursor = JSONCursor()
         do throws(JSONFault) {

@@ -8,7 +8,7 @@ struct TraceStateTests {
         return TraceState.isValid(bytes.span)
     }
 
-    /// So many members of two characters and a comma.
+    /// `count` members of two characters and a comma.
     private static func members(_ count: Int) -> String {
         (0..<count).map { "a\($0)=1" }.joined(separator: ",")
     }

@@ -158,7 +158,7 @@ struct ChannelRequestTests {
         }
     }
 
-    /// Whoever made it decides what a lost answer means: a channel may exist.
+    /// The caller decides what a lost answer means: a channel may exist.
     @Test func aCreationWhoseAnswerIsLostIsUnknownAndNotRepeated() async throws {
         try await withServer({ request in request.number == 1 ? .ok : .drop }, pool: one) { server, bench in
             _ = try await bench.ask([Self.request(.device)])

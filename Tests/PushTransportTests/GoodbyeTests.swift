@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// The same when the connection is idle longer than allowed.
+    /// A connection that is idle longer than allowed says goodbye, too.
     @Test func anIdleConnectionSaysGoodbye() async throws {
         var pool = one
         pool.connectionsWarm = 0

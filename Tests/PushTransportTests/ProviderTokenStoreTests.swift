@@ -246,7 +246,7 @@ import Testing
         try body(directory, keys)
     }
 
-    /// As an operator puts it: whole, and changed so many hours ago.
+    /// Puts a key as an operator does: whole, and changed `age` hours ago.
     private func put(_ key: ES256PrivateKey, _ name: String, in directory: String, age: Int = 0) throws {
         let path = "\(directory)/AuthKey_\(name).p8"
         try self.write(key, to: path + ".new")

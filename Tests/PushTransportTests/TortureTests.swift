@@ -90,7 +90,7 @@ struct TortureTests {
             simulator.add(Fault(.answerRaw(status: 503, body: []), rate: 0.005))
             simulator.add(Fault(.answerRaw(status: 502, body: Array("<html>".utf8)), rate: 0.005))
             async let answers = bench.send(3_000)
-            // Things done to whole connections, each once so many requests have come.
+            // Things done to whole connections, each after a number of requests.
             let actions: [(requests: Int, action: ConnectionAction)] = [
                 (300, .settings(HTTP2SettingsChange(concurrentStreamsMax: 1))),
                 (500, .settings(HTTP2SettingsChange(concurrentStreamsMax: 500))),

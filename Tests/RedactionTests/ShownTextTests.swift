@@ -24,7 +24,7 @@ struct ShownTextTests {
         #expect(ShownText.unknownName(secret) != secret)
         #expect(!ShownText.withheld(secret).contains(secret.prefix(6)))
         #expect(!ShownText.notPath(secret).contains(secret.prefix(6)))
-        // Whoever gives a short word in a number's place sees it again.
+        // A short word in a number's place is shown again.
         let isShort = secret.utf8.count <= 24 && !secret.hasPrefix("s3cr3t")
         #expect(isShort || !ShownText.closed(secret).contains(secret.prefix(6)))
     }

@@ -69,7 +69,7 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         return forms
     }
 
-    /// Of all: those that stand in a text, with how.
+    /// The planted secrets that stand in a text, and in which form.
     package static func found(in text: String) -> [String] {
         Self.all.compactMap { secret in secret.found(in: text).map { "\(secret.name) \($0)" } }
     }

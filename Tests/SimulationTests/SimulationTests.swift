@@ -2,7 +2,7 @@ import Simulation
 import Testing
 
 @Suite struct SimulationTests {
-    /// The same runs every time. One test case is fifty of them, so that the report stays readable; a failure names its seed.
+    /// Runs that are the same every time. One test case is fifty of them, so that the report stays readable; a failure names its seed.
     @Test("Whatever happens, devices show the right thing and every event is accounted for", arguments: 0..<12)
     func historiesHold(fifty: UInt64) {
         for seed in (fifty * 50)..<(fifty * 50 + 50) { Self.play(seed) }

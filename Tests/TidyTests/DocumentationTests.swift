@@ -3,7 +3,7 @@ import Testing
 
 /// What other targets can see says what it promises.
 struct DocumentationTests {
-    /// Of the declarations that count, this share has a comment: of all together, and of each target.
+    /// Share of the declarations that count which have a comment, of all targets together and of each.
     static let shareMin = 0.98
     static let shareOfTargetMin = 0.95
 
@@ -59,7 +59,7 @@ struct DocumentationTests {
         "func destroyMeter(", "func destroyRecorder(", "func destroyTimer(",
     ]
 
-    /// Whether an initialiser has parameters, each of which is named after a property of the file.
+    /// Whether an initialiser has parameters, all named after properties of the file.
     private static func onlyStores(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
         let signature = file.lines[(declaration.line - 1)...].prefix(12).joined(separator: " ")
         guard let begin = signature.firstIndex(of: "("),

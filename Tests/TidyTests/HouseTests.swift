@@ -24,7 +24,7 @@ struct HouseTests {
         #expect(status == 0, "over a ceiling, or in a file that had none of it:\n\(said)")
     }
 
-    /// Whoever assigns a field of a crowd from elsewhere is found, and so is who lends one, or changes one by a call.
+    /// Code that assigns a field of a crowd from elsewhere is found, and so is code that lends one, or changes one by a call.
     @Test(.enabled(if: Self.hasPython)) func everyWriteIsFound() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent(
             "house-\(UUID().uuidString)")

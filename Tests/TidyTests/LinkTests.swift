@@ -37,8 +37,8 @@ struct LinkTests {
         #expect(count > 40, "the test finds what it looks for")
     }
 
-    /// Pages that name files from the root, by their name alone, or below a folder that stands beside them: whichever it is, there is such a
-    /// file or folder, and it has the functions and cases that are named in brackets behind it.
+    /// Pages name files from the root, by their name alone, or below a folder beside them. Each such file or folder
+    /// exists, and has the functions and cases that are named in brackets behind it.
     @Test(arguments: [
         ("CONTRIBUTING.md", 40), ("Sources/mailboat/Mailboat.docc/Architecture.md", 1),
         ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 40),
@@ -92,7 +92,7 @@ struct LinkTests {
         #expect(count >= countMin, "the test finds what it looks for")
     }
 
-    /// Of all types in the sources and the tests.
+    /// Names of all types in the sources and the tests.
     private static let typeNames: Set<String> = {
         let keywords: Set<Substring> = ["struct", "enum", "class", "actor", "protocol", "typealias"]
         var names: Set<String> = []

@@ -25,7 +25,7 @@ struct SlotOwnershipTests {
             line.wholeMatch(of: #/    var (\w+)(?:: \w+)? = .*/#).map { String($0.1) }
         }
         #expect(fields.count > 30)
-        // Two pairs, each of which shares a byte.
+        // Two pairs; each shares a byte.
         let shared = zip(slot.lines, slot.lines.dropFirst()).compactMap { line, next in
             next.contains(" get {")
                 ? line.wholeMatch(of: #/    @inline\(__always\) var (\w+): \w+ \{/#).map { String($0.1) } : nil

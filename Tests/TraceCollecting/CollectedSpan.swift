@@ -34,7 +34,7 @@ package struct CollectedSpan: Sendable, Equatable {
     /// 0 unset, 1 ok, 2 error.
     package var status: Int
     package var statusMessage: String?
-    /// Of the resource that made it.
+    /// Attributes of the resource that made the span.
     package var resource: [String: String]
 
     package struct Fault: Error, CustomStringConvertible {

@@ -82,7 +82,7 @@ package final class TraceCollector: Sendable {
     /// All that came, in order.
     package var requests: [Request] { self.state.withLock { $0.requests } }
 
-    /// Waits until so many requests have come, or the task is cancelled.
+    /// Waits until a number of requests have come, or the task is cancelled.
     package func waitForRequests(_ count: Int) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -94,7 +94,7 @@ package final class TraceCollector: Sendable {
                 if !waits { continuation.resume() }
             }
         } onCancel: {
-            // One task waits at a time; whoever else does looks at what has come.
+            // One task waits at a time; the others look at what has come.
             let waiters = self.state.withLock { state in
                 defer { state.waiters = [] }
                 return state.waiters

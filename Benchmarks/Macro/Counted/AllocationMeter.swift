@@ -30,7 +30,7 @@ struct AllocationMeter {
         for operation in CountedOperation.allCases { self.steps[operation] = Step() }
     }
 
-    /// - Parameter step: does so many operations, and says which.
+    /// - Parameter step: does the operations, and says which they were.
     mutating func count(_ operations: Int, _ step: () -> CountedOperation) {
         let before = self.total
         let operation = step()

@@ -23,7 +23,7 @@ struct CountCommand: ParsableCommand {
     /// Pushes in a turn of the loop, and as many activities as make it a second of callgrind.
     private static let turns: [(pushes: Int, activities: Int)] = [(1, 1_000), (32, 3_200), (1_000, 10_000)]
     private static let partitionCounts = [64, 256]
-    /// So many that what a pass costs whoever it is about is shared by a thousand in each partition, and callgrind takes seconds.
+    /// Number of members. What a pass costs whatever its members is shared by a thousand in each partition, and callgrind takes seconds.
     private static let memberCount = 20_000
     private static let memberPartitionCount = 16
     /// As many in a partition as there are with a million in 64.

@@ -4,7 +4,7 @@ import PushModel
 struct CountedActivities {
     let identity: Workload.Identity
     let partitionCount: Int32
-    /// Of each activity.
+    /// Partition of each activity.
     let partitions: [Int32]
     /// One behind the other: an array of arrays would be counted by reference for each record.
     let keys: [UInt8]

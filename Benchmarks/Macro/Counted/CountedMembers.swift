@@ -11,7 +11,7 @@ struct CountedMembers: ~Copyable {
     private var loop: CountedLoop
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
 
-    /// Turns of which any of this takes a small part.
+    /// Most turns; any of this takes a small part of them.
     private static let turnsMax = 100_000
 
     /// - Parameters:
@@ -126,7 +126,7 @@ struct CountedMembers: ~Copyable {
 
     // MARK: Steps
 
-    /// Turns when the loop wants one and when Kafka or APNs has something, until that is so. `false`: nothing happens any more.
+    /// Turns when the loop wants one and when Kafka or APNs has something, until that is so. `false`: nothing more happens.
     private mutating func turn(until isDone: (borrowing Self) -> Bool) -> Bool {
         for _ in 0..<Self.turnsMax {
             let pushCount = self.pushCount
@@ -139,7 +139,7 @@ struct CountedMembers: ~Copyable {
         return false
     }
 
-    /// Turns until so many pushes were answered and all of it was written down.
+    /// Turns until a number of pushes were answered and all of it was written down.
     private mutating func turnUntilAnswered(_ wanted: Int) -> Bool {
         let isDone = self.turn { $0.pushCount >= wanted && $0.loop.push.answerCount == 0 && $0.log.isStill }
         // Where passes stand is written down each second.

@@ -29,12 +29,12 @@ struct CountedMembersCommand: ParsableCommand {
         var meter = AllocationMeter()
         let length = AudienceWorkload.TokenLength(rawValue: self.tokenBytes) ?? .short
         let (members, partitions) = (self.members, self.partitions)
-        // What is read in the end is another one's: keeping it costs whoever joins.
+        // What is read in the end is another one's: keeping it would cost the joins.
         var writer = CountedMembers(members: members, partitionCount: partitions, length: length)
         writer.keepState(true)
         try Self.join(0..<members, &writer, &meter)
         var shard = CountedMembers(members: members, partitionCount: partitions, length: length)
-        // What the loop needs for such work, whoever it is about, it has before the members that count.
+        // The loop has what it needs for any such work before the members that count.
         let firstCount = members / 4
         try Self.join(0..<firstCount, &shard, &meter)
         let before = HeapMeter.byteCount

@@ -14,9 +14,9 @@ enum CountedOperation: String, CaseIterable, Codable {
     case push
     case restore
     case exchange
-    /// Of a turn, not of a push.
+    /// A turn without a push.
     case idle
-    // Of the members of an audience.
+    // Operations on the members of an audience.
     case join
     case memberPush = "member-push"
     case memberRestore = "member-restore"

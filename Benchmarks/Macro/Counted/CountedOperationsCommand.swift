@@ -12,7 +12,7 @@ struct CountedOperationsCommand: ParsableCommand {
 
     struct Report: Codable {
         var steps: [CountedOperation: AllocationMeter.Step]
-        /// Of the heap, for each activity registered after the first thousand; 0: there are no more than those.
+        /// Bytes of the heap for each activity registered after the first thousand; 0: there are no more than those.
         var byteCountPerActivity: Double
     }
 
@@ -26,7 +26,7 @@ struct CountedOperationsCommand: ParsableCommand {
     func run() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: self.activities, partitionCount: self.partitions)
-        // What the loop needs for such work, whoever it is about, it has before the activities that count.
+        // The loop has what it needs for any such work before the activities that count.
         let firstCount = min(self.activities, Self.registeredTogether)
         try shard.register(0..<firstCount)
         let before = HeapMeter.byteCount

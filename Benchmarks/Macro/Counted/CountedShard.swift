@@ -15,7 +15,7 @@ struct CountedShard: ~Copyable {
     /// The one that replaces it.
     private var later: [UInt8] = []
 
-    /// A push takes some ten turns from its event to its commit; never so many.
+    /// Most turns of a push, from its event to its commit. It takes some ten.
     private static let turnsMax = 64
 
     /// - Parameter state: what another shard wrote; its partitions wait to be restored from it. Empty: they run.

@@ -23,7 +23,7 @@ struct InclusiveProfile {
         }
     }
 
-    /// Of all functions whose symbol has this in it. What one of them calls of the others counts twice.
+    /// Instructions of all functions whose symbol contains a text. A call from one of them to another counts twice.
     func instructions(in symbolPart: String) -> Int {
         self.instructions.reduce(0) { $0 + ($1.key.contains(symbolPart) ? $1.value : 0) }
     }

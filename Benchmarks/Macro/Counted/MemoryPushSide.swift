@@ -21,7 +21,7 @@ final class MemoryPushSide: PushSide {
 
     func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
         guard self.hasCredit else { return 0 }
-        // Of its own while it is filled: each look at a class is checked for others'.
+        // A local while it is filled: each access of a class property is checked for other accesses.
         var request = PushRequest()
         var answers: [PushAnswer] = []
         swap(&request, &self.request)
@@ -38,7 +38,7 @@ final class MemoryPushSide: PushSide {
         return count
     }
 
-    /// Whoever gives credit gives a turn.
+    /// Does nothing: credit comes with a turn.
     func wantsCredit(route: UInt16) {}
     func flush() {}
 }

@@ -13,7 +13,7 @@ struct CountedPassesCommand: ParsableCommand {
     @Option var partitions: Int32
     /// How often each gets an update.
     @Option var events: Int
-    /// Of the events, those that are traced; without it, tracing is off.
+    /// Share of events that are traced; without it, tracing is off.
     @Option var tracedShare: Double?
     /// Spans are written for a collector, too, which a worker does on another thread.
     @Flag var writesSpans = false

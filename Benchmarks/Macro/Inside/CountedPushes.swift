@@ -11,7 +11,7 @@ struct CountedPushesCommand: ParsableCommand {
     @Option var activities: Int
     /// How often each gets an update.
     @Option var passes: Int
-    /// Of the updates, those that are traced; without it, tracing is off.
+    /// Share of updates that are traced; without it, tracing is off.
     @Option var tracedShare: Double?
     /// Spans are written for a collector, too, which a worker does on another thread.
     @Flag var writesSpans = false

@@ -5,7 +5,7 @@ enum AudienceWorkload {
     static let audience = Array("match".utf8)
     /// Value of every join.
     static let join = Array(#"{"event":"register","audience":"match"}"#.utf8)
-    /// The same with a push-to-start token.
+    /// A join with a push-to-start token.
     static let startJoin = Array(#"{"event":"register","token-type":"start","audience":"match"}"#.utf8)
     /// An event that starts an activity for all, whose pushes are about as long as `SampleRequest.body`.
     static let start = Array(
@@ -21,7 +21,7 @@ enum AudienceWorkload {
 
     /// How long a token is, bytes.
     enum TokenLength: Int, CaseIterable {
-        /// As those of the transport rows.
+        /// Tokens as long as those of the transport rows.
         case short = 32
         /// As Apple's of Live Activities.
         case long = 80

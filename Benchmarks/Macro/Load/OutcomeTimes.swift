@@ -32,7 +32,7 @@ struct OutcomeTimes {
         var takenToAcceptedMillis: Double { self.queuedMillis + self.apnsMillis }
     }
 
-    /// Of every push that was delivered so far.
+    /// Times of every push that was delivered so far.
     func all() throws -> [Times] {
         var times: [Times] = []
         let decoder = JSONDecoder()

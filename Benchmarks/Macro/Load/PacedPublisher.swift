@@ -12,7 +12,7 @@ struct PacedPublisherCommand: ParsableCommand {
     @Option var bootstrap: String
     @Option var topic: String
     @Option var partitions: Int32
-    /// Either so many activities, or so many channels.
+    /// Number of activities; without it, `channels`.
     @Option var activities: Int?
     @Option var channels: Int?
     @Option var perSecond: Double

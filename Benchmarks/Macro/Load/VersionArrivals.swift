@@ -1,7 +1,7 @@
 import APNSSimulator
 import PushModel
 
-/// When pushes of which version reached APNs.
+/// When pushes of each version reached APNs.
 struct VersionArrivals {
     private struct Arrival {
         var millis: Int64
@@ -15,7 +15,7 @@ struct VersionArrivals {
     private let partitionCount: Int32
     private var newest: [Newest]
     private var arrivals: [Arrival] = []
-    /// Of each push of an older version than its partition had sent before: how long before.
+    /// How long before each push its partition had sent a newer version, for pushes where it had.
     private(set) var lateMillis: [Int64] = []
 
     init(partitionCount: Int) {
@@ -24,7 +24,7 @@ struct VersionArrivals {
     }
 
     var pushCount: Int { self.arrivals.count }
-    /// Of the versions, ascending.
+    /// Stamps of the versions, ascending.
     var stamps: [Int] { Set(self.arrivals.map(\.stamp)).sorted() }
 
     mutating func read(_ path: String) throws {

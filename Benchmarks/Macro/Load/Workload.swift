@@ -6,7 +6,7 @@ enum Workload {
     static let topic = "liveactivity.events"
     /// Bytes of one update in a partition of the broker, by generous estimate: key, value and Kafka's own. An outcome has no more.
     static let updateByteCount = 350
-    /// The same of a registration, and of the state record that each of either causes.
+    /// Bytes of a registration, and of the state record that an update or a registration causes.
     static let registrationByteCount = 200
     static let stateByteCount = 300
     /// Filled no further than this, a partition stays far from what the embedded broker can hold.

@@ -19,7 +19,7 @@ struct Callgrind {
         }
         self.environment = [
             "LD_PRELOAD": try PreloadedLibrary.path("patient-sigsuspend", bench),
-            // The same tables in every run.
+            // Hash tables are alike in every run.
             "SWIFT_DETERMINISTIC_HASHING": "1",
         ]
     }

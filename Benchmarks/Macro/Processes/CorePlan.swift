@@ -6,7 +6,7 @@ struct CorePlan {
     var client: Int?
     /// The simulated APNs.
     var server: Int?
-    /// Kafka, and whoever fills it.
+    /// Core of Kafka and of the process that fills it.
     var kafka: Int?
 
     /// By the cores this process may use; with one core nothing is pinned.
@@ -28,7 +28,7 @@ struct CorePlan {
         return []
     }
 
-    /// Of a list such as "0-3,8", as the kernel writes it.
+    /// Cores in a list such as "0-3,8", as the kernel writes it.
     static func cores(list: Substring) -> [Int] {
         list.split(separator: ",").flatMap { part -> [Int] in
             let ends = part.split(separator: "-").compactMap { Int($0.trimmingCharacters(in: .whitespaces)) }

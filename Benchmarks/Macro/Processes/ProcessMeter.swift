@@ -42,8 +42,8 @@ enum Clock {
     static var wallMicros: Int64 { Self.micros(CLOCK_REALTIME) }
 
     static func micros(_ clock: clockid_t) -> Int64 {
-        // Seconds and nanoseconds. As a `timespec`, whose fields the compiler takes to belong to whichever C module it
-        // read first, this would build on some days only.
+        // Seconds and nanoseconds. The compiler takes the fields of a `timespec` to belong to the C module that it
+        // read first, so with that this would build on some days only.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }

@@ -12,7 +12,7 @@ final class RealBroker: Sendable {
     private let topics: [TopicPlan.Topic]
     private let groups = Mutex<Set<String>>([])
 
-    /// Of each request, and of the wait until the cluster shows what was created, or shows what was deleted no more.
+    /// Longest duration of each request, and of the wait until the cluster shows what was created, or no longer shows what was deleted.
     private static let limit = Duration.seconds(20)
     /// A member that was killed is in its group until its session ends.
     private static let groupLimitMicros: Int64 = 60_000_000

@@ -19,9 +19,9 @@ final class Sink {
         case sink
         /// Everything; each token has a phone. It takes several times the CPU.
         case full
-        /// The same, and a connection is down to one stream from a refusal until the next push that is taken.
+        /// Refuses, and takes a connection down to one stream from a refusal until the next push that it accepts.
         case collapsing
-        /// And each push is written to this file.
+        /// Accepts, and writes each push to a file.
         case journal(path: String)
 
         fileprivate var words: [String] {
@@ -74,7 +74,7 @@ final class Sink {
         return statistics.accepted
     }
 
-    /// Makes so many channels that keep nothing. It must take questions.
+    /// Makes channels that keep nothing. The sink must take questions.
     /// - Returns: their ids.
     func makeChannels(_ count: Int) throws -> [[UInt8]] {
         struct Channel: Decodable { var id: String }
@@ -87,7 +87,7 @@ final class Sink {
         }
     }
 
-    /// So many of a hundred pushes are answered so from now on, at random. Not in the cheapest mode.
+    /// Answers a share of pushes like this from now on, drawn at random. Not in the cheapest mode.
     func refuse(percent: Double, status: Int, reason: String, timestampMillis: Int64? = nil) throws {
         let timestamp = timestampMillis.map { ", \"timestampMillis\": \($0)" } ?? ""
         let document =

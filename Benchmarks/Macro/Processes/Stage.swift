@@ -27,7 +27,7 @@ struct Stage {
         }
     }
 
-    /// Registers so many activities, from 0 on, and waits until the worker has settled them.
+    /// Registers activities, from 0 on, and waits until the worker has settled them.
     /// - Parameter lingerMillis: how long a batch that is not full waits, here and in what the prefiller writes next.
     /// - Returns: what has registered them, for their updates.
     @discardableResult
@@ -38,7 +38,7 @@ struct Stage {
         return prefiller
     }
 
-    /// So many members join the audience, while the worker goes on.
+    /// Lets members join the audience, while the worker goes on.
     func join(_ members: Int) throws {
         let prefiller = try Prefiller(self.broker, partitionCount: self.partitionCount)
         for begin in stride(from: 0, to: members, by: Self.joinedTogether) {

@@ -15,7 +15,7 @@ final class Worker {
         var settings: [String] = []
         /// How often it is looked at until it is ready.
         var readyLookMillis = 100
-        /// Not asked until it has said itself, in its log, that so many partitions are restored: asking costs it time.
+        /// Number of partitions that the worker's log has to call restored before anybody asks it: asking costs it time.
         var restoredPartitionCount: Int?
         /// Run by this program, such as a profiler.
         var launcher: [String] = []
@@ -167,7 +167,7 @@ final class Worker {
     ///
     /// The worker is watched by its CPU clock, and by what APNs has answered: asking it would cost it time. It is done when it has been idle for a
     /// while and then says so itself; that while does not count.
-    /// - Parameter answered: it is not done before APNs has answered so many pushes: an event for an audience is settled before its members are served.
+    /// - Parameter answered: number of pushes that APNs has to have answered: an event for an audience is settled before its members are served.
     func work(consumed: Int, answered: Int = 0, limitSeconds: Int = 120, prepare: () throws -> Void) throws -> Work {
         self.process.pause()
         do {
@@ -212,6 +212,6 @@ final class Worker {
     }
 
     private static let idleMicros: Int64 = 150_000
-    /// Of a core.
+    /// Most of a core that an idle worker uses.
     private static let idleShareMax = 0.2
 }

@@ -5,12 +5,12 @@ import PushWorker
 
 /// A worker's latencies at one moment, by bucket. The difference of two is what happened between them.
 struct LatencyReport: Codable, Equatable {
-    /// How many lasted at most so many microseconds, and longer than the bucket before.
+    /// Number of pushes by bucket: they lasted at most the key, microseconds, and longer than the bucket before.
     typealias Buckets = [UInt64: UInt64]
 
     var takenToAccepted: Buckets = [:]
     var recordToAccepted: Buckets = [:]
-    /// Of pushes to members, which are in neither of the others.
+    /// Freshness of pushes to members, which are in neither of the others.
     var memberFreshness: Buckets = [:]
     var accepted: UInt64 = 0
 
@@ -46,7 +46,7 @@ struct LatencyReport: Codable, Equatable {
     }
 
     /// Both as histograms.
-    /// - Throws: when a sample is missing of any of so many events, each a push of its own.
+    /// - Throws: when a sample of any of the events is missing; each is a push of its own.
     func histograms(ofEvents count: Int) throws -> (taken: Histogram<UInt64>, intended: Histogram<UInt64>) {
         let intended = Self.histogram(self.recordToAccepted)
         guard intended.totalCount == self.accepted, self.accepted == UInt64(count) else {

@@ -80,7 +80,7 @@ struct Target: Equatable {
     static let allocations = Target.atMost(4, aim: 0)
     static let idleByteCount = Target.atMost(400, aim: 200)
     static let growthCPU = Target.atMost(1.5, aim: 1.1)
-    /// Of a backlog's rates by partitions, the slowest beside the fastest. One partition is read by one fetch after the other, and the broker
+    /// Slowest of a backlog's rates by partitions, beside the fastest. One partition is read by one fetch after the other, and the broker
     /// answers each with less than many partitions give.
     static let backlogShapes = Target.atLeast(0.2, aim: 0.5)
     static let burstMillis = Target.atMost(1_500, aim: 300)
@@ -108,7 +108,7 @@ struct Target: Equatable {
     static let freshness = Target.atMost(1)
     static let singlesDuringPass = Target.atMost(1)
     static let deadMembers = Target.atMost(1.5, aim: 1.1)
-    /// Of an audience and event whose members lie in one partition: the version to it, and what that tells of its pass.
+    /// Records of `routed` for an event of an audience whose members lie in one partition: the version to it, and its reports of the pass.
     static let routedRecords = Target.atMost(4)
     static let latePushes = Target.atMost(0)
     static let twoWorkersRate = Target.atLeast(1.95)

@@ -10,7 +10,7 @@ enum StolenTime {
         return Self.micros(stat: text, ticksPerSecond: Int64(sysconf(Int32(_SC_CLK_TCK))))
     }
 
-    /// Of `/proc/stat`: its first line has user, nice, system, idle, iowait, irq, softirq and steal, in ticks (proc(5)).
+    /// Stolen time in `/proc/stat`, microseconds. Its first line has user, nice, system, idle, iowait, irq, softirq and steal, in ticks (proc(5)).
     static func micros(stat text: String, ticksPerSecond: Int64) -> Int64 {
         guard let line = text.split(separator: "\n").first, line.hasPrefix("cpu ") else { return 0 }
         let fields = line.split(separator: " ")

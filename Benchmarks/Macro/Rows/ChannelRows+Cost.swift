@@ -43,7 +43,7 @@ extension ChannelRows {
         try stage.broker.checkNothingWasDropped()
     }
 
-    /// The same number of activities at the same pace.
+    /// Cost of pushes to as many activities at that pace.
     private func costOfPushes() throws -> Cost {
         self.bench.say(
             "channels: beside them \(Self.manyCount) activities, a push every \(Self.turnSeconds.short) s to each")
@@ -97,7 +97,7 @@ extension ChannelRows {
             }
             return stage.worker.process.meter.residentByteCount
         }
-        // What the process needs for such a backlog, whoever it is about, it has after the first.
+        // The process has what it needs for any such backlog after the first.
         let empty = try add(Self.manyCount..<2 * Self.manyCount)
         let full = try add(2 * Self.manyCount..<2 * Self.manyCount + Self.addedCount)
         guard stage.worker.acceptedCount == consumed else {

@@ -1,4 +1,4 @@
-/// Row 3: many events to each activity, of which one push each comes.
+/// Row 3: many events to each activity, and one push each.
 struct CoalescingRows {
     let bench: Bench
 

@@ -3,7 +3,7 @@ struct DeadMembersRows {
     let bench: Bench
 
     private static let deadPercent = 1.0
-    /// Of an APNs that is as far away as Apple's.
+    /// Latency of an APNs that is as far away as Apple's.
     private static let latencyMillis = 50
 
     private enum Kind {

@@ -3,7 +3,7 @@
 struct FanoutRows {
     let bench: Bench
 
-    /// Of worker and transport alike.
+    /// Number of connections, of worker and transport alike.
     private static let connectionCount = 2
     /// Written while the worker stands still; no longer than its lease lasts.
     private static let joinedTogether = 50_000

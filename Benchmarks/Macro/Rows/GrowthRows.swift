@@ -46,7 +46,7 @@ struct GrowthRows {
                         return (number * (size / Self.burst) + burst) % size
                     }
                 }
-                // The first after so many registrations warms up.
+                // The first burst after the registrations warms up.
                 if burst > 0 { level.cpuPerPush.add(work.workerMicros / Double(Self.burst)) }
                 // Past the least distance between pushes of an activity.
                 Clock.sleep(millis: 1_050)

@@ -1,8 +1,8 @@
 /// Instructions for a push, by callgrind. The same work is run once and twice in one process each; what the second time adds is the push's,
 /// starting and registering fall out.
 ///
-/// Not of the whole worker: under callgrind forty times less is done between two moments of its clock, so that it would write to Kafka forty times as
-/// often for a push, and count that. It is counted in two parts instead, which no clock moves: the loop from a record's bytes to a committed offset, under
+/// The whole worker is not counted: under callgrind it does forty times less between two moments of its clock. It would write to Kafka forty
+/// times as often for a push, and count that. It is counted in two parts instead, which no clock moves: the loop from a record's bytes to a committed offset, under
 /// virtual time; and the transport against the simulated APNs.
 struct InstructionRows {
     let bench: Bench

@@ -25,7 +25,7 @@ struct MemberMemoryRows {
                 try worker.settle(consumed: end)
             }
         }
-        // What the process needs for such work, whoever it is about, it has after these.
+        // The process has what it needs for any such work after these.
         try join(0..<before)
         let first = worker.process.meter.residentByteCount
         try join(before..<all)

@@ -29,7 +29,7 @@ struct MemoryRows {
         func push(_ activities: Range<Int>) throws {
             for round in 0..<Self.pushCount { try slices(activities) { try prefiller.update($0, round: round) } }
         }
-        // What the process needs for such work, whoever it is about, it has after these.
+        // The process has what it needs for any such work after these.
         try slices(0..<before) { try prefiller.register($0) }
         try push(0..<before)
         let empty = worker.process.meter.residentByteCount

@@ -8,7 +8,7 @@ struct MixedRows {
     private static let (audienceCount, warmUpCount) = (100, 10)
     /// Away as a data centre may be, milliseconds.
     private static let farMillis = 50
-    /// Of a hundred phones, those that listen.
+    /// How many of a hundred phones listen.
     private static let listeningPercent = 90
     /// Broadcasts of an audience keep the least distance there is. Two events are further apart.
     private static let settings = ["audience.channel: auto", "channel.minimum-distance: 1s"]
@@ -83,7 +83,7 @@ struct MixedRows {
                 "\(name): CPU, beside none listening", most.cpuMillis.median, "ms", baseline: none.cpuMillis.median))
     }
 
-    /// - Parameter listening: so many of the members, the last, say that they listen.
+    /// - Parameter listening: number of members, the last ones, that say that they listen.
     private func events(members: Int, listening: Int) throws -> Event {
         let roundCount = self.bench.isQuick ? 2 : 5
         self.bench.say("mixed: \(members) members, of whom \(listening) listen")

@@ -2,11 +2,11 @@
 struct PacedWindow {
     var workerMicrosPerPush: Double
     var kafkaMicrosPerPush: Double
-    /// Of a core.
+    /// Share of a core that the worker used.
     var workerBusy: Double
     var pushesPerSecond: Double
 
-    /// Looks now and after so many seconds.
+    /// Looks now and after a number of seconds.
     static func measure(seconds: Double, _ worker: Worker, _ sink: Sink, _ broker: Broker) throws -> PacedWindow {
         let begin = Self.look(worker, sink, broker)
         Clock.sleep(millis: Int(seconds * 1_000))

@@ -3,7 +3,7 @@ struct TransportRows {
     let bench: Bench
 
     private static let connectionCounts = [1, 2, 8]
-    /// Of APNs, per connection.
+    /// Most streams of APNs per connection.
     static let streamsMax = 1_000
     /// A server busier than this is what was measured.
     static let serverBusyMax = 0.85

@@ -3,7 +3,7 @@ struct WorkerRows {
     let bench: Bench
 
     func run() throws {
-        // So many that 64 partitions hold all rounds: librdkafka's work for a request grows with the partitions of a broker, and one broker has
+        // 64 partitions hold all rounds of this many: librdkafka's work for a request grows with the partitions of a broker, and one broker has
         // them all here.
         let activities = 100_000
         let roundCount = self.bench.isQuick ? 3 : 5

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A worker under an even load for a long time: single activities that are updated again and again, some of which get other tokens, and an audience that has an
-/// event every ten seconds, some of whose members leave and come back.
+/// A worker under an even load for a long time. Single activities are updated again and again, and some get other tokens. An audience has an
+/// event every ten seconds, and some of its members leave and come back.
 struct SoakRun {
     let bench: Bench
     /// How long the load lasts.
@@ -9,7 +9,7 @@ struct SoakRun {
     /// Pushes a second, of both kinds together; an audience's are a fifth.
     var perSecond: Int
 
-    /// Of APNs, in practice.
+    /// Latency of APNs in practice.
     private static let apnsMillis = 20
     private static let partitionCount = 64
     private static let secondsBetweenEvents = 10

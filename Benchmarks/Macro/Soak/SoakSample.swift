@@ -9,14 +9,14 @@ struct SoakSample: Codable, Equatable {
     var residentByteCount: Int
     /// Files, sockets and pipes that the worker has open at the interval's end.
     var openFileCount: Int
-    /// Of the worker, of one core, in the interval.
+    /// Share of one core that the worker used in the interval.
     var cpuShare: Double
     /// Pushes APNs accepted in the interval, per second.
     var acceptedPerSecond: Double
-    /// Of single activities, from being taken out of Kafka to acceptance, milliseconds.
+    /// Time of single activities from being taken out of Kafka to acceptance, milliseconds.
     var p50Millis: Double
     var p99Millis: Double
-    /// Of members: age of the event at acceptance, milliseconds.
+    /// Age of members' events at acceptance, milliseconds.
     var memberP99Millis: Double
     /// Events taken that have no outcome yet, at the interval's end.
     var pendingCount: Int
@@ -43,7 +43,7 @@ struct SoakSample: Codable, Equatable {
 
 /// Whether a soak's values stayed where they were: medians of a part of it after the warm-up, and of its end.
 struct SoakFlatness {
-    /// Of all samples, those at the beginning that are not judged: memory fills, connections open.
+    /// Share of samples at the beginning that are not judged: memory fills, connections open.
     static let warmUpShare = 0.2
     /// The part right after the warm-up, and the part at the end, of all samples each.
     static let partShare = 0.25

@@ -255,7 +255,7 @@ extension PoolWorld {
 
     enum Ending { case accepted, verdict(Verdict), notProcessed, unknown }
 
-    /// The same for an answer the pool was asked about: `nil`, when it had timed out before.
+    /// Finishes a push with an answer that the pool was asked about; `nil`: the push had timed out before.
     private func finish(_ push: Int, _ ending: Ending, ended end: PushEnd?) {
         guard let end else { return }
         if Int(end.push.rawValue) != push { self.complain("push \(end.push.rawValue) ended in the place of \(push)") }

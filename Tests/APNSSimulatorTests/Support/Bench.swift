@@ -15,7 +15,7 @@ final class Bench: Sendable {
     let simulator: APNSSimulator
     let credentials: SimulatorCredentials
     let key: ES256PrivateKey
-    /// Issued at `startSeconds`. Signatures are random: whoever wants one token for a connection takes this.
+    /// Issued at `startSeconds`. Signatures are random: a test that wants one token for a connection takes this.
     let standardJWT: String
     private let clock: Clock
 
@@ -109,7 +109,7 @@ enum Bodies {
         #"{"aps":{"timestamp":\#(stamp),"event":"update","content-state":\#(state)\#(rest)}}"#
     }
 
-    /// An update of exactly so many bytes.
+    /// An update of exactly `byteCount` bytes.
     static func update(stamp: Int64, byteCount: Int) -> String {
         let empty = Self.update(stamp: stamp, state: #"{"x":""}"#).utf8.count
         return Self.update(stamp: stamp, state: #"{"x":"\#(String(repeating: "x", count: byteCount - empty))"}"#)

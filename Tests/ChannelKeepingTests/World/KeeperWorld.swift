@@ -83,7 +83,7 @@ struct KeeperWorld {
     var failures: [String] = []
     var creations: [Outstanding] = []
     var hasListSinceCreation = false
-    /// Since when there are so many channels that no more may be made.
+    /// Since when the app has the most channels that it may have, milliseconds; `nil`: it has fewer.
     var fullSinceMillis: Int64?
     var toldIDs: [KeptOwner: [[UInt8]]] = [:]
     var toldOwner: [[UInt8]: KeptOwner] = [:]

@@ -377,7 +377,7 @@ struct ExplainVerdictTests {
         }
     }
 
-    /// Whichever of these says so, a worker has had the event.
+    /// If any of these says so, a worker has had the event.
     @Test(arguments: [
         facts([event()], slot { $0.applied = .init(topic: "liveactivity.events", offset: 102) }, committed: nil),
         facts([event()], nil, [outcome("delivered")], committed: nil),

@@ -12,7 +12,7 @@ struct StreamTests {
         var status: Int32
         /// What standard error has to hold.
         var says = ""
-        /// The same, too.
+        /// Names that the process was given.
         var names = ""
         /// Standard output is a pipe whose reader has gone.
         var hasNoReader = false

@@ -19,7 +19,7 @@ extension Complaints {
             house.simulator.setLatency(Latency(fixedMillis: 50))
             try await publisher.update(0..<orders, "in the oven")
             try await house.phonesAgree(with: publisher.phones)
-            // And again on new connections.
+            // It happens again on new connections.
             await house.simulator.performAndWait(.goAway(GoAway(reason: "Shutdown")))
             try await publisher.update(0..<orders, "at the door")
             try await house.phonesAgree(with: publisher.phones)

@@ -26,9 +26,9 @@ extension Complaints {
         }
     }
 
-    /// Complaint 10, second half: after hours without work nothing is sent any more. appleboy/gorush#693.
+    /// Complaint 10, second half: after hours without work nothing is sent. appleboy/gorush#693.
     ///
-    /// Promised here: whoever closed the idle connections, and however, the next event opens new ones and is pushed.
+    /// Promised here: however the idle connections were closed, the next event opens new ones and is pushed.
     @Test(arguments: IdleEnd.allCases) func afterLongIdlenessPushesFlowAtOnce(_ end: IdleEnd) async throws {
         let orders = 50
         try await TestHouse.withOrders(orders, settings: end.settings) { house, worker, publisher in

@@ -5,7 +5,7 @@ extension Complaints {
     /// Complaint 5: while APNs is slow or away the sender queues without bound, until memory ends. jchambers/pushy#867,
     /// #857 and #139, node-apn/node-apn#191.
     ///
-    /// Promised here: past `limits.pending` Kafka is not read any more, so that what waits lies there; afterwards
+    /// Promised here: past `limits.pending` Kafka is no longer read, so what waits lies there; afterwards
     /// everything is read and sent.
     @Test func whileAPNsIsAwayTheQueueIsBoundedAndNothingIsLost() async throws {
         let (limit, orders) = (100, 1_000)

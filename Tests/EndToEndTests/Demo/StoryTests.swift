@@ -100,7 +100,7 @@ struct StoryTests {
         #expect(members.compare { phone.device(token: $0) }.equivalent == 1, "once more than there were events")
     }
 
-    /// Whoever listens hears of everything over the channel; a push brings only what it came too late for.
+    /// A phone that listens hears of everything over the channel; a push brings only what it came too late for.
     @Test func aMemberThatListensGetsOnePush() throws {
         var members = ExpectedMembers()
         var goal = StoryEvent(.update, app: Script.football, contentState: "{\"home\":1}")

@@ -40,7 +40,7 @@ struct DocumentTests {
         let page = try Self.text("deploy/Metrics.md")
         let lines = MetricsTable.markdown().split(separator: "\n")
         for line in lines { #expect(page.contains(line), "deploy/Metrics.md lacks or contradicts: \(line)") }
-        // And nothing that is gone.
+        // The page holds nothing that is gone.
         #expect(page.contains(lines.joined(separator: "\n")))
     }
 

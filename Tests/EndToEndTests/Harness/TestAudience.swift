@@ -11,7 +11,7 @@ struct TestAudience {
     let publisher: TestPublisher
     let house: TestHouse
 
-    /// A worker to whom APNs gives few streams, so that a pass over a thousand phones takes some ten seconds when each answer takes 200 ms.
+    /// Settings of a worker with few streams: a pass over a thousand phones takes some ten seconds when each answer takes 200 ms.
     static let narrow = """
         apns.connections-max: 1
         shards: 1
@@ -70,7 +70,7 @@ struct TestAudience {
                 """.utf8))
     }
 
-    /// - Parameter isNamed: it leaves this audience, not whichever it is in.
+    /// - Parameter isNamed: it leaves this audience by name, not the one that it is in.
     func leave(_ token: String, isNamed: Bool = true) throws {
         let audience = isNamed ? ",\"audience\":\"\(self.id)\"" : ""
         try self.publisher.send(
@@ -92,7 +92,7 @@ struct TestAudience {
     static let goal = #""alert":{"title":"Goal","body":"1:0"}"#
     static let withdrawn = #""priority":10,"alert":null"#
 
-    /// Waits until a worker that owns all partitions holds so many members.
+    /// Waits until a worker that owns all partitions holds a number of members.
     func has(_ count: Int, at worker: WorkerProcess) async throws {
         try await until("\(count) members are held (log: \(worker.logPath))") {
             let answer = try await worker.get("/metrics")
@@ -101,12 +101,12 @@ struct TestAudience {
         }
     }
 
-    /// The same of a worker in this process.
+    /// Waits until a worker in this process holds a number of members.
     func has(_ count: Int, at worker: WorkerService) async throws {
         try await worker.waitUntil { $0.engine.membersHeld == count }
     }
 
-    /// What the phones show. Whoever got two pushes within half a second, or two at once, differs.
+    /// What the phones show. A phone that got two pushes within half a second, or two at once, differs.
     func summary(_ phones: Range<Int>) -> DeviceSummary {
         var query = SummaryQuery()
         // The worker keeps a second between two requests. On a busy machine the first may be on its way for longer than the second.

@@ -1,7 +1,7 @@
 import Dispatch
 import KafkaLog
 
-/// Lets a test wait for something that happens on other threads: whoever makes progress says so, the waiting test looks
+/// Lets a test wait for something that happens on other threads: a thread that makes progress says so, and the waiting test looks
 /// again.
 final class Progress: Sendable {
     private let happened = DispatchSemaphore(value: 0)

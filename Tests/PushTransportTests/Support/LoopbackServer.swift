@@ -14,7 +14,7 @@ enum Reaction: Sendable {
     case hold
     /// GOAWAY that names this stream as the last; the request itself gets 200.
     case goAway(reason: String)
-    /// The same with any debug data.
+    /// GOAWAY with any debug data.
     case goAwaySaying([UInt8])
     /// GOAWAY with a last stream below this one: the request is not processed.
     case goAwayBefore(reason: String)

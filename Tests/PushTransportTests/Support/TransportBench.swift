@@ -80,7 +80,7 @@ final class TransportBench: Sendable {
         return try await promise.futureResult.get()
     }
 
-    /// The same for requests of any kind, as they are but for their ids.
+    /// Sends requests of any kind, unchanged but for their ids, and waits for their answers.
     func ask(_ requests: [PushRequest]) async throws -> [PushAnswer.Result] {
         let promise = self.group.next().makePromise(of: [PushAnswer.Result].self)
         try await self.onLoop { $0.send(requests.count, bodyByteCount: 0, asking: requests, promise) }

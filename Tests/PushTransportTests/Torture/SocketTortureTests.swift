@@ -18,8 +18,8 @@ struct SocketTortureTests {
         return Array(first...last)
     }()
 
-    /// So many times service may be other than normal after the faults: harmed connections are found out, and on a machine that stands still for longer than a request
-    /// may take, no answer is known. What does not recover is no better the tenth time.
+    /// Most rounds in which service may be other than normal after the faults. Harmed connections are found out, and on a machine that stands
+    /// still for longer than a request may take, no answer is known. What does not recover is no better the tenth time.
     private static let recoveryRoundsMax = 10
     /// Pushes that are there from the beginning, and that come with each step.
     private static let pushesFirst = 200

@@ -11,15 +11,15 @@ struct TortureSchedule: Sendable {
     enum Step: Sendable, CustomStringConvertible {
         /// Done to one connection (0: the oldest that is open, and so on), or to all.
         case act(ConnectionAction, onNth: Int?)
-        /// A stream limit for everybody, and back after so many requests.
+        /// A stream limit for everybody, and back after some requests.
         case streams(UInt32)
         /// No new stream at all until everything in flight is answered.
         case noStreams
-        /// All connections are cut, and so many new ones refused.
+        /// All connections are cut, and some new ones refused.
         case outage(refusals: Int)
         /// All connections are cut, and the next one is accepted but gets no TLS.
         case halfOpen
-        /// Answers wait, up to so many milliseconds.
+        /// Answers wait, up to a number of milliseconds.
         case latency(Int64)
 
         var description: String {

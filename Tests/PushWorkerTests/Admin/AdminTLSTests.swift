@@ -86,7 +86,7 @@ struct AdminTLSTests {
             let socket = try LoopbackSocket(port: port)
             try socket.send(Self.get("/healthz"))
             #expect(try !socket.receiveAll().contains("HTTP/1.1 200"))
-            // And the port goes on.
+            // The port goes on.
             #expect(
                 try Self.exchange(port, Self.get("/healthz"), authority: directory + "/authority.pem")
                     .hasPrefix("HTTP/1.1 200"))

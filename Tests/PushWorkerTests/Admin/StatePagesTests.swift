@@ -78,7 +78,7 @@ struct StatePagesTests {
         }
     }
 
-    /// The owner's side and the members', in whichever shards they lie.
+    /// The owner's side and the members', in any shards.
     @Test func anAudienceIsShownAsFarAsItIsHere() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()

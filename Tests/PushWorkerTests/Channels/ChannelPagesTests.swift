@@ -98,7 +98,7 @@ struct ChannelPagesTests {
         }
     }
 
-    /// Whoever changes the file need not start the worker again; whoever takes it away lets nobody in.
+    /// A changed file counts without a restart of the worker; without the file nobody is let in.
     @Test func theTokenIsReadForEachRequest() async throws {
         try await Self.withDesk { pages, directory in
             let file = URL(fileURLWithPath: directory + "/token")

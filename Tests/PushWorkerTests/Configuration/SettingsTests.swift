@@ -35,7 +35,7 @@ struct SettingsTests {
                 Loading.faults(text).first { $0.setting == setting.name }, "\(setting.name): \(value)")
             #expect(fault.location?.hasPrefix("worker.yaml:") == true)
             #expect(fault.text.contains("expected \(setting.expected)"))
-            // Of a number or a word that is wrong, the value is named.
+            // The value is named where a number or a word is wrong.
             let isClosed = setting.shape.isClosed && !value.hasPrefix("[")
             #expect(!isClosed || fault.text.contains("is \"\(value == "\"\"" ? "" : value)\""), "\(fault)")
         }

@@ -42,7 +42,7 @@ struct DeparturesTests {
         #expect(departures.faults.first?.contains("_TIMED_OUT") == true)
     }
 
-    /// Whoever is let into the group again has read again what was lost, or others have.
+    /// A worker that is let into the group again has read again what was lost, or others have.
     @Test func whatWasLostCountsUntilTheGroupGivesPartitionsAgain() {
         var departures = Departures()
         departures.lost([1, 2])

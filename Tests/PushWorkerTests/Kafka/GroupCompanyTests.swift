@@ -43,7 +43,7 @@ struct GroupCompanyTests {
         #expect(Self.company(Self.member("kcat")).complaint?.contains("is not called mailboat") == true)
     }
 
-    /// Whoever gives workers a name may give each another one: a name proves nothing then.
+    /// An operator who names workers may name each differently: a name proves nothing then.
     @Test func namesThatAreGivenAreNotJudged() {
         var configuration = WorkerConfiguration()
         configuration.kafka.common.append("client.id", "push-0")

@@ -118,7 +118,7 @@ struct StartPositionsTests {
         for reason in reasons { #expect(start.haltReason?.contains(reason) == true) }
     }
 
-    /// By where `state` begins now. Whoever goes on says so in his commits; whoever halts says what was said before.
+    /// What is decided by where `state` begins now. A worker that goes on says so in its commits; one that halts says what was said before.
     @Test(
         arguments: [
             (3, nil, nil, 3), (2, nil, nil, 2), (4, nil, "begins at offset 4, and began at 3", 3), (4, 40, nil, 4),

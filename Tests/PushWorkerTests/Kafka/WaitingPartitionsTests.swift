@@ -23,7 +23,7 @@ struct WaitingPartitionsTests {
         AskedPartitions([0, 1], answers: answers) { [Self.part("events", $0), Self.part("routed", $0)] }
     }
 
-    /// One of which a part is unknown waits; the others begin.
+    /// A partition with an unknown part waits; the others begin.
     @Test func whatIsKnownBegins() {
         let all = [Self.part("events", 0), Self.part("routed", 0), Self.part("events", 1), Self.part("routed", 1)]
         #expect(Self.asked(Self.answers(known: all)).ready == [0, 1])

@@ -83,7 +83,7 @@ struct TokenKeeperTests {
         #expect(!keeper.tokens.isFailing)
     }
 
-    /// It ended while nobody looked: whoever comes then is told so, and not given it.
+    /// The token ended while nobody looked: the next client is told so, and not given it.
     @Test func aTokenThatEndedMeanwhileIsNotGiven() {
         let world = World()
         let keeper = world.keeper(.file(path: "/var/run/kafka.token"))

@@ -7,7 +7,7 @@ import Testing
 
 /// Every number that shards count is summed and served, without anybody having to remember it in a second place.
 struct CounterRowTests {
-    /// Of stored properties, those within them too, whose number is not `value`.
+    /// Stored properties, nested ones too, whose number is not `value`.
     private static func others(than value: UInt64, in subject: Any, path: String = "") -> [String] {
         switch subject {
         case let number as UInt64: return number == value ? [] : [path]

@@ -62,7 +62,7 @@ struct MetricsFormatTests {
         for millis: Int64 in [3, 3, 9_000_000] { distribution.record(millis: millis) }
         distribution.keepExample(of: place, micros: 2_500, wallMillis: 1_700_000_000_250)
         var other = LatencyDistribution()
-        // The latest of a bucket counts, whichever shard has it.
+        // The latest of a bucket counts, from any shard.
         other.keepExample(of: place, micros: 3_000, wallMillis: 1_700_000_000_500)
         other.keepExample(of: place, micros: 9_000_000_000, wallMillis: 1_700_000_000_000)
         distribution.add(other)

@@ -18,7 +18,7 @@ struct ProcessReadingTests {
 
     @Test func openFilesAreCounted() {
         let before = ProcessReading.now().openFileCount
-        // Other tests of the process open and close files meanwhile, but not so many.
+        // Other tests of the process open and close files meanwhile, but fewer.
         let opened = (0..<200).map { _ in open("/dev/null", O_RDONLY | O_CLOEXEC) }
         let after = ProcessReading.now().openFileCount
         for descriptor in opened where descriptor >= 0 { close(descriptor) }

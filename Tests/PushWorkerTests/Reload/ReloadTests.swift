@@ -160,7 +160,7 @@ struct ReloadTests {
             #expect(page.contains("\nmailboat_config_last_reload_success 0\n"))
             #expect(page.contains("\nmailboat_config_info{hash=\"\(configuration.hash)\"} 1\n"))
 
-            // Whoever repairs it is heard.
+            // A repair is heard.
             let report = try await worker.reload { configuration }
             #expect(report.taken.isEmpty && report.held.isEmpty)
             #expect(worker.metricsText?.contains("\nmailboat_config_last_reload_success 1\n") == true)

@@ -91,7 +91,7 @@ struct WorkerPlanTests {
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
     }
 
-    /// The one that keeps the key keeps the route, whichever comes first.
+    /// The app that keeps the key keeps the route, in either order.
     @Test func anAppThatLeavesASharedKeyGetsARouteOfItsOwn() {
         let old = Self.plan(Self.app("a.b"), Self.app("c.d"))
         let new = Self.follow(old, Self.app("a.b", key: "NEXTKEY123"), Self.app("c.d"))
@@ -106,7 +106,7 @@ struct WorkerPlanTests {
         let new = Self.follow(old, Self.app("a.b", key: "OTHERKEY12"), Self.app("c.d", key: "OTHERKEY12"))
         #expect(new.apps.map(\.productionRoute) == old.apps.map(\.productionRoute))
         #expect(Set(new.routes.map(\.name)).count == new.routes.count)
-        // And once more.
+        // Once more.
         let again = Self.follow(new, Self.app("a.b", key: "KEY1234567"), Self.app("c.d", key: "OTHERKEY12"))
         #expect(again.keys.map(\.keyID) == ["KEY1234567", "OTHERKEY12"])
     }

@@ -76,7 +76,7 @@ struct AdminServerTests {
         }
     }
 
-    /// Whoever comes asks; whoever is there says nothing.
+    /// New clients ask; those that are there say nothing.
     @Test func oneMoreConnectionEndsTheOneThatWaitedLongest() async throws {
         var limits = AdminLimits()
         limits.connectionsMax = 3

@@ -51,7 +51,7 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Kafka takes no record into `state` any more: the next owner repeats, so this is no stop in good order.
+    /// Kafka no longer takes records into `state`: the next owner repeats, so this is no stop in good order.
     @Test func stoppingWithRecordsThatKafkaHasNotTakenIsTold() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()

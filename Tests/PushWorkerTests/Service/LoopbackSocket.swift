@@ -8,7 +8,7 @@ struct LoopbackSocket: ~Copyable {
     init(port: Int) throws {
         self.descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard self.descriptor >= 0 else { throw WorkerError("no socket") }
-        // Whoever never answers, or never reads, is given up: the tests after this one have to come to their turn.
+        // A peer that never answers, or never reads, is given up: the next tests need their turn.
         // A `timeval`: seconds and microseconds.
         let limit: [Int] = [60, 0]
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {

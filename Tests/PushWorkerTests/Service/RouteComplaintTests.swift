@@ -70,7 +70,7 @@ struct RouteComplaintTests {
         #expect(complaints[1].text.hasPrefix("route production/L: "))
     }
 
-    /// Whoever asks about channels is told; a worker that pushes is ready all the same.
+    /// Those who ask about channels are told; a worker that pushes is ready all the same.
     @Test(arguments: RouteTrouble.allCases) func aRouteOfQuestionsAboutChannelsIsNoComplaint(trouble: RouteTrouble) {
         var route = Self.route(name: "production/K/manage", trouble)
         route.status.carriesPushes = false

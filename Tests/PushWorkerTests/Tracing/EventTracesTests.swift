@@ -102,7 +102,7 @@ struct EventTracesTests {
         let carried = try #require(room.begin(state: state))
         #expect(carried.hasPrefix("00-0af7651916cd43dd8448eb211c80319c-"))
         #expect(carried.dropFirst(TraceContext.headerByteCount) == carriedState)
-        // Of one that begins a trace nobody has said anything.
+        // Nobody has said anything of an event that begins a trace.
         let alone = try Room { $0.sampleRatio = 1 }
         #expect(alone.begin("", state: state)?.utf8.count == TraceContext.headerByteCount)
     }
@@ -182,7 +182,7 @@ struct EventTracesTests {
         #expect(example.recordToAcceptedMillis == 1_700)
     }
 
-    /// Whoever holds a token can push to that phone: a collector is not to.
+    /// A holder of a token can push to that phone: a collector must not.
     @Test func noSpanShowsAWholeToken() throws {
         let room = try Room()
         let token = String(repeating: "0a1b2c3d", count: 8)
@@ -270,7 +270,7 @@ struct EventTracesTests {
         let ends = Set(try room.spans().map { $0.attributes["mailboat.outcome"] })
         #expect(ends == ["handed over"])
         #expect(room.begin() != nil)
-        // And nothing stays for ever.
+        // Nothing stays for ever.
         room.after(millis: EventTraces.ageMillisMax + 60_001)
         #expect(room.traces.counters.eventsLive == 0)
         #expect(try room.spans().allSatisfy { $0.attributes["mailboat.outcome"] == "still pending" })

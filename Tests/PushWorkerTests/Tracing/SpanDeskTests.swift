@@ -28,7 +28,7 @@ struct SpanDeskTests {
         #expect(done.all.last == -1 && desk.droppedCount == 3)
     }
 
-    /// Whoever asks at the end waits for what another thread is at.
+    /// A question at the end waits for what another thread is at.
     @Test func anotherThreadKeepsTheOrder() {
         let desk = SpanDesk(.elsewhere)
         let done = Done()

@@ -13,7 +13,7 @@ struct OutboxPaceTests {
         _ pace: inout OutboxPace, _ count: Int, isUrgent: Bool = false, at nowMillis: Int64
     ) -> Bool { pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) }
 
-    /// A record each so many milliseconds, or so many each millisecond: they go out together, none waits longer than it may.
+    /// A record every few milliseconds, or several each millisecond: they leave together, and none waits longer than it may.
     @Test(arguments: [(1, 40), (1, 1), (20, 1)] as [(Int, Int64)])
     func recordsGatherAtEveryRate(count: Int, everyMillis: Int64) {
         var pace = Self.pace()

@@ -111,7 +111,7 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition that is another's: what gathers of its `state`, or finds no room, is not written any more. The other's is.
+    /// A partition that is another's: what gathers of its `state`, or finds no room, is not written. The other's is.
     @Test(arguments: [false, true])
     func whatWaitsOfALostPartitionIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness(recordHoldMillis: findsNoRoom ? 0 : 300)
@@ -143,7 +143,7 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition that is another's: what its owner wanted to tell other partitions is not told any more, wherever it would lie. What the
+    /// A partition that is another's: what its owner wanted to tell other partitions is no longer told, wherever it would lie. What the
     /// partitions that stay have to tell is.
     @Test(arguments: [false, true])
     func whatALostPartitionTellsOthersIsNotWritten(findsNoRoom: Bool) {

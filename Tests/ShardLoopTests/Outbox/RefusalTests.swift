@@ -82,7 +82,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// So many in ten minutes are no bad records: a limit was lowered. Nothing more is lost.
+    /// This many in ten minutes are no bad records: a limit was lowered. Nothing more is lost.
     @Test func thePartitionHaltsWhenTooManyWouldBeGivenUp() {
         var harness = Self.begin(publication: .pushes) { $0.topic == .deadLetters ? .size : nil }
         for number in 0..<GiveUpLimit.countMax + 1 {
@@ -311,7 +311,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// Whoever reads `routed` takes what first lay before another for a replay: none is handed over while those before it may be refused.
+    /// A reader of `routed` takes what first lay before another for a replay: none is handed over while those before it may be refused.
     @Test func nothingIsForwardedBeforeThoseInFrontAreAnswered() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         let key = Self.keyElsewhere()

@@ -81,7 +81,7 @@ import Testing
         #expect(Self.take(&queue, at: 1_000) == [3, 2, 6, 4])
     }
 
-    /// Of a partition, what was made first is produced again first, whenever its failure is told.
+    /// What was made first of a partition is produced again first, whenever its failure is told.
     @Test func theyLeaveInTheOrderInWhichTheyWereMade() {
         var queue = RetryQueue()
         queue.failed(Self.entry(4, partition: 1), nowMillis: 0)

@@ -81,7 +81,7 @@ struct AppShareTests {
         return measured
     }
 
-    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and whoever comes then waits.
+    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and others wait.
     @Test func aStormOfOneAppLeavesTheOtherAlone() {
         let calm = Self.play(share: 0.5, isStorm: false)
         let storm = Self.play(share: 0.5, isStorm: true)

@@ -60,7 +60,7 @@ import Testing
         #expect(gate.holdingUp(sights).isEmpty)
     }
 
-    /// Of two inlets the later waits for the former, and not the other way round.
+    /// The later of two inlets waits for the former, and not the other way round.
     @Test func twoInletsDoNotWaitForEachOther() {
         var gate = InletGate()
         var committed: [Int32: Int64] = [2: 0, 3: 0]

@@ -12,7 +12,7 @@ import Testing
         CommitPosition(topic: 0, partition: Self.number, nextOffset: offset)
     }
 
-    /// With so many records in an inlet, of four partitions that count.
+    /// A harness with records in an inlet, and four partitions that count.
     private static func harness(records: Int) -> LoopHarness {
         var harness = LoopHarness(placement: .check)
         let grant = PartitionGrant(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Publishers learn of an added partition at different times, the group commits when it likes, and whoever asks does so a partition at a time.
+/// Publishers learn of an added partition at different times, the group commits when it likes, and partitions are asked about one at a time.
 /// Whatever is let in has nothing of its key before it that is not done.
 @Suite struct InletOrderTests {
     /// Two partitions that count, and one that was added.
@@ -18,7 +18,7 @@ import Testing
         /// By key: how many records each of the old partitions has of it, up to the last.
         var keyCount = 12
         var hasLearnt: Set<Int> = []
-        /// Of each record of the inlet: where its key's last record lay, in an old partition.
+        /// Where the last record of the key lay in an old partition, for each record of the inlet.
         var before: [Int64?] = []
         var lastOld: [Int: Int64] = [:]
         var letIn: Int64 = 0

@@ -125,7 +125,7 @@ import Testing
         guard case .released(1, _, [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// Lost while it was about to leave: whoever waits for that is told.
+    /// Lost while it was about to leave: those who wait for that are told.
     @Test func aLostOneEndsItsRelease() {
         var harness = LoopHarness()
         harness.begin()

@@ -73,7 +73,7 @@ struct LoopHarness: ~Copyable {
         }
     }
 
-    /// APNs accepts the first so many of what it has got and not answered; `nil`: all.
+    /// Lets APNs accept the first requests that it has got and not answered; `nil`: all.
     mutating func accept(_ count: Int? = nil) {
         let answers = self.push.requests[self.answeredCount...].prefix(count ?? .max).map {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)

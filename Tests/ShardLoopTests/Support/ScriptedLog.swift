@@ -18,12 +18,12 @@ final class ScriptedLog: ShardLog {
     /// What the next read of a partition fails with.
     var readFailures: [Int32: LogFailure] = [:]
     private(set) var logs: [Place: [KeptRecord]] = [:]
-    /// Of everything that was handed over, in this order, what is not told of yet.
+    /// What was handed over and is not told of yet, in order.
     private(set) var untold: [(record: KeptRecord, offset: Int64)] = []
     private var told: [(record: KeptRecord, offset: Int64?, refusal: ProduceError?)] = []
     /// What Kafka says of a record when the test lets it tell.
     var refuses: (KeptRecord) -> ProduceError? = { _ in nil }
-    /// So many records of a topic at most in one batch, which all that is told together is.
+    /// Most records of a topic in one batch. What is told together is one batch.
     var batchCountMax: [EngineRecord.Topic: Int] = [:]
     /// A record that is refused takes its whole batch with it.
     var refusesWholeBatch = false
@@ -49,7 +49,7 @@ final class ScriptedLog: ShardLog {
 
     // MARK: What the test does
 
-    /// Kafka tells of the first so many; `nil`: all. A failed one is told as given up, and is taken out of its log.
+    /// Lets Kafka tell of the first records; `nil`: all. A failed one is told as given up, and is taken out of its log.
     func answer(_ count: Int? = nil, isFailure: Bool = false) {
         let answered = self.untold.prefix(count ?? .max)
         self.untold.removeFirst(answered.count)
