@@ -32,7 +32,7 @@ public final class DevPageService: Service, Sendable {
         self.house = try DevHouse(settings, store: store, simulator: simulator, worker: worker, logger: logger)
     }
 
-    /// Whether only this machine can reach an address. Another one shows every event to whoever can connect.
+    /// Whether only this machine can reach an address. Another one shows every event to every client that can connect.
     public static func isLoopback(_ host: String) -> Bool { RequestGuard.isLoopback(host) }
 
     /// Serves until graceful shutdown. - Throws: when the address cannot be had.

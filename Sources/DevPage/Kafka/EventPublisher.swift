@@ -6,7 +6,7 @@ import Synchronization
 final class EventPublisher: Sendable {
     /// Why a record was not written.
     struct Failure: Error {
-        /// In words for whoever published.
+        /// The failure in words for the publisher.
         var text: String
         /// Trying again may help.
         var isFull = false
@@ -40,7 +40,7 @@ final class EventPublisher: Sendable {
         for await _ in self.deliveries {
             while self.producer.drainDeliveries({ self.delivered($0) }) > 0 {}
         }
-        // Nobody waits for an answer that does not come any more.
+        // Nobody waits for an answer that will not come.
         for waiter in self.state.withLock({ state in
             state.hasEnded = true
             defer { state.waiters.removeAll() }

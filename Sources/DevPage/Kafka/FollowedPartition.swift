@@ -9,7 +9,7 @@ struct FollowedPartition {
     /// - Parameters:
     ///   - firstOffset: that of its first record; `nil`: it had none.
     ///   - nextOffset: the one after it; `nil`: not known.
-    /// - Returns: how many records before it nobody can read any more.
+    /// - Returns: number of records before it that can no longer be read.
     mutating func read(from firstOffset: Int64?, to nextOffset: Int64?) -> Int {
         var missed = 0
         if let firstOffset, self.mayMiss {

@@ -11,7 +11,7 @@ final class TopicFollower: Sendable {
         /// Asked again and again.
         /// - Returns: which partitions are to be read, while more comes than there is to be read; `nil`: all.
         func partitionsToRead() -> (@Sendable (TopicPartition) -> Bool)?
-        /// So many records of a partition were not read.
+        /// A number of records of a partition were not read.
         func passOver(_ count: Int, in partition: TopicPartition)
         /// Whether a record is worth a copy.
         func wants(_ record: borrowing KafkaRecord, of topic: String) -> Bool
@@ -154,7 +154,7 @@ final class TopicFollower: Sendable {
 
     // MARK: Which partitions are read
 
-    /// Opens what is wanted again, and closes what is not wanted any more. librdkafka's pause would lose records (`LogSection`).
+    /// Opens what is wanted again, and closes what is no longer wanted. librdkafka's pause would lose records (`LogSection`).
     private func heedChoice(_ all: inout [Followed], for reader: some Reader) {
         let ends = self.state.withLock { state -> [TopicPartition: Int64]? in
             guard state.mustChoose else { return nil }

@@ -109,7 +109,7 @@ extension DevHouse {
         for audience in joined {
             let new = audience.tokens.isEmpty ? [] : self.simulator.references(tokens: audience.tokens)
             let references = self.memberReferences.withLock { all in
-                // Two may look at once: whoever comes second has nothing to add.
+                // Two may look at once: the second has nothing to add.
                 if all[audience.id]?.count ?? 0 == known[audience.id] ?? 0 { all[audience.id, default: []] += new }
                 return all[audience.id] ?? []
             }

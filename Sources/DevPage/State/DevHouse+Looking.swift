@@ -4,7 +4,7 @@ import PushWorker
 
 /// What somebody looks at.
 extension DevHouse {
-    /// Something is about to be published for an activity by the page. Whoever does so wants to see what becomes of it.
+    /// Something is about to be published for an activity by the page. Its publisher wants to see what becomes of it.
     func lookByTheWay(at activity: String) {
         // The key of a join is no activity.
         guard TokenText.shortened(activity) == activity else { return }

@@ -123,7 +123,7 @@ final class DevHouse: Sendable {
         case offline, online, swipe, reboot
         case changeToken = "change-token"
         case registerToken = "register-token"
-        /// The card listens to a channel, or to none any more.
+        /// The card begins to listen to a channel, or stops.
         case listen, unlisten
     }
 
@@ -300,7 +300,7 @@ final class DevHouse: Sendable {
         typealias Seen = (id: Int, shown: Shown, isOnline: Bool, channel: String?, type: String)
         let seen = phones.compactMap { phone -> Seen? in
             guard let device = self.simulator.device(token: phone.token) else { return nil }
-            // Of a push-to-start token, the newest card; it is the device itself otherwise.
+            // The newest card of a push-to-start token; otherwise the device itself.
             let shown = device.device.shown(atSeconds: nowSeconds, rules: .phone)
             // The JSON string, quotes included.
             let type = (try? JSONTree.parse(device.device.attributesType))?.plainText ?? ""

@@ -48,7 +48,7 @@ final class Followers: Sendable {
         for continuation in self.state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
     }
 
-    /// Everybody's stream ends, and nobody is let in any more.
+    /// Ends all streams, and lets nobody in from then on.
     func end() {
         let continuations = self.state.withLock { state in
             state.hasEnded = true

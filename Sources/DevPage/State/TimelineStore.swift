@@ -11,7 +11,7 @@ public final class TimelineStore: Sendable {
     public let schemas = SchemaBook()
     /// Such as `http://127.0.0.1:8484`; empty: the page is not served yet.
     let origin = Mutex("")
-    /// The browsers, and whoever waits for something.
+    /// The browsers, and requests that wait for something.
     let followers = Followers(countMax: DevPageLimits.followersMax)
     /// The page itself.
     let keepers = Followers(countMax: 1)

@@ -25,7 +25,7 @@ public struct AudienceField: Equatable, Sendable {
         public var stampSeconds: Int64?
     }
 
-    /// Rows of the table; whoever shows something older than the last of them is drawn as that.
+    /// Most rows of the table. A phone that shows something older than the last row is drawn as that row.
     public static let rowsMax = 60
     /// Without hexadecimal digits: a row of members that stand alike is no device token, and shall not be taken for one.
     static let alphabet = Array("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~".utf8)

@@ -42,7 +42,7 @@ public struct SimulatedAudiences: Sendable {
     private var placesByToken: [ByteKey: [Place]] = [:]
     /// Audiences whose members were pushed to since `tell`.
     private var moved: Set<Int> = []
-    /// Joins that were not followed: whoever is pushed to without being known may be one of these.
+    /// Number of joins that were not followed. An unknown token that is pushed to may be one of these.
     private(set) var unfollowedCount = 0
 
     init(limits: Limits) { self.limits = limits }

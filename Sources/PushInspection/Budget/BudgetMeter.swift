@@ -1,4 +1,4 @@
-/// What of an hour's pushes at priority 10 is spent, or of an audience's versions, to be drawn as a meter, and the same in words.
+/// How many of an hour's pushes at priority 10, or of an audience's versions, are spent: drawn as a meter, and in words.
 public struct BudgetMeter: Equatable, Sendable {
     /// Who keeps the count.
     public enum Keeper: Equatable, Sendable {
@@ -34,7 +34,7 @@ public struct BudgetMeter: Equatable, Sendable {
     /// May still be spent now.
     public var left: Int { max(0, self.perHour - self.spent) }
 
-    /// Of those that are left, kept for alerts and ends.
+    /// Number of units left that are kept for alerts and ends.
     public var reserve: Int {
         switch self.keeper {
         case .worker(let reserve, _), .audience(let reserve, _): min(reserve, self.perHour)
@@ -55,7 +55,7 @@ public struct BudgetMeter: Equatable, Sendable {
     /// How it stands.
     public var level: Level { self.left == 0 ? .empty : self.left <= self.reserve ? .reserve : .plenty }
 
-    /// For whoever sees no picture.
+    /// The meter in words, for those who cannot see the picture.
     public var text: String {
         switch self.keeper {
         case .phone:

@@ -34,7 +34,7 @@ public struct CardFace: Equatable, Sendable {
     public var template: Template
     /// The line in large type; empty: none.
     public var headline: String
-    /// Beside the camera in the Dynamic Island, before and behind it.
+    /// Before the camera in the Dynamic Island.
     public var leading: String
     /// Behind the camera.
     public var trailing: String
@@ -44,7 +44,7 @@ public struct CardFace: Equatable, Sendable {
     public var progress: Double?
     /// When a timer runs out, or since when it runs, seconds since 1970; `nil`: it has none.
     public var timerSeconds: Int64?
-    /// Of a match, home and away; otherwise none.
+    /// Home and away of a match; otherwise none.
     public var sides: [Side]
     /// What the template has no place for.
     public var rows: [Row]
@@ -141,7 +141,7 @@ public struct CardFace: Equatable, Sendable {
         }
     }
 
-    /// Of a number from 0 to 1, or from 1 to 100.
+    /// The fraction that a number from 0 to 1, or from 1 to 100, means.
     static func fraction(_ number: Double) -> Double { min(1, max(0, number > 1 ? number / 100 : number)) }
 
     static func cut(_ text: String, _ charactersMax: Int) -> String {

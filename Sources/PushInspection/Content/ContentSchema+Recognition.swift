@@ -16,8 +16,8 @@ extension ContentSchema {
 
     /// Whether a JSON object is a schema; otherwise it is a sample.
     ///
-    /// It is one if it says so by `$schema`, or has `properties` as an object beside a `type` that allows objects. And it is one if every key is a
-    /// keyword of JSON Schema and what it says of a `content-state` is said as JSON Schema says it: by a `type` that allows objects; or, without
+    /// It is one if it says so by `$schema`, or has `properties` as an object beside a `type` that allows objects. It is also one if every key is a
+    /// keyword of JSON Schema, and it describes a `content-state` as JSON Schema does. That is by a `type` that allows objects; or, without
     /// a `type`, by `properties` that are schemas, `required` names, or a `$ref`.
     static func isSchema(_ members: [JSONTree.Member]) -> Bool {
         func value(_ name: String) -> JSONTree? { members.first { $0.name == name }?.value }
@@ -37,7 +37,7 @@ extension ContentSchema {
         return false
     }
 
-    /// Of `type`: a `content-state` is always an object.
+    /// Whether a `type` allows objects: a `content-state` is always one.
     private static func allowsObjects(_ type: JSONTree) -> Bool {
         switch type {
         case .string(let name): name == Kind.object.rawValue

@@ -1,9 +1,9 @@
 import PushModel
 
-/// What an app's `ContentState` asks of a `content-state`, as far as a page can know it: which keys are required, and of what type each value is.
+/// What an app's `ContentState` asks of a `content-state`, as far as a page can know it: the required keys, and the type of each value.
 ///
-/// Read from JSON Schema, of which it takes `type`, `properties`, `required`, `items` and `enum`, or from a sample of a `content-state`, all of whose
-/// keys are then required. A key that is not named is no fault: Swift's default coding passes over it.
+/// Read from a JSON Schema (its `type`, `properties`, `required`, `items` and `enum`), or from a sample of a `content-state`, whose keys are
+/// then all required. A key that is not named is no fault: Swift's default coding passes over it.
 public struct ContentSchema: Equatable, Sendable {
     /// Why a file is neither a schema nor a sample.
     public struct Fault: Error, Equatable, Sendable {

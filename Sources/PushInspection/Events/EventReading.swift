@@ -1,10 +1,10 @@
 public import PushModel
 
-/// One record of an events topic, read as a worker would read it, for whoever looks at it.
+/// One record of an events topic, read as a worker would read it, to be looked at.
 public struct EventReading: Equatable, Sendable {
     /// Why the worker will not take it; `nil`: it will.
     public var rejection: EventRejection?
-    /// Of a record that is taken.
+    /// The event of a record that is taken; `nil`: it is refused.
     public var event: Event?
     /// The value as JSON, without whole device tokens; `nil`: it is none.
     public var shown: JSONTree?

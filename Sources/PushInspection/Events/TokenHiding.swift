@@ -31,7 +31,7 @@ public enum TokenHiding {
         case .array(let elements): return .array(elements.map { Self.hidden($0, cutsTokenFields: cutsTokenFields) })
         case .string(let text): return .string(TokenText.shortened(text))
         case .number(let spelling):
-            // The digits of a token may all be decimal. What is left of one is no number any more.
+            // The digits of a token may all be decimal. What is left of one is no number.
             let shown = TokenText.shortened(spelling)
             return shown == spelling ? tree : .string(shown)
         case .bool, .null: return tree

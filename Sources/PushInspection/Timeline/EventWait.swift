@@ -75,8 +75,8 @@ extension Timeline {
 
     /// What has waited for a moment, the newest first.
     /// - Parameters:
-    ///   - countMax: no more than so many activities and audiences.
-    ///   - beforeMillis: came before that, milliseconds since 1970: what is on its way needs no asking.
+    ///   - countMax: most activities and audiences.
+    ///   - beforeMillis: only what came before this, milliseconds since 1970: what is on its way needs no asking.
     public func waiting(countMax: Int, beforeMillis: Int64) -> [Waiting] {
         var found: [Waiting] = []
         var places: [WaitingKey: Int] = [:]

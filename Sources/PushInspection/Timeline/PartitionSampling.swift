@@ -2,16 +2,16 @@ import PushModel
 
 /// The partitions that are read of the events topic and of the outcomes topic, which have as many.
 public struct ReadPartitions: Equatable, Sendable {
-    /// Of the events topic.
+    /// Partitions of the events topic.
     public var events: Set<Int32>
-    /// Of the outcomes topic.
+    /// Partitions of the outcomes topic.
     public var outcomes: Set<Int32>
 }
 
 /// Which partitions are read while a flood is sampled: those of a few activities. A key lies in the same partition of the events and of the
 /// outcomes, so that what is said of an activity is read whole.
 struct PartitionSampling: Sendable {
-    /// Of either topic. 1: there is nothing to choose.
+    /// Number of partitions of either topic. 1: there is nothing to choose.
     let partitionCount: Int32
     /// Those of the sample.
     private(set) var chosen: Set<Int32> = []
@@ -70,7 +70,7 @@ struct PartitionSampling: Sendable {
 
     // MARK: Waiting for outcomes
 
-    /// So many more events that are listed have no outcome yet.
+    /// The number of listed events without an outcome yet has changed.
     mutating func count(awaited key: [UInt8], by difference: Int) {
         self.awaited[self.partition(ofKey: key), default: Awaited()].count += difference
     }

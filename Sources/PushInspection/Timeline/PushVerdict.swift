@@ -1,6 +1,6 @@
 public import DeviceModel
 
-/// What became of one push, in words for whoever wonders why a card does not change.
+/// What became of one push, in words for a person who wonders why a card does not change.
 public struct PushVerdict: Equatable, Sendable {
     /// The kinds of verdicts; `is:` of a search names them so.
     public enum Word: String, Sendable, CaseIterable {

@@ -38,7 +38,7 @@ struct SecondlyAllowance: Sendable {
     /// Nothing may have come for a while. - Returns: whether it was crowded, or is.
     mutating func look(nowMillis: Int64) -> Bool {
         let wasCrowded = self.isCrowded
-        // Of the second that has just begun something may still come.
+        // Something may still come in the second that has just begun.
         if wasCrowded, nowMillis / 1_000 > self.second { _ = self.begin(nowMillis: nowMillis) }
         return wasCrowded
     }
@@ -46,7 +46,7 @@ struct SecondlyAllowance: Sendable {
     /// One more has come; `take` follows. - Returns: whether it is crowded from now on.
     mutating func see() -> Bool { self.see(1) }
 
-    /// So many more have come, and none of them is taken. - Returns: whether it is crowded from now on.
+    /// A number of others have come, and none of them is taken. - Returns: whether it is crowded from now on.
     mutating func pass(_ count: Int) -> Bool {
         self.skippedCount += count
         return self.see(count)

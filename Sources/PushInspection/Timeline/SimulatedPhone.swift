@@ -61,7 +61,7 @@ public struct SimulatedPhone: Sendable {
     var registeredToken: String { self.tokens.last { $0 != self.untoldToken } ?? "" }
     /// Its card was looked at since a push has put it up.
     var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
-    /// Tokens kept of one phone; of older ones nothing is known any more.
+    /// Most tokens kept of one phone; older ones are forgotten.
     static let tokensMax = 8
 
     mutating func layOut(by templates: [CardTemplate]) {

@@ -32,7 +32,7 @@ extension Timeline {
         self.audiences.add(updateToken: updateToken, ofStartToken: startToken)
     }
 
-    /// There are so many members that each look at all of them costs something.
+    /// Whether there are enough members for each look at all of them to cost something.
     public var isCrowded: Bool { self.audiences.memberCount > SimulatedAudiences.crowdedCount }
 
     /// The audiences that a token's member is in; empty: it is none.

@@ -15,14 +15,14 @@ extension Timeline {
         self.eventAllowance.isFarBeyond && self.partitions.partitionCount > 1 && self.audiences.audiences.isEmpty
     }
 
-    /// So many events came in a partition that is not read.
+    /// Events came in a partition that is not read.
     public mutating func passOver(events count: Int, nowMillis: Int64) {
         let hasBegun = self.eventAllowance.begin(nowMillis: nowMillis)
         let hasFilled = self.eventAllowance.pass(count)
         if self.eventAllowance.isCrowded, hasBegun || hasFilled { self.drawSample(nowMillis: nowMillis) }
     }
 
-    /// Outcomes came in a partition that is not read: nobody knows any more what becomes of the events that are listed and wait for one there.
+    /// Outcomes came in a partition that is not read: nobody knows what becomes of the events that are listed and wait for one there.
     public mutating func passOver(outcomesIn partition: Int32) {
         guard self.partitions.awaits(outcomesIn: partition) else { return }
         let ids = self.entries.compactMap { entry -> Int? in

@@ -1,9 +1,9 @@
 public import DeviceModel
 
-/// While more comes than a person can read, a few activities are written down, and these whole. Whoever brings something asks here first whether it is
-/// wanted, and copies nothing else.
+/// While more comes than a person can read, a few activities are written down, and these whole. Callers ask here first whether something is
+/// wanted, and copy nothing else.
 extension Timeline {
-    /// The activities of which all is written down while it is crowded.
+    /// The activities that are written down whole while it is crowded.
     struct Sample: Sendable {
         /// Keys of their records.
         var activities: Set<ByteKey> = []
@@ -41,7 +41,7 @@ extension Timeline {
         return self.sample.activities.contains(name) || self.awaited[name] != nil
     }
 
-    /// So many more events that are kept have no outcome yet. - Parameter key: theirs.
+    /// The number of kept events without an outcome yet has changed. - Parameter key: the events' key.
     mutating func count(awaited key: [UInt8]?, by difference: Int) {
         let bytes = key ?? []
         let name = ByteKey(bytes.span)
@@ -107,7 +107,7 @@ extension Timeline {
         self.settleAudiences()
     }
 
-    /// A second has passed: whoever follows is told of what it has not been told of.
+    /// A second has passed: followers are told of what they have not been told of.
     public mutating func tick(nowMillis: Int64) {
         let isNew = [self.eventAllowance.look(nowMillis: nowMillis), self.pushAllowance.look(nowMillis: nowMillis)]
         if isNew.contains(true) {

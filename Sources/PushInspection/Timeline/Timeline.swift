@@ -3,7 +3,7 @@ import PushModel
 
 /// Events, what became of them, the pushes and the phones, as one story. Bounded: the oldest entries and idle phones are forgotten.
 ///
-/// Told what happened and when; it looks at nothing itself. Each change has a revision, so that whoever follows asks for what is newer than
+/// Told what happened and when; it looks at nothing itself. Each change has a revision, so that a follower asks for what is newer than
 /// what it has.
 public struct Timeline: Sendable {
     /// How much is kept.
@@ -27,7 +27,7 @@ public struct Timeline: Sendable {
         public init() {}
     }
 
-    /// What whoever runs the timeline should do about an event.
+    /// What the timeline's runner should do about an event.
     public enum Need: Equatable, Sendable {
         /// Nobody has registered a phone for this activity: the event waits in the worker.
         case phone(activity: String, app: String)
@@ -78,7 +78,7 @@ public struct Timeline: Sendable {
     var attention = Attention()
     var sample = Sample()
     var partitions = PartitionSampling(partitionCount: 1)
-    /// When whoever follows was last told of a push to a member.
+    /// When followers were last told of a push to a member, milliseconds.
     var audiencesToldMillis: Int64 = 0
 
     /// Nothing has happened.
@@ -248,8 +248,9 @@ public struct Timeline: Sendable {
         }
     }
 
-    /// A worker may have pushed an event before the page reads it: so long ago at most, and so many entries.
+    /// How long before the page reads an event a worker may have pushed it, milliseconds.
     private static let readLateMillisMax: Int64 = 2_000
+    /// How many entries before the event its push may stand.
     private static let readLateEntriesMax = 64
 
     /// An outcome names the last attempt. Those before it brought the same content to the same activity, after the event had come; or just before it was read here,

@@ -109,7 +109,7 @@ public struct TimelineEntry: Sendable {
     /// The timeline's revision when it last changed.
     public var revision: Int
 
-    /// Of an event, its outcome and pushes: `related` holds no more.
+    /// Most outcomes and pushes of an event that `related` holds.
     static let relatedMax = 64
 }
 

@@ -12,7 +12,7 @@ public struct WaitCondition: Equatable, Sendable {
     public enum Answer: Equatable, Sendable {
         /// A phone shows it.
         case met(phone: Int)
-        /// So many members of an audience show it.
+        /// A number of members of an audience show it.
         case metByMembers(audience: Int, members: Int)
         /// None does; says why not.
         case unmet(String)

@@ -277,7 +277,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         await simulator.stop()
     }
 
-    /// A line for whoever started this; at once, because to a pipe it would be kept back.
+    /// Writes a line for the process that started this one, at once: to a pipe it would be kept back.
     private static func say(_ line: String) {
         StandardOutput.tell(line)
         StandardOutput.flush()

@@ -30,7 +30,7 @@ struct KafkaOptions: ParsableArguments {
 
     var limit: Duration { .seconds(self.timeout) }
 
-    /// A producer whose records are given up after `timeout`. Whoever makes it serves its deliveries.
+    /// A producer whose records are given up after `timeout`. The caller serves its deliveries.
     func producer() throws -> KafkaProducer {
         let settings = try self.settings(for: .producer).appending("message.timeout.ms", "\(self.timeout * 1_000)")
         do throws(KafkaError) {

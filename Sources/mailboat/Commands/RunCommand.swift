@@ -70,7 +70,7 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.show(MetricsTable.markdown())
             return
         }
-        // Before the settings are read: whoever changes them afterwards may say so at once.
+        // Before the settings are read: a change afterwards may be signalled at once.
         let hangUps = await HangUps()
         let (loaded, bytes) = try self.load()
         if self.check {
@@ -130,7 +130,7 @@ struct RunCommand: AsyncParsableCommand {
             bytes = try Self.bytes(self.config)
             return (try Self.settings(bytes, self.config), bytes)
         } catch {
-            // A person asks for a check; all else is read by whoever reads the log.
+            // A person asks for a check; all else belongs into the log.
             if !self.check {
                 LogLines.write(
                     as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))

@@ -9,14 +9,14 @@ struct Director {
     private let publisher: StoryPublisher
     private let simulator: APNSSimulator
     private(set) var phones = ExpectedPhones()
-    /// Of the one audience there is.
+    /// Members of the one audience.
     private(set) var members = ExpectedMembers()
     private var nextCue = 0
     /// Activities begun by push whose app has not yet got its update token.
     private var awaitingStart: [AwaitedStart] = []
     private struct AwaitedStart {
         var startToken: String
-        /// Of those that do not listen to a channel.
+        /// Update token of a card that does not listen to a channel.
         var update: (token: String, registration: Publication)?
         /// When the card was seen, milliseconds since 1970.
         var startedMillis: Int64?

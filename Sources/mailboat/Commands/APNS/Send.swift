@@ -110,7 +110,7 @@ struct Send: AsyncParsableCommand {
         let probe = APNSProbe(
             host: route.host, port: route.port, proxy: route.proxy, trustRoots: route.trustRoots,
             limit: .seconds(self.timeout))
-        // Of pushes in development Apple's console knows this one.
+        // Apple's console knows this id of pushes in development.
         let report = await probe.run(push.request(try SignedToken(route.key), keptField: "apns-unique-id"))
         return (report, push.apnsID ?? "", push.topic)
     }

@@ -27,7 +27,7 @@ struct ReconcileReport {
     struct Finding: Equatable {
         var verdict: Verdict
         var id: String
-        /// Of its record in `state`; `nil`: it has none.
+        /// Number of its record in `state`; `nil`: it has none.
         var number: Int64?
         var channel: KeptChannel?
         /// It may be given to an audience at any moment, so that its record is read again before it is deleted.
@@ -93,7 +93,7 @@ struct ReconcileReport {
         Finding(verdict: verdict, id: String(decoding: id, as: UTF8.self), number: number, channel: kept[number])
     }
 
-    /// Deletions that are written down and that the list does not show yet: whoever began them may be gone.
+    /// Deletions that are written down and that the list does not show yet. The worker that began them may be gone.
     private static func begunDeletions(
         _ records: [(key: Int64, value: KeptChannel)], listed: Set<String>, wallMillis: Int64, settleMillis: Int64
     ) -> [Finding] {

@@ -142,7 +142,7 @@ struct EventCheck {
         ]
     }
 
-    /// The same of a broadcast. What the channel stores was fixed when it was made; here nobody knows it.
+    /// Header fields of a broadcast. What the channel stores was fixed when it was made; here nobody knows it.
     private func broadcastHead() -> [String] {
         let host = Self.host(self.event.environment)
         let channel = String(decoding: self.event.text[self.event.audienceInText.range], as: UTF8.self)

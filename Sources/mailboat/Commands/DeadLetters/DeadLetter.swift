@@ -18,7 +18,7 @@ struct DeadLetter {
         var topic: String
         var partition: Int32
         var offset: Int64
-        /// Of the original record, milliseconds since 1970.
+        /// Time of the original record, milliseconds since 1970.
         var timestampMillis: Int64?
     }
 

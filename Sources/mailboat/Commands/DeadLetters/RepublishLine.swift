@@ -16,7 +16,7 @@ struct RepublishLine {
     private let action: Action
     /// Where to; `nil`: it was left out.
     var topic: String?
-    /// Of `topic`; `nil`: nobody has chosen yet.
+    /// Partition of `topic`; `nil`: nobody has chosen yet.
     var toPartition: Int32?
     /// Where it lies now.
     var toOffset: Int64?

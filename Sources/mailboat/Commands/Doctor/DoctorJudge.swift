@@ -127,7 +127,7 @@ enum DoctorJudge {
         let chain = report.certificates
         let culprit =
             chain.first { $0.notAfterSeconds < nowSeconds || $0.notBeforeSeconds > nowSeconds }
-            // The name stands in the first, and whoever is not known would have signed the last.
+            // The first certificate has the name; an unknown authority would have signed the last.
             ?? (Self.nameMismatchCodes.contains(code) ? chain.first : chain.last)
         guard let culprit else { return "\(error)" }
         func day(_ seconds: Int64) -> String { MomentText.time(millis: seconds * 1_000) }

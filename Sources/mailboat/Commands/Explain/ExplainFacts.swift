@@ -26,7 +26,7 @@ struct ExplainFacts: Equatable, Encodable {
         /// Why it cannot be read.
         var fault: String?
         var app: String?
-        /// Of `start`, `update` and `end`.
+        /// Priority of a `start`, `update` or `end`.
         var priority: Int?
         /// As given, or the record's time.
         var timestampSeconds: Int64 = 0
@@ -62,7 +62,7 @@ struct ExplainFacts: Equatable, Encodable {
         var tokenHash: String?
         /// The push went to the token before the newest.
         var isToFormerToken = false
-        /// Of an audience's event: the stamp that members get.
+        /// Stamp that members get with an audience's event.
         var version: Int64?
         /// It is of a channel's event.
         var isBroadcast = false
@@ -144,7 +144,7 @@ struct ExplainFacts: Equatable, Encodable {
     /// The newest first, likewise below.
     var events: [Event] = []
     var state: State?
-    /// Of an audience: that of its own and that of its app, as far as there are any.
+    /// Pauses of an audience: its own and that of its app, as far as there are any.
     var pauses: [Pause] = []
     var outcomes: [Outcome] = []
     var letters: [Letter] = []

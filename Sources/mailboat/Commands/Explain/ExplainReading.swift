@@ -147,7 +147,7 @@ struct ExplainReading {
     /// How long it may take to learn where the group stands, seconds: the rest is worth showing without.
     private static let groupSecondsMax = 5
 
-    /// Where the group stands. Whoever may not ask that gets the rest.
+    /// Reads where the group is. A client without the right to ask that gets the rest.
     private func readProgress(
         _ topics: [String], _ known: Topics, group: String, into facts: inout ExplainFacts
     ) {

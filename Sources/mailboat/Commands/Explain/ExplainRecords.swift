@@ -7,7 +7,7 @@ import PushModel
 /// Reads records of the five topics as facts about one key. Each answers `nil` for a record of another key.
 struct ExplainRecords {
     let key: [UInt8]
-    /// Only this app's; `nil`: whichever has the key.
+    /// The app whose records are meant; `nil`: any app that has the key.
     var app: String?
     let nowMillis: Int64
 
@@ -163,7 +163,7 @@ struct OutcomeLine: Decodable {
     var tokenHash: String?
     var token: String?
     var version: Int64?
-    /// Of a record that tells of many: how many there are, and what became of them.
+    /// Number of members in a record that tells of many, and what became of them.
     var members: Int?
     var accepted: Int?
     var gone: Int?

@@ -33,7 +33,7 @@ struct ExplainReport {
     var lines: [String] {
         [self.verdict.sentence, ""] + self.facts.events.map(self.text) + self.stateLines
             + self.facts.pauses.map(self.text) + self.facts.outcomes.map(self.text) + self.facts.letters.map(self.text)
-            // Of a log that never had a record nothing is to be said.
+            // There is nothing to say of a log that never had a record.
             + self.facts.progress.filter { $0.endOffset > 0 }.map(self.text)
             + [self.settingsLine] + self.facts.searches.map(Self.text) + ["", "What to do:"]
             + self.verdict.next.map { "- \($0)" }

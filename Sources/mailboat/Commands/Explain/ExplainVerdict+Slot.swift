@@ -88,7 +88,7 @@ extension ExplainVerdict {
             ])
     }
 
-    /// Whatever was pushed before: nothing can be any more.
+    /// The activity is unregistered: nothing can be pushed from then on.
     static func unregistered(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let event = facts.events.first, event.event == "unregister", facts.slot?.tokenHash == nil else {
             return nil

@@ -30,7 +30,7 @@ struct ExplainVerdict: Equatable, Encodable {
         case waitsForToken = "waits-for-token"
         /// APNs has called the token dead. Something may wait for the next.
         case tokenDead = "token-dead"
-        /// The same of a channel, which does not come back.
+        /// The channel is gone, and does not come back.
         case channelGone = "channel-gone"
         case startUnderWay = "start-under-way"
         /// An attempt got no answer.

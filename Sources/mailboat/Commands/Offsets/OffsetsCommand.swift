@@ -183,7 +183,7 @@ struct OffsetsCommand: ParsableCommand {
                     ? " (a stopped one with a group-instance-id remains until its session times out)" : "")
         }
 
-        /// A broker answers `unknownMember` to whoever commits from outside while the group has members.
+        /// A broker answers `unknownMember` to a commit from outside while the group has members.
         private static func reason(_ error: KafkaError, _ group: String) -> String {
             error.code == .unknownMember || error.code == .rebalanceInProgress || error.code == .illegalGeneration
                 ? "the group \(group) has live members: stop them first" : "\(error)"

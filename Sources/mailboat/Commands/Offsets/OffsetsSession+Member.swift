@@ -2,8 +2,8 @@ import CommandSupport
 import KafkaLog
 import Synchronization
 
-/// Moving offsets where only members of a group may commit, as with the embedded Kafka: it keeps a group for ever once somebody was in it, and
-/// tells nobody who is. So this joins for a moment. Whoever is alone is given every partition.
+/// Moving offsets where only members of a group may commit, as with the embedded Kafka. It keeps a group for ever once somebody was in it, and
+/// tells nobody who is. So this joins for a moment. A member that is alone is given every partition.
 extension OffsetsSession {
     /// What the group says to a member that has just joined.
     private final class Membership: Sendable {

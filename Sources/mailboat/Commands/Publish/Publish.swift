@@ -70,7 +70,7 @@ struct Publish: AsyncParsableCommand {
         let report: @Sendable (String) -> Void = { text in terminal.report(text) }
         let acknowledged: @Sendable (String) -> Void = { text in
             terminal.print(text)
-            // Whoever follows the lines through a pipe gets each as it comes.
+            // A reader of the pipe gets each line as it comes.
             StandardOutput.flush()
         }
         let tally = DeliveryTally(report: report, acknowledged: self.verbose ? acknowledged : nil)
@@ -79,7 +79,7 @@ struct Publish: AsyncParsableCommand {
         var failure: (any Error)?
         do {
             try input.forEach { item in
-                // Nobody learns any more what became of the records; those that are under way still are.
+                // Nobody learns what became of the records; those that are under way still are.
                 try StandardOutput.check()
                 self.publish(item, to: publisher, judge: &judge)
                 let counts = tally.current

@@ -1,7 +1,7 @@
 import Foundation
 import KafkaLog
 
-/// Publishes records to one topic and counts the answers, each of which comes back with the line its record was read from.
+/// Publishes records to one topic and counts the answers. Each comes back with the line that its record was read from.
 ///
 /// `publish` belongs to the thread that reads the input; Kafka's answers are drained by a task of its own, so that they are heard of while
 /// the input keeps the reader waiting.

@@ -65,7 +65,7 @@ final class RecordInput {
         switch code {
         case EINTR: return
         case EAGAIN:
-            // Whoever shares the stream has made it non-blocking.
+            // Another process that shares the stream has made it non-blocking.
             var waits = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
             poll(&waits, 1, -1)
         default: throw self.failure(code: code)

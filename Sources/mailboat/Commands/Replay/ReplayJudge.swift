@@ -12,7 +12,7 @@ struct ReplayJudge {
 
     /// A `start` is published, too.
     var includesStarts: Bool
-    /// So are `register` and `unregister`.
+    /// Whether `register` and `unregister` are published again, too.
     var includesRegistrations: Bool
     private var check: EventCheck
 
@@ -75,7 +75,7 @@ struct ReplayJudge {
         return "\(event.kind)"
     }
 
-    /// The same bytes with another number as the event's `timestamp`, if it has one. - Parameter value: an event that could be decoded.
+    /// The bytes with a new number as the event's `timestamp`, if it has one. - Parameter value: an event that could be decoded.
     static func renewed(_ value: [UInt8], nowSeconds: Int64) -> [UInt8] {
         guard let spelling = try? Self.timestampSpelling(value) else { return value }
         var renewed = value

@@ -22,7 +22,7 @@ struct StateListing {
     private var pendingCount = 0
     private var audienceCount = 0
     private var memberCount = 0
-    /// Of these, those whose join names a channel.
+    /// Members whose join names a channel.
     private var listenerCount = 0
     /// How members of the partition being read name the audience that is looked for, once for each app.
     private var audienceReferences: Set<String> = []

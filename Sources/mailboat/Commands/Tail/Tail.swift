@@ -65,7 +65,7 @@ struct Tail: AsyncParsableCommand {
     @Option(help: "Lines for a person, or one JSON object a line.")
     var format = Format.text
 
-    /// Beside the outcomes of events, these records tell of many members and of channels.
+    /// Records that are no outcomes of events: they tell of many members and of channels.
     private static let otherRecords = [
         "pass", "audience", "start-pass", "channel-opened", "channel-closed", "channel-refused",
     ]
@@ -97,7 +97,7 @@ struct Tail: AsyncParsableCommand {
     func follow(isOver: () -> Bool, show: (OutcomeLine, OwnedRecord) -> Void) throws {
         let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.outcomes
         let count = try self.kafka.partitionCount(of: topic)
-        // Of one key only one partition has records.
+        // Only one partition has records of one key.
         let partitions =
             self.key.map { [Murmur2.partition(key: Array($0.utf8).span, count: count)] } ?? Array(0..<count)
         let sinceMillis = try self.since.map {

@@ -105,7 +105,7 @@ extension TopicsSession {
         }
     }
 
-    /// How often a wait that takes long says so to whoever does not watch.
+    /// How often a long wait says so where nobody watches a terminal.
     private static let tellDistance = Duration.seconds(5)
 
     private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {

@@ -98,7 +98,7 @@ enum TopicsTable {
         var verdict: String
     }
 
-    /// The same findings as `lines`, an object each.
+    /// The findings of `lines`, each as an object.
     static func json(_ findings: [TopicFinding], showsAll: Bool) -> [String] {
         Self.shown(findings, showsAll: showsAll).map {
             JSONLine.text(
@@ -120,7 +120,7 @@ enum TopicsTable {
         var settings: [String: String]?
     }
 
-    /// The same as `line`.
+    /// The answer of `line`, as an object.
     static func json(_ answer: TopicAnswer, _ topic: NewTopic?, refused: [String] = []) -> String {
         JSONLine.text(
             Answer(
@@ -129,7 +129,7 @@ enum TopicsTable {
                 refused: refused.isEmpty ? nil : refused))
     }
 
-    /// The same as `rehearsed`.
+    /// The answer of `rehearsed`, as an object.
     static func rehearsedJSON(_ topic: NewTopic, _ answer: TopicAnswer?, refused: [String] = []) -> String {
         JSONLine.text(
             Answer(

@@ -47,7 +47,7 @@ struct ExpectedMembers {
         }
         let payload = event.payload(recordMillis: recordMillis)
         try self.started.take(payload: payload, nowMillis: recordMillis)
-        // Whoever joins with an update token never rings for a start.
+        // A member with an update token never rings for a start.
         guard event.kind != .start else { return }
         self.events.append(Event(recordMillis: recordMillis, hasAlert: event.alert != nil))
         try self.unstarted.take(payload: payload, nowMillis: recordMillis)

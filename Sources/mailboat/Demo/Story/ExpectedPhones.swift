@@ -3,7 +3,7 @@ import Upstream
 
 /// What every phone would show had every event been pushed alone, in the order it was published: device equivalence's other side.
 ///
-/// Knows nothing of the worker: it is fed by whoever publishes, with payloads of the story's own writing.
+/// Knows nothing of the worker: the publisher feeds it, with payloads of the story's own writing.
 struct ExpectedPhones {
     private var phones: [String: ReferenceDevice] = [:]
     /// The token each activity answers to now.

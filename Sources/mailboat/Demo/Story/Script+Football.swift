@@ -38,7 +38,7 @@ extension Script {
             "Football: goal, 1:1; APNs closes its connections in the middle (GOAWAY)", at: 9_500,
             self.goal(1, 1, minute: 67, by: "Egghead"))
         self.add(60, after: 9_500, .goAway)
-        // The referee looks again. Whoever has not heard of the goal by then never does.
+        // The referee looks again. A phone that has not heard of the goal by then never does.
         self.add(at: 12_400, .answersTake(millis: Self.slowAnswerMillis))
         self.addMoment("Football: goal, 2:1 …", at: 12_500, self.goal(2, 1, minute: 88, by: "Power Panda"))
         var offside = self.score(1, 1, minute: 88)

@@ -43,7 +43,7 @@ struct Script: Sendable {
         self.cues.append(Cue(atMillis: Self.beforehandMillis, action: action))
     }
 
-    /// Adds a cue so many milliseconds after another, whatever the story's length.
+    /// Adds a cue a number of milliseconds after another, whatever the story's length.
     mutating func add(_ millis: Int, after writtenMillis: Int, _ action: Cue.Action) {
         self.cues.append(
             Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis + millis, action: action))
