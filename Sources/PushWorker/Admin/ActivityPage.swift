@@ -9,7 +9,7 @@ struct ActivityPage: Sendable, Encodable {
 
     private enum CodingKeys: String, CodingKey { case waitsFor }
 
-    /// The report's own fields, and one more.
+    /// Writes the fields of the report, and `waits-for`.
     func encode(to encoder: any Encoder) throws {
         try self.report.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)

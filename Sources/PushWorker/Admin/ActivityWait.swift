@@ -2,7 +2,7 @@ public import PushEngine
 
 /// What the next push of an activity waits for, and until when. Pure: made of what a shard and the worker say of themselves.
 public struct ActivityWait: Sendable, Equatable, Encodable {
-    /// Kinds of waits. Where there are several, the one that decides.
+    /// Kinds of waits. Where several apply, the one that decides is named.
     public enum Cause: String, Sendable, CaseIterable, Encodable {
         /// The worker does not take or send anything of this partition now.
         case worker
@@ -12,7 +12,7 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
         case record
         /// The app is to tell its server the token of a card that a `start` has put up.
         case registration
-        /// Nothing can be pushed to: no token, or one that APNs has refused.
+        /// There is nothing to push to: no token, or one that APNs has refused.
         case token
         /// The last attempts have failed.
         case attempt
@@ -34,14 +34,14 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
     public var text: String
     /// When time alone ends it, milliseconds from now; `nil`: time does not.
     public var endsInMillis: Int64?
-    /// What waits is given up then. `false`: it may leave then.
+    /// Whether what waits is given up then; `false`: it may leave then.
     public var isGivenUpThen = false
 }
 
 extension ActivityWait {
     /// - Parameters:
-    ///   - report: of the activity.
-    ///   - app: the settings that it goes by.
+    ///   - report: the report of the activity.
+    ///   - app: the app's settings.
     ///   - pauses: why nothing leaves now, in words, each about an app or a route.
     /// - Returns: `nil`: nothing waits.
     init?(_ report: ActivityReport, app: AppConfiguration, pauses: [String]) {
@@ -56,7 +56,7 @@ extension ActivityWait {
         }
     }
 
-    /// In the order in which a shard looks.
+    /// What a pending push waits for, asked in the order in which a shard looks.
     private static func wait(
         of pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration, _ pauses: [String]
     ) -> ActivityWait {
@@ -90,7 +90,7 @@ extension ActivityWait {
         return ActivityWait(cause: .stream, text: "its turn on a connection to APNs")
     }
 
-    /// Whether a text names that app, and not one whose bundle id has this one's within it.
+    /// Whether a text names this app, and not one whose bundle id contains this one's.
     private static func names(_ text: String, bundleID: String) -> Bool {
         let words = text.split { !($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
         // The last word of a sentence may have its stop.
@@ -152,7 +152,7 @@ extension ActivityWait {
             cause: .attempt, text: "the next attempt: \(attempts)", endsInMillis: report.restMillis)
     }
 
-    /// `nil`: a unit is there.
+    /// The wait for a unit of the budget; `nil`: one is free.
     private static func budget(_ pending: ActivityReport.Push, _ report: ActivityReport) -> ActivityWait? {
         let budget = report.budget
         let limit = pending.hasAlert ? budget.perHour : max(0, budget.perHour - budget.reserve)

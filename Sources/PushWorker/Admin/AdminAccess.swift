@@ -10,7 +10,7 @@ enum AdminAccess: Equatable, Sendable {
     /// Nobody: why, and what to set.
     case nobody(String)
 
-    /// By what is configured.
+    /// Who may ask, by the settings.
     init(_ admin: WorkerConfiguration.Admin) {
         guard !RequestGuard.isLoopback(admin.host) else {
             self = admin.tokenFile == nil ? .local : .token
@@ -28,7 +28,7 @@ enum AdminAccess: Equatable, Sendable {
         }
     }
 
-    /// For the log.
+    /// Who may ask, in words for the log.
     var text: String {
         switch self {
         case .local: "for this machine"
@@ -37,7 +37,7 @@ enum AdminAccess: Equatable, Sendable {
         }
     }
 
-    /// Whether a request's `Host` names this machine: a page in a browser here that another name was made to lead to names that one.
+    /// Whether a request's `Host` names this machine. A page that reaches this machine under another name (DNS rebinding) sends that name.
     static func isLocal(authority: String?) -> Bool { RequestGuard.isLoopback(authority: authority) }
 }
 

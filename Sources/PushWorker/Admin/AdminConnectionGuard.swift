@@ -10,11 +10,11 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     typealias OutboundOut = HTTPResponsePart
 
     private enum Phase {
-        /// Nothing of a request has come.
+        /// No byte of a request has come.
         case idle
-        /// Some of it has.
+        /// Part of a request has come.
         case receiving
-        /// It is whole, and its answer is not, or not yet taken.
+        /// The request is whole. Its answer is not, or the client has not taken it.
         case answering
         /// The last answer is written.
         case parting
@@ -30,9 +30,9 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     private var requestCount = 0
     private var answerCount = 0
     private var bodyByteCount = 0
-    /// A request to `/channels` waits for its answer.
+    /// Whether a request to `/channels` waits for its answer.
     private var asksForChannels = false
-    /// Nothing more is taken from the client.
+    /// Whether nothing more is taken from the client.
     private var isDeaf = false
 
     init(limits: AdminLimits, connections: NIOLoopBoundBox<AdminConnections>) {
@@ -60,7 +60,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     // MARK: The client's side
 
-    /// - Returns: whether they are worth decoding.
+    /// Takes note of bytes. - Returns: whether they are worth decoding.
     private func bytesCame() -> Bool {
         if case .idle = self.phase { self.enter(.receiving, within: self.limits.requestDurationMax) }
         return !self.isDeaf
@@ -107,7 +107,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
         context.write(data, promise: promise)
     }
 
-    /// The client has taken an answer, as far as its socket has.
+    /// The client has taken an answer: it has left for the client's socket.
     private func answerWritten() {
         self.answerCount += 1
         guard self.answerCount < self.limits.requestsPerConnectionMax else {

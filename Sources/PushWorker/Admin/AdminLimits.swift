@@ -6,15 +6,15 @@ struct AdminLimits: Sendable {
     var connectionsMax = 64
     /// Requests of one connection; the last answer says `connection: close`. Pipelined ones past it are not read.
     var requestsPerConnectionMax = 100
-    /// From a request's first byte to its last.
+    /// Longest time from a request's first byte to its last.
     var requestDurationMax = TimeAmount.seconds(10)
-    /// From a request's last byte until the client has taken the whole answer.
+    /// Longest time from a request's last byte until the client has taken the whole answer.
     var answerDurationMax = TimeAmount.seconds(10)
     /// How long an answer of `/channels` may take. It waits for APNs: `ChannelPages.limits`, and a request's own time on top.
     var channelAnswerDurationMax = TimeAmount.seconds(60)
-    /// Between requests. More than scrapes are apart.
+    /// Longest time between requests: more than scrapes are apart.
     var idleDurationMax = TimeAmount.seconds(90)
-    /// After the last answer: for the client to read it and close.
+    /// Time after the last answer for the client to read it and close.
     var partingDurationMax = TimeAmount.seconds(1)
     /// The request line and all header fields, bytes.
     var headByteCountMax = 16_384

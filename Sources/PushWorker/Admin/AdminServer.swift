@@ -12,12 +12,12 @@ import Synchronization
 /// The admin port: `/healthz`, `/readyz`, `/metrics` for everybody who reaches it, hence on loopback unless told otherwise. `/channels` takes a token,
 /// and so does what the worker knows (`StatePages`).
 final class AdminServer: Sendable {
-    /// What is served; each is asked per request.
+    /// What is served. Each closure is called per request.
     struct Pages: Sendable {
-        /// `nil`: healthy; otherwise what is not.
+        /// What is not healthy; `nil`: the worker is.
         var unhealthy: @Sendable () -> String?
         var readiness: @Sendable () -> Readiness
-        /// UTF-8.
+        /// The page of metrics, UTF-8.
         var metrics: @Sendable (MetricsFormat) -> [UInt8]
         var channels = ChannelPages.off
         /// `nil`: there are none.
@@ -108,7 +108,7 @@ final class AdminServer: Sendable {
 
         """
 
-    /// Method and path of everything that is answered, but for HEAD.
+    /// Method and path of every route; HEAD is left out.
     static func routeNames(_ pages: Pages) -> [String] {
         Self.router(pages).routes.filter { $0.method != .head }.map { "\($0.method.rawValue) \($0.path)" }
     }

@@ -7,7 +7,7 @@ import Redaction
 import Synchronization
 import TLSSession
 
-/// The certificate of the admin port. Its files are looked at again now and then, so that a renewed one is taken for new connections. Any thread.
+/// The certificate of the admin port. Its files are read again at times, so that new connections get a renewed one. Any thread.
 final class AdminTLS: Sendable {
     private struct State {
         var context: TLSContext
@@ -29,7 +29,7 @@ final class AdminTLS: Sendable {
         var text: String
     }
 
-    /// Blocks on the disk.
+    /// Reads the files. Blocks on the disk.
     init(_ configuration: WorkerConfiguration.Admin.TLS, logger: Logger) throws(Fault) {
         let files = try Self.read(configuration)
         self.configuration = configuration
@@ -68,7 +68,7 @@ final class AdminTLS: Sendable {
         }
     }
 
-    /// For a connection that begins.
+    /// A session for a connection that begins.
     func session() throws(TLSError) -> TLSSession {
         let now = MachineClock.now().steadyMillis
         let (context, isLookDue) = self.state.withLock { state in

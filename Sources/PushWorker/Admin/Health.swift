@@ -2,8 +2,8 @@
 enum Health {
     /// What hangs, a line each; `nil`: nothing.
     /// - Parameters:
-    ///   - loopSilencesMillis: of each shard, how long its loop has not turned.
-    ///   - group: where partitions that do not get on are told, and when that was last looked at.
+    ///   - loopSilencesMillis: how long the loop of each shard has not turned.
+    ///   - group: names partitions that do not get on, and when they were last looked at.
     static func faults(
         loopSilencesMillis: [Int64], group: GroupReport, nowMillis: Int64, loopLimitMillis: Int64,
         partitionLimitMillis: Int64

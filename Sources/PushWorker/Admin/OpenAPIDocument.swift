@@ -1,5 +1,5 @@
-/// What `GET /openapi.json` answers: every route of the admin port, for programs. It is `admin.openapi.json` beside this file, as a part of the
-/// program, so that nothing has to be found at run time.
+/// What `GET /openapi.json` answers: every route of the admin port, for programs. It is `admin.openapi.json` beside this file, embedded in the
+/// program: no file has to be found at run time.
 public enum OpenAPIDocument {
     /// JSON, OpenAPI 3.1.
     public static let text = String(decoding: PackageResources.admin_openapi_json, as: UTF8.self)

@@ -9,20 +9,20 @@ struct Readiness: Codable, Equatable {
     struct Restoring: Codable, Equatable {
         var partition: Int32
         var records: Int64
-        /// At most; compaction may have left fewer.
+        /// Most records that there are; compaction may have left fewer.
         var of: Int64
     }
 
     var ready: Bool
     var draining: Bool
     var joined: Bool
-    /// Owned partitions by where they stand.
+    /// Number of owned partitions by state.
     var partitions: [String: Int]
     var restoring: [Restoring]
     var halted: [Halted]
-    /// In plain words: why it is not ready.
+    /// Why the worker is not ready, in plain words.
     var errors: [String]
-    /// What is wrong although it is ready, as another worker in its place would do no better.
+    /// What is wrong although the worker is ready: another in its place would do no better.
     var degraded: [String]
 
     init(_ snapshot: WorkerSnapshot) {

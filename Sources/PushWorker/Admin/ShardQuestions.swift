@@ -19,7 +19,7 @@ final class ShardQuestions: Sendable {
         var underWay = 0
     }
 
-    /// Questions that wait for shards at once. One that has timed out counts until its shard has answered all the same.
+    /// Most questions that wait for shards at once. One that has timed out counts until its shard has answered.
     static let underWayMax = 8
     /// How long a question waits.
     static let waitMax = TimeAmount.seconds(2)
@@ -32,8 +32,9 @@ final class ShardQuestions: Sendable {
     /// The shards that can be asked from here on; none: the worker stops.
     func use(_ shards: [ShardHandle]) { self.state.withLock { $0.shards = shards } }
 
-    /// - Parameter number: of the shard that is asked; `nil`: all of them.
-    /// - Returns: their answers, in the order of shards.
+    /// Asks one shard, or all.
+    /// - Parameter number: the shard's number; `nil`: all shards.
+    /// - Returns: the answers, in the order of shards.
     func ask<Answer: Sendable>(
         shard number: Int? = nil, _ question: @escaping @Sendable (ShardRunner) -> Answer
     ) async throws(Fault) -> [Answer] {

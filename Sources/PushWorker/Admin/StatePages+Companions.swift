@@ -12,7 +12,7 @@ extension StatePages {
         } catch { return nil }
     }
 
-    /// Where the pushes to an activity go, and its app. The same parameter, and `nil` for the same reasons. A secret.
+    /// The token that the pushes to an activity go to, and its app. A secret. `app` and `nil` mean what they do for `activityPage`.
     func activityToken(id text: String, app: String?) async -> (token: [UInt8], app: String)? {
         do throws(Fault) {
             let asked = try self.asked(text, app: app)
@@ -25,7 +25,7 @@ extension StatePages {
         } catch { return nil }
     }
 
-    /// What the owner of an audience knows of it. The same parameter, and `nil` for the same reasons.
+    /// What the owner of an audience knows of it. `app` and `nil` mean what they do for `activityPage`.
     func audienceReport(id text: String, app: String?) async -> AudienceReport? {
         do throws(Fault) {
             let asked = try self.asked(text, app: app)

@@ -6,22 +6,22 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows. And what stops
-/// something: `/drain` the worker, `/audiences/<id>/pause` and `resume` an audience. Answers whom `AdminAccess` allows it to.
+/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows. Also what stops
+/// something: `/drain` the worker, `/audiences/<id>/pause` and `resume` an audience. `AdminAccess` says who is answered.
 final class StatePages: Sendable {
     struct Request: Sendable {
-        /// Percent-encoded, without the query.
+        /// The path, percent-encoded, without the query.
         var path: String
         var query: String
         /// The value of the `authorization` field.
         var authorization: String?
         /// The value of the `host` field.
         var authority: String?
-        /// The value of the `origin` field, which browsers send with what a page has them do.
+        /// The value of the `origin` field, which browsers send with a page's requests.
         var origin: String?
-        /// That of `sec-fetch-site`, by which browsers say whose page asks.
+        /// The value of the `sec-fetch-site` field: browsers say with it whose page asks.
         var fetchSite: String?
-        /// Somebody follows a link in a browser.
+        /// Whether somebody follows a link in a browser.
         var isNavigation = false
     }
 
@@ -30,26 +30,26 @@ final class StatePages: Sendable {
         var status: Int
         /// JSON, one line.
         var body: String
-        /// The caller has to say who he is.
+        /// Whether the caller has to send a token.
         var asksForToken: Bool { self.status == 401 }
     }
 
-    /// What the pages look at besides shards.
+    /// What the pages look at, shards aside.
     struct Sources: Sendable {
         var snapshot: @Sendable () -> WorkerSnapshot
         var lags: @Sendable () -> [WorkerMetrics.Lag]
         var silencesMillis: @Sendable () -> [Int64]
-        /// Since the worker was started, seconds.
+        /// Time since the worker was started, seconds.
         var uptimeSeconds: @Sendable () -> Int64
         /// Begins to stop the worker, and returns at once.
         var drain: @Sendable () -> Void = {}
     }
 
-    /// What is known once the worker has joined.
+    /// What is known once the worker has joined the group.
     struct Layout {
         var partitionCount: Int32
         var shardCount: Int
-        /// Records lie where their keys say.
+        /// Whether records lie where their keys say.
         var isPlacementChecked: Bool
     }
 
@@ -68,7 +68,7 @@ final class StatePages: Sendable {
         self.logger = logger
     }
 
-    /// The shards can be asked from here on, and orders be given.
+    /// Shards can be asked from here on, and orders be given.
     func use(_ shards: [ShardHandle], orders: AudienceOrders, isPlacementChecked: Bool) {
         self.orders.withLock { $0 = orders }
         let partitionCount = orders.partitionCount
@@ -137,7 +137,7 @@ final class StatePages: Sendable {
         } catch { return Self.answer(error) }
     }
 
-    /// As SIGTERM does.
+    /// Stops the worker as SIGTERM does.
     func drain(_ request: Request) async -> Answer {
         if let refusal = await self.refusalOfOrder(request) { return refusal }
         self.logger.notice("told to stop by the admin port")
@@ -145,7 +145,7 @@ final class StatePages: Sendable {
         return Answer(status: 202, body: Self.json(["draining": true]))
     }
 
-    /// As `mailboat audience pause` and `resume` do.
+    /// Stops an audience's pushes or lets them go on, as `mailboat audience pause` and `resume` do.
     func order(_ request: Request) async -> Answer {
         if let refusal = await self.refusalOfOrder(request) { return refusal }
         do throws(Fault) {
@@ -208,9 +208,9 @@ final class StatePages: Sendable {
     private struct AudiencePage: Encodable {
         var audience: String
         var app: String
-        /// Where the owner is.
+        /// The owner's partition.
         var ownerPartition: Int32
-        /// `nil`: another worker has it.
+        /// The owner's report; `nil`: another worker has it.
         var owner: AudienceReport?
         /// This worker's partitions that have members.
         var partitions: [CrowdStatus]
@@ -218,7 +218,7 @@ final class StatePages: Sendable {
 
     // MARK: Who may ask
 
-    /// `nil`: he may.
+    /// Why a request is refused; `nil`: it is not.
     private func refusal(_ request: Request) async -> Answer? {
         switch self.access {
         case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
@@ -279,7 +279,7 @@ final class StatePages: Sendable {
         var text: String
         var id: [UInt8]
         var app: String?
-        /// Where its key belongs.
+        /// The partition that the key belongs to.
         var partition: Int32
         var layout: Layout
     }
@@ -312,7 +312,8 @@ final class StatePages: Sendable {
         return app
     }
 
-    /// - Parameter everywhere: not only the shard that its key belongs to.
+    /// Asks the shards about a key.
+    /// - Parameter everywhere: `true`: all shards; `false`: the one that the key belongs to.
     func ask<Found: Sendable>(
         _ asked: Asked, everywhere: Bool,
         _ look: @escaping @Sendable (borrowing ShardEngine, UInt16, EngineTime) -> [Found]
@@ -347,7 +348,7 @@ final class StatePages: Sendable {
 
     private static let notRunning = Fault(503, "not-running", "the worker starts or stops: ask again")
 
-    /// Not here at all, or somewhere else.
+    /// The fault of something that is not here: it does not exist, or is somewhere else.
     private func missing(_ what: String, _ asked: Asked) -> Fault {
         let partition = asked.partition
         let phase = self.sources.snapshot().partitions.first { $0.number == partition }?.phase

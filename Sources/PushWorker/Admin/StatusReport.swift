@@ -5,7 +5,7 @@ import PushTransport
 struct StatusReport: Encodable, Equatable {
     struct Configuration: Encodable, Equatable {
         var hash: String
-        /// The last configuration given was taken.
+        /// Whether the last configuration was taken.
         var isLastTaken: Bool
         var takenAtSeconds: Int64
         var awaitingRestart: [String]
@@ -13,7 +13,7 @@ struct StatusReport: Encodable, Equatable {
     struct Shard: Encodable, Equatable {
         var number: Int
         var partitions: Int
-        /// Since its loop last turned, as far as is known.
+        /// Time since its loop last turned, as far as is known, milliseconds.
         var silenceMillis: Int64
     }
     struct Partition: Encodable, Equatable {
@@ -21,7 +21,7 @@ struct StatusReport: Encodable, Equatable {
         var shard: Int
         var phase: String
         var restoredRecords: Int64
-        /// At most; compaction may have left fewer.
+        /// Most records to restore; compaction may have left fewer.
         var restoreRecordsMax: Int64
         /// Records of all input topics and the routed one that are not resolved; `nil`: not known yet.
         var lagRecords: Int64?
@@ -46,7 +46,7 @@ struct StatusReport: Encodable, Equatable {
         var inFlight: Int
         var members: Int
         var membersWaiting: Int
-        /// How long what members are owed will take, at the pace of late.
+        /// How long it takes to send what members are owed at the recent pace, seconds.
         var fanoutDrainSeconds: Double
     }
 
@@ -64,8 +64,8 @@ struct StatusReport: Encodable, Equatable {
     var routes: [Route]
 
     /// - Parameters:
-    ///   - partitionCount: of each co-partitioned topic; `nil`: not known yet.
-    ///   - lags: of each topic and partition.
+    ///   - partitionCount: partitions of each co-partitioned topic; `nil`: not known yet.
+    ///   - lags: the lag of each topic and partition.
     init(
         _ snapshot: WorkerSnapshot, uptimeSeconds: Int64, partitionCount: Int32?, lags: [WorkerMetrics.Lag],
         silencesMillis: [Int64]

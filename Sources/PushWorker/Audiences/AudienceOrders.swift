@@ -27,7 +27,7 @@ final class AudienceOrders: Sendable {
         self.topic = configuration.topics.routed
     }
 
-    /// Returns when every partition of the routed topic has it. It holds as soon as its worker has read it.
+    /// Gives an order. Returns when every partition of the routed topic has it. It holds once the partition's worker has read it.
     func give(app: String, audience: String, isPaused: Bool) async throws(Fault) {
         let isFirst = self.isUnderWay.withLock { isUnderWay in
             defer { isUnderWay = true }

@@ -2,7 +2,7 @@ public import KafkaLog
 public import PushEngine
 import PushModel
 
-/// Writes the same record to every partition of the routed topic, and waits for Kafka to say that it has them. Confined to one thread, which
+/// Writes the same record to every partition of the routed topic, and waits until Kafka has acknowledged them. Confined to one thread, which
 /// it blocks.
 public struct PartitionTeller {
     private let producer: KafkaProducer
@@ -10,14 +10,14 @@ public struct PartitionTeller {
     private static let queueWait = Duration.milliseconds(50)
 
     /// - Parameters:
-    ///   - producer: nobody else's. Its records are given up after `limit`.
+    ///   - producer: used by nobody else. Its records are given up after `limit`.
     ///   - limit: how long Kafka may take.
     public init(_ producer: KafkaProducer, limit: Duration) {
         self.producer = producer
         self.limit = limit
     }
 
-    /// - Returns: what went wrong, a line for each partition that does not have it.
+    /// Writes the record everywhere. - Returns: what went wrong, a line for each partition that does not have it.
     public func tell(
         _ record: (key: [UInt8], value: [UInt8]), kind: RoutedKind, topic name: String, count: Int32
     ) throws -> [String] {

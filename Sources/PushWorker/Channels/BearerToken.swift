@@ -3,9 +3,9 @@ import Redaction
 
 /// The secret that a client has to know that asks about channels on the admin port.
 struct BearerToken: Sendable {
-    /// Shorter secrets are guessed.
+    /// Fewest bytes of a token: shorter secrets are guessed.
     static let byteCountMin = 16
-    /// Longer ones do not fit into a header field with room.
+    /// Most bytes of a token: a longer one does not surely fit into a header field.
     static let byteCountMax = 4_096
 
     private let bytes: [UInt8]
@@ -15,7 +15,7 @@ struct BearerToken: Sendable {
         let description: String
     }
 
-    /// White space at both ends is not part of the token.
+    /// A token from a file's content, without white space at both ends.
     init(_ content: [UInt8]) throws(Fault) {
         let token = content.withoutBlanksAround
         guard (Self.byteCountMin...Self.byteCountMax).contains(token.count) else {
@@ -45,8 +45,8 @@ struct BearerToken: Sendable {
         }
     }
 
-    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). Takes as long for a wrong token as for the
-    /// right one: how long it takes depends on what was given alone.
+    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). Its time depends on what was given
+    /// alone: a wrong token takes as long as the right one.
     func admits(_ authorization: String?) -> Bool {
         guard let authorization else { return false }
         let given = Array(authorization.utf8)

@@ -24,7 +24,7 @@ struct ChannelCall: Equatable {
     var home: ChannelHome
     var action: Action
 
-    /// Why a request asks for nothing that could be done; the HTTP status that says so.
+    /// Why a request cannot be carried out, with the HTTP status that says so.
     struct Fault: Error, Equatable {
         var status: Int
         var text: String
@@ -38,7 +38,7 @@ struct ChannelCall: Equatable {
 
     /// - Parameters:
     ///   - path: percent-encoded, without the query. An id may be encoded or not: nothing follows it.
-    ///   - homes: those that can be asked about.
+    ///   - homes: the homes that can be asked about.
     init(
         method: String, path: String, query: String, body: [UInt8], homes: [ChannelHome]
     ) throws(Fault) {

@@ -13,12 +13,12 @@ public final class ChannelDesk: Sendable {
         var homes: [ChannelHome]
         var ways: [Way]
         var client: ChannelClient
-        /// Others have taken their places; what is under way with them is finished.
+        /// Clients that others have replaced. They finish what is under way.
         var former: [ChannelClient] = []
         var isClosed = false
     }
 
-    /// How a home is reached: another asks for another client.
+    /// How a home is reached. A change needs a new client.
     private struct Way: Equatable {
         var host: String
         var port: Int
@@ -28,14 +28,14 @@ public final class ChannelDesk: Sendable {
 
     /// The apps and environments it can be asked about, in the configuration's order.
     public var homes: [ChannelHome] { self.state.withLock { $0.homes } }
-    /// Clients that are not closed yet although others have taken their places.
+    /// Number of replaced clients that are not closed yet.
     var formerCount: Int { self.state.withLock { $0.former.count } }
     private var client: ChannelClient { self.state.withLock { $0.client } }
     private let state: Mutex<State>
     private let limits: ChannelClientLimits
     private let logger: Logger
 
-    /// Nothing is opened yet.
+    /// A desk for the apps of a configuration. Opens nothing yet.
     ///
     /// - Parameters:
     ///   - bundleIDs: only these apps' keys are read; `nil`: all.
@@ -80,9 +80,9 @@ public final class ChannelDesk: Sendable {
             limits: limits, logger: logger)
     }
 
-    /// Can be asked about the apps of another plan from here on. What is under way is finished first.
-    /// - Parameter pause: waits so long.
-    /// - Returns: closes the client that was used so far; `nil`: it is used further.
+    /// Takes the apps of another plan from here on. What is under way is finished first.
+    /// - Parameter pause: waits for a duration.
+    /// - Returns: a closure that closes the former client; `nil`: that one is still used.
     @discardableResult
     func follow(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore,
@@ -177,7 +177,7 @@ public final class ChannelDesk: Sendable {
 
     // MARK: Which home is meant
 
-    /// Finds the app and the environment somebody means. What is left out is filled in where there is only one.
+    /// Finds the app and the environment that somebody means. What is left out is filled in where there is only one.
     ///
     /// - Parameter environment: `production` or `development`.
     /// - Throws: `ChannelHomeFault`, which lists what may be given.
@@ -210,7 +210,7 @@ public final class ChannelDesk: Sendable {
     }
 }
 
-/// Which of app and environment is missing or wrong, and what may be given.
+/// Says whether app or environment is missing or wrong, and what may be given.
 public struct ChannelHomeFault: Error, Equatable, Sendable {
     /// `app` or `environment`.
     public var field: String
@@ -219,7 +219,7 @@ public struct ChannelHomeFault: Error, Equatable, Sendable {
 }
 
 extension PushEnvironment {
-    /// As settings and events name it.
+    /// The environment as settings and events name it.
     public var name: String {
         switch self {
         case .production: "production"

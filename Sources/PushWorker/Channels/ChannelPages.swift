@@ -4,8 +4,8 @@ import Logging
 import NIOPosix
 import PushTransport
 
-/// `/channels` on the admin port. Answers only who knows the token in `admin.channels-token-file`, which is read for each request: it may be
-/// changed at any time.
+/// `/channels` on the admin port. Answers only clients that know the token in `admin.channels-token-file`. The file is read for each request,
+/// so it may be changed at any time.
 struct ChannelPages: Sendable {
     struct Request: Sendable {
         var method: String
@@ -20,11 +20,11 @@ struct ChannelPages: Sendable {
         var status: Int
         /// JSON, one line.
         var body: String
-        /// The caller has to say who he is.
+        /// Whether the caller has to send a token.
         var asksForToken: Bool { self.status == 401 }
     }
 
-    /// `nil`: nobody may ask.
+    /// Carries requests out; `nil`: nobody may ask.
     let desk: ChannelDesk?
     private let tokenFile: String
     private let logger: Logger
@@ -38,7 +38,7 @@ struct ChannelPages: Sendable {
         self.logger = logger
     }
 
-    /// What a worker allows itself for a caller who waits with his connection open.
+    /// Limits for a caller who waits with an open connection.
     static var limits: ChannelClientLimits {
         var limits = ChannelClientLimits()
         limits.attemptsMax = 4
@@ -97,7 +97,7 @@ struct ChannelPages: Sendable {
             return Answer(status: 200, body: Self.json(ChannelRecord(call.home, channel: channel, storage: storage)))
         case .create(let storage):
             let channel = try await desk.create(storage, in: call.home)
-            // The caller may have gone meanwhile, and a channel that nobody knows of is one less.
+            // The caller may have gone meanwhile: then only the log names the channel.
             self.logger.notice(
                 "a channel was made",
                 metadata: ["channel": "\(channel)", "home": "\(call.home)", "storage": "\(storage.name)"])

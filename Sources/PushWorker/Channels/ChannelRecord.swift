@@ -1,7 +1,7 @@
 public import APNSProtocol
 public import PushTransport
 
-/// A channel, or what could not be done about one, as JSON has it on the command line and on the admin port. What is `nil` is left out.
+/// A channel, or why something could not be done about one: the JSON of the command line and the admin port. `nil` is left out.
 public struct ChannelRecord: Encodable, Sendable, Equatable {
     /// Why something could not be done.
     public struct Failure: Encodable, Sendable, Equatable {
@@ -40,7 +40,7 @@ public struct ChannelRecord: Encodable, Sendable, Equatable {
     public var storage: String?
     /// The channel was deleted, now.
     public var deleted: Bool?
-    /// Why it could not be done.
+    /// Why the request could not be carried out.
     public var error: Failure?
 
     public init(
@@ -62,9 +62,9 @@ public struct ChannelList: Encodable, Sendable, Equatable {
     public var app: String
     /// `production` or `development`.
     public var environment: String
-    /// How many there are.
+    /// Number of channels.
     public var count: Int
-    /// How many there may be.
+    /// Most channels that there may be.
     public var limit = ChannelRequest.countMax
     /// Their ids, in APNs' order.
     public var channels: [String]
