@@ -407,22 +407,26 @@ MUTATIONS = [
     Mutation(
         "audience-cursor-ahead", "`state` says that a pass is over when it has begun",
         engine("Audiences/ShardEngine+Crowds"),
-        "        part.position = from(self.audiences.crowds[crowd].passes[pass].position)\n",
-        """        let pass_ = self.audiences.crowds[crowd].passes[pass]
+        "        part.position = from(self.audiences.crowds[crowd].passes[pass].course.position)\n",
+        """        let pass_ = self.audiences.crowds[crowd].passes[pass].course
         part.position = from(pass_.targets.last?.until ?? pass_.position)
 """, audiences=True),
     Mutation(
         "audience-tail-restarted", "a newer version begins its round where the order begins",
         engine("Audiences/Pass"),
-        "        self.rebase()\n        self.endSecondTurns()\n",
+        "        self.rebase()\n        self.apart.versionCame(",
         """        self.rebase()
-        self.position = 0
-        self.forgetUpcoming()
-        self.endSecondTurns()
+        self.course.restore(
+            position: 0, untils: self.course.targets.map(\\.until), aloneUntil: self.course.alone?.until,
+            alertUntil: self.course.alertUntil, highUntil: self.course.highUntil,
+            frequentHighUntil: self.course.frequentHighUntil, horizon: 0)
+        self.course.countAhead(self.ring, in: table)
+        self.upcoming.forget()
+        self.apart.versionCame(\
 """, audiences=True),
     Mutation(
         "audience-two-in-flight", "the round does not see that a member has not been answered",
-        engine("Audiences/ShardEngine+Passes"),
+        engine("Audiences/Pass"),
         "            let isUnanswered = flags.contains(.isInFlight)\n            guard isUnanswered || recent",
         "            let isUnanswered = flags.contains(.isInFlight) && flags.isEmpty\n            guard isUnanswered || recent", audiences=True),
     Mutation(
@@ -432,15 +436,9 @@ MUTATIONS = [
         "serving.mayBeHigh", audiences=True),
     Mutation(
         "audience-late-high", "who joins after a version has gone round gets it with priority 10",
-        engine("Audiences/ShardEngine+Passes"),
-        """            self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
-            return Serving(member: member)
-""",
-        """            self.audiences.crowds[crowd].passes[pass].noteServedLate(member)
-            var serving = Serving(member: member)
-            serving.mayBeHigh = true
-            return serving
-""", audiences=True),
+        engine("Audiences/MembersApart"),
+        "                return MemberServing(member: member)\n",
+        "                return MemberServing(member: member, mayBeHigh: true)\n", audiences=True),
     Mutation(
         "audience-alert-forgotten", "members that have not got an alert lose it to the next version without one",
         engine("Audiences/ShardEngine+Versions"),
@@ -556,8 +554,8 @@ MUTATIONS = [
         "        return ids.count + hidden\n",
         "        return ids.count { self.table.number(id: $0) != nil } + hidden\n", kept=True),
     Mutation(
-        "kept-missed-forgotten", "who began to listen after a version's broadcast is left to the channel", engine("Audiences/ShardEngine+Listeners"),
-        "            let missing = self.recentListeners(version, crowd: crowd, pass: pass, now: now).map {\n",
+        "kept-missed-forgotten", "who began to listen after a version's broadcast is left to the channel", engine("Audiences/Crowd+Listeners"),
+        "            let missing = self.recentListeners(version, pass: pass, now: now, in: table).map {\n",
         "            let missing = [RecentListeners.Join]().map {\n", kept=True),
     Mutation(
         "kept-straight", "a keeper says of every channel that it is none of its own",

@@ -19,7 +19,7 @@ import sys
 ENGINE = "Sources/PushEngine"
 CEILINGS = pathlib.Path(__file__).resolve().with_name("house.json")
 # Where the state of fan-out may be written: the files of its own types, by their names.
-CROWD_ROOM = re.compile(r"/(Crowd\w*|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
+CROWD_ROOM = re.compile(r"/(Crowd\w*|Crowd\+\w+|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
 ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|Round|Round\+\w+)\.swift$")
 BOOK_ROOM = re.compile(r"/(AudienceBook|AudienceChannels|AudienceOwner)(\+\w+)?\.swift$")
 PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable)(\+\w+)?\.swift$")

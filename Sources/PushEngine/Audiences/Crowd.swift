@@ -113,7 +113,7 @@ struct Crowd {
     ///
     /// An owner says an alert once more with the next version as long as it does not know that it has been told, and that version may expire first.
     func alertBefore(nowSeconds: Int64) -> Int? {
-        guard let alert = self.alert, self.passes.allSatisfy({ $0.alone == nil }) else { return nil }
+        guard let alert = self.alert, self.passes.allSatisfy({ $0.course.alone == nil }) else { return nil }
         return self.versions.lastIndex {
             $0.hasAlert && $0.stampSeconds < alert.stampSeconds && !$0.isExpired(nowSeconds: nowSeconds)
         }

@@ -130,17 +130,17 @@ struct CrowdTable: ~Copyable {
         let most = AudienceCodec.channelNumbersMax - (isTold ? 0 : 2)
         if members.table.hasRoomForRing, let free = (0..<most).first(where: { !taken.contains($0) }) {
             let made = self.makePass(crowd, environment: environment, channelNumber: free)
-            self.elements[crowd].passes[made].channelID = channel
+            self.elements[crowd].passes[made].named(channelID: channel)
             return made
         }
         // One that nobody is in any more.
         let idle = passes.first { index in
             members.table.count(of: self.elements[crowd].passes[index].ring) == 0
-                && self.elements[crowd].passes[index].inFlightCount == 0
+                && self.elements[crowd].passes[index].inFlight.count == 0
                 && self.elements[crowd].channel(ofPass: index) == nil
         }
         guard let idle else { return self.passIndex(crowd, environment: environment) }
-        self.elements[crowd].passes[idle].channelID = channel
+        self.elements[crowd].passes[idle].named(channelID: channel)
         self.elements[crowd].passes[idle].leaveChannel()
         return idle
     }
@@ -171,13 +171,13 @@ struct CrowdTable: ~Copyable {
         self.elements[crowd].app = app
         self.elements[crowd].id = id
         for pass in self.elements[crowd].passes.indices {
-            self.elements[crowd].passes[pass].lane = LaneIndex(
-                app: app, environment: self.elements[crowd].passes[pass].environment)
+            let lane = LaneIndex(app: app, environment: self.elements[crowd].passes[pass].environment)
+            self.elements[crowd].passes[pass].named(lane: lane)
         }
     }
     /// A restore has met the tombstones of all that told its name.
     mutating func unname(_ crowd: CrowdID) {
         self.elements[crowd].id = []
-        for pass in self.elements[crowd].passes.indices { self.elements[crowd].passes[pass].lane = .none }
+        for pass in self.elements[crowd].passes.indices { self.elements[crowd].passes[pass].named(lane: .none) }
     }
 }

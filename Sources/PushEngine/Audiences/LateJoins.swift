@@ -4,7 +4,7 @@ import DequeModule
 ///
 /// Each join has a number. Of a member that joins once more the last number counts, and of one that leaves none does: their former places in the queue stay, and mean nothing.
 struct LateJoins {
-    struct Join {
+    struct Join: Equatable {
         var member: MemberID
         var number: UInt32
         /// Where the record of the join lies in `state`; -1: not known yet.
@@ -15,7 +15,7 @@ struct LateJoins {
     /// By member that still waits: the number of its last join.
     private var numbers: [MemberID: UInt32] = [:]
     /// Number of the last join; the next one has one more, unless it is told another.
-    private(set) var lastNumber: UInt32 = .max
+    private var lastNumber: UInt32 = .max
 
     /// Members that still wait.
     var count: Int { self.numbers.count }
@@ -25,11 +25,15 @@ struct LateJoins {
     func isWaiting(_ join: Join) -> Bool { self.numbers[join.member] == join.number }
 
     /// The member waits behind the others.
-    mutating func joined(_ member: MemberID) { self.joined(member, number: self.lastNumber &+ 1) }
+    /// - Returns: the number of its join.
+    mutating func joined(_ member: MemberID, offset: Int64 = -1) -> UInt32 {
+        self.joined(member, number: self.lastNumber &+ 1, offset: offset)
+        return self.lastNumber
+    }
     /// - Parameter number: greater than that of any other in the queue.
-    mutating func joined(_ member: MemberID, number: UInt32) {
+    mutating func joined(_ member: MemberID, number: UInt32, offset: Int64 = -1) {
         self.lastNumber = number
-        self.queue.append(Join(member: member, number: number))
+        self.queue.append(Join(member: member, number: number, offset: offset))
         self.numbers[member] = number
     }
     /// The record of the join of that number lies there.

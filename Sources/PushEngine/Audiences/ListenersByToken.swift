@@ -11,7 +11,7 @@ struct ListenersByToken {
     private var alertStampSeconds: Int64 = 0
 
     /// More are not remembered.
-    static let countMax = Pass.skippedMax
+    static let countMax = MembersApart.skippedMax
 
     /// Follows a newer version that is left to the channel. It keeps the alert's hearers as long as no newer alert comes.
     /// - Parameters:

@@ -1,56 +1,78 @@
-/// Where a pass stands. Every push asks: all of it is inlined.
+/// Where a pass stands. What every push asks is inlined.
 extension Pass {
-    /// The newest version's round is not over.
-    @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
+    /// Of members that listen on a channel: its number among those of the crowd in this environment.
+    @inline(__always) var channelNumber: UInt8? { self.channel.number }
+    /// The channel's id; empty: they listen on none, or a restore has not met it.
+    @inline(__always) var channelID: [UInt8] { self.channel.id }
+    /// The newest version reaches its members by broadcast.
+    @inline(__always) var isServedByChannel: Bool { self.channel.serves }
+
+    // MARK: What is owed
     /// The newest version's round is over, and nobody is left behind.
     @inline(__always) var isFinished: Bool {
-        !self.isUnderWay && self.retries.count == 0 && self.lateCount == 0 && self.inFlight.count == 0
+        !self.course.isUnderWay && self.apart.retries.count == 0 && self.apart.lateCount == 0
+            && self.inFlight.count == 0
     }
     /// Members that are owed something and have not got it, those without an answer included. One that is owed an alert alone, and the newest
     /// content after it, counts twice.
-    var waitingCount: Int {
-        (self.targets.last?.ahead ?? 0) - self.skipped.count + self.aloneCount + self.retries.owedCount
-            + self.lateCount + self.inFlight.count
+    @inline(__always) var waitingCount: Int { self.unsentCount + self.inFlight.count }
+    /// The same without those that wait for an answer.
+    @inline(__always) var unsentCount: Int {
+        self.course.aheadCount - self.apart.skipped.count + self.course.aloneCount + self.apart.owedCount
     }
-    /// Of these, those that the round meets with an alert that goes alone.
-    var aloneCount: Int { self.alone?.ahead ?? 0 }
-    /// Whether the round comes to a position on the circle yet.
-    @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
-        self.turned(ringPosition) < (self.targets.last?.until ?? 0)
+    @inline(__always) var owed: Owed { Owed(all: self.waitingCount, alone: self.course.aloneCount) }
+
+    // MARK: One member
+    /// Whether the newest version's round comes to the member, and does not pass over it.
+    @inline(__always) func comesRound(to member: MemberID, in table: borrowing MemberTable) -> Bool {
+        !self.apart.skipped.contains(member) && self.course.isAhead(table.position(of: member))
     }
-    /// Whether the newest alert comes to a position on the circle yet.
-    @inline(__always) func isAlertAhead(_ ringPosition: UInt64) -> Bool {
-        self.turned(ringPosition) < self.alertUntil
+    /// The member has the newest version by its token, and waits for nothing.
+    @inline(__always) func hasServed(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        // What came by broadcast may not have come to it.
+        (!self.channel.serves || self.channel.byToken.served.contains(member))
+            && table.flags(of: member).isDisjoint(with: [.isLate, .isInFlight]) && self.apart.retries[member] == nil
+            && !self.comesRound(to: member, in: table)
     }
-    /// The first place at which the pass comes to a position on the circle.
-    @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 { Self.turned(ringPosition, from: self.position) }
-    @inline(__always) static func turned(_ ringPosition: UInt64, from position: Int64) -> Int64 {
-        let here = position & (Self.circle - 1)
-        let there = Int64(ringPosition)
-        return position - here + there + (there < here ? Self.circle : 0)
+    /// The newest version has not come to the member by its token.
+    @inline(__always) func isOwed(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        table.flags(of: member).contains(.isLate) || self.apart.retries[member]?.isOwed == true
+            || self.comesRound(to: member, in: table)
     }
-    @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
-    @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
-    /// A newer version gives a right of its own to priority 10: whoever had none by those before has it.
-    mutating func hurry(for version: borrowing Version, in table: borrowing MemberTable) {
-        guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
-        let (isHigh, isFrequentHigh) = (version.isHigh, version.isFrequentHigh)
-        var left: Set<MemberID> = []
-        for member in self.unhurried
-        where table.flags(of: member).contains(.isFrequent) ? !isFrequentHigh : !isHigh { left.insert(member) }
-        self.unhurried = left
+    /// The member waits for an alert.
+    @inline(__always) func awaitsAlert(_ member: MemberID) -> Bool { self.apart.retries[member]?.owesAlert == true }
+    /// The round brings the newest alert to the member.
+    @inline(__always) func roundOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        self.course.isAlertAhead(table.position(of: member)) && !table.flags(of: member).contains(.isLate)
+            && !self.apart.quiet.contains(member) && !self.apart.skipped.contains(member)
     }
-    /// When a member may be met again, wherever it stands, steady.
-    mutating func nextNotBeforeMillis(
-        of member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
-    ) -> Int64 {
-        var notBefore = max(
-            self.notBeforeMillis,
-            self.marks.notBeforeMillis(self.turned(ringPosition), distanceMillis: distanceMillis))
-        if let served = self.recent.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis) {
-            notBefore = max(notBefore, served + distanceMillis)
+    /// An alert that is left to the channel is for the member.
+    @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        // Whoever came later, or has been served since, is owed nothing; nor is whoever waits for the version without its alert.
+        !table.flags(of: member).contains(.isLate) && !self.channel.byToken.served.contains(member)
+            && self.apart.retries[member] == nil
+    }
+
+    // MARK: Listeners
+    /// Members that joined while the newest version came by broadcast, or had its alert by their tokens before: an alert that is owed to all is not for
+    /// them. Those that wait for it all the same are left out. Some wait for an answer first, or for their next attempt.
+    var lateListeners: [MemberID] {
+        let alerted = self.channel.byToken.alerted.filter { !self.awaitsAlert($0) }
+        let waiting = self.channel.serves ? self.apart.retries.members.filter { !self.awaitsAlert($0) } : []
+        return self.channel.byToken.served.union(alerted).union(self.apart.late.members).union(waiting).sorted {
+            $0.rawValue < $1.rawValue
         }
-        return max(
-            notBefore, self.retries[member].map { $0.notBeforeMillis == .max ? .min : $0.notBeforeMillis } ?? .min)
+    }
+    /// How many.
+    var lateListenerCount: Int { self.channel.byToken.served.count + self.apart.late.count }
+}
+
+extension Pass.Owed {
+    static func - (before: Self, after: Self) -> Self {
+        Self(all: before.all - after.all, alone: before.alone - after.alone)
+    }
+    static func += (sum: inout Self, other: Self) {
+        sum.all += other.all
+        sum.alone += other.alone
     }
 }

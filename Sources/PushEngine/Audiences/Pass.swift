@@ -2,91 +2,59 @@ import PushModel
 
 /// How far a partition has brought the members of one ring to the newest version (fan-out contract: Passes, Supersession).
 ///
-/// The ring is a circle of positions, and the pass goes round it. Positions are counted on: one turn further is `circle` more. A newer version
-/// takes over where the pass stands, and goes once round from there. So is an alert, and the right to priority 10: each ends where it began,
-/// one turn later, whatever came meanwhile.
+/// The ring is a circle of positions, and the pass goes round it: `course` says where. Members that it does not simply meet in their turn are `apart`. It counts on
+/// its own what its members are owed.
 ///
-/// It counts on its own what its members are owed, so that nothing has to be walked to know it.
-///
-/// What every push asks of it is inlined: a pass that is handed to a function is copied, and it is large.
+/// It decides; whoever has it journals, sends and counts. What every push asks of it is inlined: a pass that is handed to a function is copied, and it is large.
 struct Pass {
-    /// Positions of one turn.
-    static let circle = Int64(RingPosition.end)
-
-    /// Who has not been met yet by the round of one version.
-    struct Target {
-        /// The round ends here.
-        var until: Int64
-        /// Members from the pass's position up to there.
-        var ahead: Int
+    /// What its members are owed.
+    struct Owed: Equatable {
+        var all = 0
+        /// Of these, those that wait for an alert that goes alone.
+        var alone = 0
     }
+    /// Who may miss a version's broadcast, and gets that by token.
+    struct Missing {
+        var member: MemberID
+        /// With the alert, which comes with the content: the phone ignores a broadcast that has it, under the same stamp.
+        var owesAlert: Bool
+    }
+    /// Positions of one turn.
+    static let circle = PassCourse.circle
+    /// Members that the round passes over, and that its alert is not for, at most: of each.
+    static let skippedMax = MembersApart.skippedMax
 
     let ring: RingID
     let environment: PushEnvironment
-    /// Of members that listen on a channel: its number among those of the crowd in this environment.
-    let channelNumber: UInt8?
-    /// The channel's id; empty: they listen on none, or a restore has not met it.
-    var channelID: [UInt8] = []
-    /// The newest version reaches its members by broadcast: nothing is owed to them, but to those that joined since.
-    private(set) var isServedByChannel = false
-    /// Those of them that have been served.
-    private(set) var byToken = ListenersByToken()
-    /// Members that said lately that they listen on the channel.
-    var recentListeners = RecentListeners()
+    /// The channel that its members listen on.
+    private(set) var channel: PassChannel
     /// Where its pushes leave by; none: a restore has not met the audience's name yet.
-    var lane: LaneIndex
-    /// The next to be met; everybody before it has been, in this turn.
-    private(set) var position: Int64 = 0
-    /// As many as the audience has versions here, the newest last.
-    private(set) var targets: [Target] = []
-    /// Members that get the newest alert.
-    private(set) var alertTarget = Target(until: 0, ahead: 0)
-    /// Members up to here get the newest alert.
-    var alertUntil: Int64 { self.alertTarget.until }
-    /// The alert does not fit beside the newest content: up to `alertUntil` members get the version that brought it, and then all the newest.
-    private(set) var alone: Target?
-    /// Members up to here have priority 10 of some version, those with `frequent-updates` of their own ledger.
-    private(set) var highUntil: Int64 = 0
-    private(set) var frequentHighUntil: Int64 = 0
-    /// What `state` says of the pass holds until here: it goes no further at priority 10, so that nobody gets that twice after a crash.
-    var horizon: Int64 = 0
-    /// The same as it will be once the record under way is acknowledged.
-    var nextHorizon: Int64 = 0
-    /// An owner before may have met members up to here at priority 10 already.
-    private(set) var highFrom: Int64 = 0
-    /// Nothing is met before this; a former owner may have pushed until shortly before. Steady.
-    var notBeforeMillis: Int64 = .min
-    private(set) var marks = PassMarks()
-    var retries = RetrySet()
-    /// Members that joined behind the pass.
-    private(set) var late = LateJoins()
-    /// Of those, members that still wait and that the round does not come to.
-    var lateCount = 0
-    /// Members that joined late and were served before the round came to them: it passes over them.
-    private(set) var skipped: Set<MemberID> = []
-    /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
-    private(set) var quiet: Set<MemberID> = []
-    /// The same of the right to priority 10. Not in `state`: a next owner may give it to those.
-    var unhurried: Set<MemberID> = []
-    /// Members served out of turn of late, and when, steady.
-    var recent = RecentlyServed()
-    /// Members without an answer.
+    private(set) var lane: LaneIndex
+    private(set) var course: PassCourse
+    private(set) var apart = MembersApart()
+    /// Pushes without an answer.
     private(set) var inFlight = PushesInFlight()
-    /// The next members, from `position` on.
-    private var upcoming = RingLookAhead()
     /// It stands in its lane's queue.
     private(set) var isQueued = false
+    /// The next members, from the course's position on.
+    private var upcoming = RingLookAhead()
+    private var marks = PassMarks()
+    /// Nothing is met before this; a former owner may have pushed until shortly before. Steady.
+    private var notBeforeMillis: Int64 = .min
 
     /// A pass whose rounds are all over: whoever joins its ring is late.
-    /// - Parameter versionCount: versions that the audience has here already.
+    /// - Parameters:
+    ///   - versionCount: versions that the audience has here already.
+    ///   - channelID: empty: a restore has not met it.
     init(
-        ring: RingID, environment: PushEnvironment, lane: LaneIndex, versionCount: Int, channelNumber: UInt8? = nil
+        ring: RingID, environment: PushEnvironment, lane: LaneIndex, versionCount: Int, channelNumber: UInt8? = nil,
+        channelID: [UInt8] = []
     ) {
         self.ring = ring
-        self.channelNumber = channelNumber
         self.environment = environment
+        self.channel = PassChannel(number: channelNumber, id: channelID)
         self.lane = lane
-        self.targets = Array(repeating: Target(until: 0, ahead: 0), count: versionCount)
+        self.course = PassCourse(versionCount: versionCount)
     }
 
     // MARK: Versions
@@ -101,171 +69,104 @@ struct Pass {
         in table: inout MemberTable
     ) {
         self.rebase()
-        self.endSecondTurns()
-        if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
-        self.hurry(for: version, in: table)
-        if version.hasAlert {
-            self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
-        } else if version.withdrawsAlert {
-            self.alertTarget = Target(until: self.position, ahead: 0)
-            self.retries.forgetAlerts()
-        }
-        if version.isHigh { self.highUntil = self.position + Self.circle }
-        if version.isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
-        self.targets = zip(self.targets, dropped).compactMap { $1 ? nil : $0 }
-        self.goRound(count: count, alertGoesAlone: alertGoesAlone && !version.hasAlert, in: &table)
+        self.apart.versionCame(version, in: table)
+        self.course.take(version, count: count, dropping: dropped, alertGoesAlone: alertGoesAlone)
+        self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
     }
-    /// The newest version goes once round from here.
-    private mutating func goRound(count: Int, alertGoesAlone: Bool, in table: inout MemberTable) {
-        var until = self.position + Self.circle
-        if alertGoesAlone, self.owesAlert {
-            self.alone = self.alertTarget
-            until = self.alertUntil + Self.circle
-        } else {
-            self.alone = nil
-        }
-        self.targets.append(Target(until: until, ahead: count))
-        self.retries.handOverToRound()
-        if self.keepsOlder { self.retries.remember(self.late.members.sorted { $0.rawValue < $1.rawValue }) }
-        self.forgetLate(in: &table)
-    }
+    /// A newer version than the one whose alert some wait for comes, with an alert of its own.
+    mutating func alertReplaced(stampSeconds: Int64) { self.apart.alertReplaced(stampSeconds: stampSeconds) }
     /// The newest version has expired: whoever it left unserved is owed the one before.
     /// - Parameters:
     ///   - count: members of the ring.
     ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside the one before.
     ///   - table: that holds the ring.
     mutating func dropNewest(count: Int, alertGoesAlone: Bool, in table: inout MemberTable) {
-        self.targets.removeLast()
-        self.alone = nil
-        self.endSecondTurns()
-        if alertGoesAlone, !self.targets.isEmpty, self.owesAlert {
-            // That goes round once more, as it did when it was the newest: to all, as those that have it and those that have not lie mingled.
-            self.targets.removeLast()
-            return self.goRound(count: count, alertGoesAlone: true, in: &table)
-        }
-        guard self.targets.isEmpty else {
-            // Its round is shorter: some that it would have met are late now, or owed what they waited for before.
-            self.skipped = self.skipped.filter { self.isAhead(table.position(of: $0)) }
-            self.lateCount = self.late.members.count { !self.isAhead(table.position(of: $0)) }
-            for member in self.retries.members where !self.isAhead(table.position(of: member)) {
-                self.retries.owe(member)
-            }
-            return
-        }
-        // Nobody is owed anything.
-        self.reset(in: &table)
-    }
-    /// Where no alert goes alone one turn meets everybody who has not been met.
-    private mutating func endSecondTurns() {
-        for index in self.targets.indices {
-            self.targets[index].until = min(self.targets[index].until, self.position + Self.circle)
+        switch self.course.dropNewest(count: count, alertGoesAlone: alertGoesAlone) {
+        case .nothing: self.reset(in: &table)
+        case .former: self.apart.roundShortened(self.course, in: table)
+        case .formerAnew: self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
         }
     }
     /// Its alert is owed to nobody any more.
     mutating func forgetAlert() {
-        self.alertTarget = Target(until: self.position, ahead: 0)
-        self.quiet = []
-        if self.alone != nil {
-            // Nobody has got the newest yet.
-            self.targets[self.targets.count - 1].until = self.position + Self.circle
-            self.alone = nil
-        }
-        self.retries.forgetAlerts()
+        self.course.forgetAlert()
+        self.apart.alertEnded()
     }
     /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
     mutating func returnToAlert(ofVersionAt index: Int, stampSeconds: Int64, in table: borrowing MemberTable) {
-        let older = self.targets[index]
-        if older.until < self.alertTarget.until { self.alertTarget = older }
-        let position = self.position
-        self.retries.returnToAlert { member, entry in
-            let there = Self.turned(table.position(of: member), from: position)
-            return entry.alertsMissedSinceSeconds <= stampSeconds
-                || (entry.isOwed ? there - Self.circle : there) < older.until
-        }
+        self.course.returnToAlert(ofVersionAt: index)
+        self.apart.returnToAlert(ofVersionAt: index, stampSeconds: stampSeconds, self.course, in: table)
     }
-    /// A member that the newest version's round has met had not been met by that of an older one.
-    func hadNotMet(_ ringPosition: UInt64, versionAt index: Int) -> Bool {
-        self.turned(ringPosition) - Self.circle < self.targets[index].until
-    }
-    /// A version that outlives the newest is kept: what members have not got of it is remembered until the newest has come to them.
-    var keepsOlder: Bool { self.targets.count > 1 }
     /// Nothing is owed any more.
     mutating func reset(in table: inout MemberTable) {
-        self.targets = []
-        self.alone = nil
-        self.alertTarget = Target(until: self.position, ahead: 0)
-        self.highUntil = self.position
-        self.frequentHighUntil = self.position
-        self.unhurried = []
-        for member in self.retries.members { self.retries.remove(member) }
-        self.forgetLate(in: &table)
-    }
-    private mutating func forgetLate(in table: inout MemberTable) {
-        for member in self.late.members { table.removeFlag(.isLate, of: member) }
-        self.late.removeAll()
-        self.lateCount = 0
-        self.skipped = []
+        self.course.end()
+        self.apart.end(in: &table)
     }
     private mutating func rebase() {
-        let turns = self.position & ~(Self.circle - 1)
+        let turns = self.course.rebase()
         guard turns > 0 else { return }
-        self.position -= turns
-        for index in self.targets.indices { self.targets[index].until -= turns }
-        self.alone?.until -= turns
-        self.alertTarget.until -= turns
-        self.highUntil -= turns
-        self.frequentHighUntil -= turns
-        self.horizon -= turns
-        self.nextHorizon -= turns
-        self.highFrom -= turns
         self.upcoming.rebase(by: turns)
         self.marks.rebase(by: turns)
     }
 
     // MARK: Channels
-    /// The newest version, of so many, reaches the members by broadcast.
+    /// Its members listen on that channel: a restore, or the first that joins, tells its id.
+    mutating func named(channelID: [UInt8]) { self.channel.named(channelID) }
+    /// A restore has met the audience's name, and with it the lane; none: its tombstones.
+    mutating func named(lane: LaneIndex) { self.lane = lane }
+    /// A member has said that it listens.
+    mutating func listens(_ join: RecentListeners.Join) { self.channel.listens(join) }
+    /// Members that said that they listen when a broadcast may have left already; each once, in an order that a seed repeats.
+    /// - Parameter sinceMillis: it left then or later, milliseconds since 1970.
+    mutating func listeners(
+        sinceMillis: Int64, nowMillis: Int64, in table: borrowing MemberTable
+    ) -> [RecentListeners.Join] {
+        self.channel.listeners(in: self.ring, sinceMillis: sinceMillis, nowMillis: nowMillis, table: table)
+    }
+    /// The newest version, of so many, reaches the members by broadcast; some may miss it.
     /// - Parameters:
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - alertsSinceSeconds: of those who wait for an alert, who joined then or later waits on: no broadcast brings it. `max`: nobody does.
+    ///   - distanceMillis: the least time between two pushes to a member.
+    ///   - nowMillis: steady.
     mutating func leaveToChannel(
         versionCount: Int, alertStampSeconds: Int64?, keepingAlertsSinceSeconds alertsSinceSeconds: Int64,
-        in table: inout MemberTable
+        butFor missing: [Missing] = [], distanceMillis: Int64 = 0, nowMillis: Int64 = 0, in table: inout MemberTable
     ) {
-        // Members that came late are not owed that alert: like those that have been served, they do not get it with the next version.
-        if self.isServedByChannel { for member in self.lateListeners { self.byToken.noteServed(member) } }
-        self.byToken.take(alertStampSeconds: alertStampSeconds, retries: self.retries)
-        var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
-        if alertsSinceSeconds < .max {
-            for waiting in self.retries.alertEntries
-            where Int64(table.joinedSeconds(of: waiting.member)) >= alertsSinceSeconds { owed.append(waiting) }
+        let restedMillis = missing.map { missing in
+            self.restedMillis(
+                missing.member, at: table.position(of: missing.member), distanceMillis: distanceMillis,
+                nowMillis: nowMillis)
         }
-        self.reset(in: &table)
-        for (member, entry) in owed {
-            // It waited for a round that does not come.
-            let isAnswerAwaited = table.flags(of: member).contains(.isInFlight)
-            let notBefore = entry.notBeforeMillis == .max && !isAnswerAwaited ? .min : entry.notBeforeMillis
-            self.retries.set(
-                RetrySet.Entry(
-                    notBeforeMillis: notBefore, attempt: entry.attempt, isOwed: true, owesAlert: true), for: member)
+        self.channel.began(
+            late: self.channel.serves ? self.lateListeners : [], alertStampSeconds: alertStampSeconds,
+            retries: self.apart.retries)
+        self.course.end(versionCount: versionCount)
+        self.apart.leftToChannel(keepingAlertsSinceSeconds: alertsSinceSeconds, in: &table)
+        for (missing, millis) in zip(missing, restedMillis) {
+            self.apart.mayMissBroadcast(
+                missing, notBeforeMillis: millis, distanceMillis: distanceMillis, nowMillis: nowMillis, self.course,
+                in: &table)
         }
-        self.targets = Array(repeating: Target(until: self.position, ahead: 0), count: versionCount)
-        self.quiet = []
-        self.isServedByChannel = true
     }
     /// An owner before has left it to the channel; who joined since waits.
-    /// - Parameter alertStampSeconds: the newest alert's stamp; `nil`: there is none.
-    mutating func resumeChannel(alertStampSeconds: Int64?) {
-        self.isServedByChannel = true
-        self.byToken.resume(alertStampSeconds: alertStampSeconds)
+    /// - Parameters:
+    ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
+    ///   - served: members that have the newest version by their tokens all the same.
+    mutating func resumeChannel(alertStampSeconds: Int64?, served: [MemberID]) {
+        self.channel.resumed(alertStampSeconds: alertStampSeconds)
+        for member in served { self.channel.served(member) }
     }
     /// It is served by tokens from the next version on.
-    mutating func leaveChannel() {
-        self.isServedByChannel = false
-        self.byToken.removeAll()
-    }
-    /// The alert of a version before, which no broadcast has brought, is owed to all.
-    mutating func oweAlertAgain(count: Int) {
-        self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
+    mutating func leaveChannel() { self.channel.ended() }
+    /// It is served by tokens from here on, and the alert of a version before, which no broadcast has brought, is owed to all but those that had it where they
+    /// came from, or came after it.
+    /// - Parameter count: members of the ring.
+    mutating func leaveChannelOwingAlert(count: Int) {
+        let others = self.lateListeners
+        self.leaveChannel()
+        self.course.oweAlertAgain(count: count)
+        for member in others { self.apart.keepQuiet(member, self.course) }
     }
     /// No broadcast has brought the newest version: it goes round by tokens, but for those that have it.
     /// - Parameters:
@@ -276,103 +177,229 @@ struct Pass {
         count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool,
         in table: inout MemberTable
     ) {
-        let (served, others) = (self.byToken.served, self.lateListeners)
+        let (served, others) = (self.channel.byToken.served, self.lateListeners)
         self.leaveChannel()
-        guard !self.targets.isEmpty else { return }
+        guard !self.course.targets.isEmpty else { return }
         self.rebase()
-        if owesAlert { self.oweAlertAgain(count: count) }
-        if isHigh { self.highUntil = self.position + Self.circle }
-        if isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
-        self.targets.removeLast()
-        self.goRound(count: count, alertGoesAlone: alertGoesAlone, in: &table)
-        for member in served where self.retries[member] == nil { self.skip(member) }
+        self.course.takeAgain(
+            count: count, owesAlert: owesAlert, isHigh: isHigh, isFrequentHigh: isFrequentHigh,
+            alertGoesAlone: alertGoesAlone)
+        self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
+        for member in served where self.apart.retries[member] == nil { self.apart.skip(member) }
         // A newer version may take over before the round has come to them: the alert goes on, and is not for them.
-        for member in others { self.keepQuiet(member) }
+        for member in others { self.apart.keepQuiet(member, self.course) }
     }
-    /// Members that joined while the newest version came by broadcast, or had its alert by their tokens before: an alert that is owed to all is not for
-    /// them. Those that wait for it all the same are left out. Some wait for an answer first, or for their next attempt.
-    var lateListeners: [MemberID] {
-        let alerted = self.byToken.alerted.filter { self.retries[$0]?.owesAlert != true }
-        let waiting = self.isServedByChannel ? self.retries.members.filter { self.retries[$0]?.owesAlert != true } : []
-        return self.byToken.served.union(alerted).union(self.late.members).union(waiting).sorted {
-            $0.rawValue < $1.rawValue
-        }
-    }
-    /// How many.
-    var lateListenerCount: Int { self.byToken.served.count + self.late.count }
-    /// A member that joined while the newest version came by broadcast has it by its token, or has had it before.
-    mutating func noteServedLate(_ member: MemberID) {
-        if self.isServedByChannel { self.byToken.noteServed(member) }
-    }
-    /// The member has left the ring.
-    mutating func forgetServedLate(_ member: MemberID) { self.byToken.forget(member) }
 
-    // MARK: Members
-    /// A member is in the ring from here on.
+    // MARK: Coming and going
+    /// A member is in the ring from here on: the round meets it, or it is late.
+    /// - Parameters:
+    ///   - notBeforeMillis: its phone may have been pushed to shortly before; steady.
+    ///   - distanceMillis: the least time between two pushes to a member.
+    ///   - hasVersions: the audience has something to bring.
+    /// - Returns: its number among the late; `nil`: it is not.
+    mutating func joined(
+        _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64, hasVersions: Bool,
+        in table: inout MemberTable
+    ) -> UInt32? {
+        let isAhead = self.joined(table.position(of: member))
+        return self.apart.joined(
+            member, isAhead: isAhead, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis,
+            nowMillis: nowMillis, hasVersions: hasVersions, self.course, in: &table)
+    }
+    /// A member is in the ring from here on, and has what goes round there.
+    /// - Parameters: as of `joined`.
+    mutating func joinedServed(
+        _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
+        in table: borrowing MemberTable
+    ) {
+        let isAhead = self.joined(table.position(of: member))
+        self.apart.joinedServed(
+            member, isAhead: isAhead, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis,
+            nowMillis: nowMillis, self.course, in: table)
+        self.channel.served(member)
+    }
+    /// A member is in the ring from here on, and is owed the newest version with the alert.
+    /// - Parameter notBeforeMillis: steady.
+    mutating func joinedOwed(_ member: MemberID, notBeforeMillis: Int64, in table: borrowing MemberTable) {
+        let isAhead = self.joined(table.position(of: member))
+        self.apart.joinedOwed(member, isAhead: isAhead, notBeforeMillis: notBeforeMillis)
+    }
     /// - Returns: whether the round will meet it.
-    mutating func joined(_ ringPosition: UInt64) -> Bool {
-        let there = self.turned(ringPosition)
+    private mutating func joined(_ ringPosition: UInt64) -> Bool {
+        let there = self.course.joined(ringPosition)
         // It is not among those looked up already.
         if there < self.upcoming.end { self.upcoming.forget() }
-        self.count(1, at: there)
-        return there < (self.targets.last?.until ?? 0)
+        return self.course.isAhead(ringPosition)
     }
-    /// A member is in the ring no more.
-    mutating func left(_ ringPosition: UInt64) {
-        let there = self.turned(ringPosition)
-        if there < self.upcoming.end { self.upcoming.forget() }
-        self.count(-1, at: there)
+    /// A member is about to leave the ring: nothing is owed to it here.
+    /// - Returns: when its phone may be pushed to again, steady.
+    mutating func left(
+        _ member: MemberID, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable
+    ) -> Int64 {
+        let position = table.position(of: member)
+        let notBefore = self.restedMillis(
+            member, at: position, distanceMillis: distanceMillis, nowMillis: nowMillis)
+        if self.course.left(position) < self.upcoming.end { self.upcoming.forget() }
+        self.apart.left(member, isAhead: self.course.isAhead(position), in: &table)
+        self.channel.left(member)
+        return notBefore
     }
-    private mutating func count(_ step: Int, at there: Int64) {
-        for index in self.targets.indices where there < self.targets[index].until { self.targets[index].ahead += step }
-        if let alone = self.alone, there < alone.until { self.alone!.ahead += step }
-        if there < self.alertTarget.until { self.alertTarget.ahead += step }
+    /// When a member may be met again, wherever it stands, steady.
+    private mutating func restedMillis(
+        _ member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
+    ) -> Int64 {
+        max(
+            self.notBeforeMillis,
+            self.marks.notBeforeMillis(self.course.turned(ringPosition), distanceMillis: distanceMillis),
+            self.apart.restedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis))
     }
-    /// It waits behind the others that joined late.
-    /// - Parameter isAhead: the round comes to it.
-    mutating func wait(late member: MemberID, isAhead: Bool) {
-        self.late.joined(member)
-        if !isAhead { self.lateCount += 1 }
-        // One that leaves stays here: whoever has its number next has come later still.
-        if isAhead { self.keepQuiet(member) }
-        if isAhead { self.keepUnhurried(member) }
+    /// The late join of that number lies there in `state`.
+    mutating func lateJoinWritten(_ number: UInt32, at offset: Int64) {
+        self.apart.lateJoinWritten(number, at: offset)
     }
-    /// It came after the alert that goes round, whose round comes to it.
-    mutating func keepQuiet(_ member: MemberID) {
-        if self.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
-    }
-    /// It came after the version that has priority 10, whose round comes to it, or has had it already.
-    mutating func keepUnhurried(_ member: MemberID) {
-        if self.isHigh, self.unhurried.count < Self.skippedMax { self.unhurried.insert(member) }
-    }
-    /// More members are not served before the round comes to them.
-    static let skippedMax = 4_096
-    /// It was served before the round came to it.
-    mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
-    /// It is owed what the round brings, after all, or it has been met.
-    @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
-        !self.skipped.isEmpty && self.skipped.remove(member) != nil
-    }
-    /// Whether it came after the alert that goes round; the round comes to it no more.
-    mutating func forgetQuiet(_ member: MemberID) -> Bool {
-        !self.quiet.isEmpty && self.quiet.remove(member) != nil
-    }
-    /// Whether it came after the version whose priority 10 goes round; the round comes to it no more.
-    mutating func forgetUnhurried(_ member: MemberID) -> Bool {
-        !self.unhurried.isEmpty && self.unhurried.remove(member) != nil
-    }
-    /// The join of that number lies there in `state`.
-    mutating func noteLate(_ number: UInt32, offset: Int64) { self.late.written(number, at: offset) }
-    /// Takes out the first that still waits.
-    mutating func popLate() -> MemberID? { self.late.popWaiting() }
-    /// It has left, or been met.
-    mutating func forgetLate(_ member: MemberID) { self.late.forget(member) }
 
-    /// Number of the last join that was late.
-    var lateLast: UInt32 { self.late.lastNumber }
+    // MARK: Serving
+    /// Who is next, and with what; it counts as met from here on. `nil`: nobody's turn has come.
+    /// - Parameters:
+    ///   - hasAlert: there is an alert that may be owed to some.
+    ///   - alertGoesAlone: it does not fit beside the newest content.
+    ///   - distanceMillis: the least time between two pushes to a member.
+    ///   - nowMillis: steady.
+    @inline(__always) mutating func nextServing(
+        hasAlert: Bool, alertGoesAlone: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
+        effects: inout ServingEffects
+    ) -> MemberServing? {
+        guard self.notBeforeMillis <= nowMillis else { return nil }
+        if let serving = self.nextOutOfTurn(
+            hasAlert: hasAlert, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis, nowMillis: nowMillis,
+            in: &table, effects: &effects)
+        {
+            self.channel.served(serving.member)
+            return serving
+        }
+        return self.nextOfRound(
+            hasAlert: hasAlert, distanceMillis: distanceMillis, nowMillis: nowMillis, in: &table, effects: &effects)
+    }
+    /// Somebody may be tried again.
+    @inline(__always) func hasDueRetry(nowMillis: Int64) -> Bool { self.apart.retries.nextDueMillis <= nowMillis }
+    @inline(__always) private mutating func nextOutOfTurn(
+        hasAlert: Bool, alertGoesAlone: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
+        effects: inout ServingEffects
+    ) -> MemberServing? {
+        if self.hasDueRetry(nowMillis: nowMillis),
+            let serving = self.apart.nextRetry(
+                hasAlert: hasAlert, alertGoesAlone: alertGoesAlone, nowMillis: nowMillis, self.course, in: table,
+                effects: &effects)
+        {
+            return serving
+        }
+        guard !self.apart.late.queue.isEmpty else { return nil }
+        return self.apart.nextLate(
+            distanceMillis: distanceMillis, nowMillis: nowMillis, self.course, in: &table)
+    }
+    private mutating func nextOfRound(
+        hasAlert: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
+        effects: inout ServingEffects
+    ) -> MemberServing? {
+        while !self.apart.retries.isFull, let member = self.next(in: table) {
+            if self.course.isHigh, self.course.isBeyondHorizon { return nil }
+            guard self.nextNotBeforeMillis(distanceMillis: distanceMillis) <= nowMillis else { return nil }
+            let isQuiet = self.apart.forgetQuiet(member)
+            let isUnhurried = self.apart.forgetUnhurried(member)
+            let flags = table.flags(of: member)
+            let isAlone = self.course.isAlone
+            if isAlone, isQuiet || flags.contains(.isLate) || self.apart.skipped.contains(member) {
+                // It came after an alert that goes alone. The newest content comes a turn later, unless it has that already.
+                let before = self.owed
+                self.met()
+                effects.superseded += before - self.owed
+                continue
+            }
+            if self.apart.forgetSkip(member) {
+                self.met()
+                continue
+            }
+            var serving = MemberServing(member: member)
+            if flags.contains(.isLate) {
+                self.apart.metLate(member, in: &table)
+            } else {
+                serving.isAlone = isAlone
+                serving.hasAlert = self.course.owesAlert && hasAlert && !isQuiet
+                serving.mayBeHigh = !isUnhurried && self.course.mayBeHigh(isFrequent: flags.contains(.isFrequent))
+            }
+            let recent = self.apart.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
+            let isUnanswered = flags.contains(.isInFlight)
+            guard isUnanswered || recent != nil || self.apart.retries[member] != nil else {
+                self.marks.served(self.course.position, distanceMillis: distanceMillis, nowMillis: nowMillis)
+                self.met()
+                return serving
+            }
+            let rested = isUnanswered ? .max : recent.map { $0 + distanceMillis } ?? .min
+            self.metUnserved(serving, untilMillis: rested, effects: &effects)
+        }
+        return nil
+    }
+    /// The member that `next` named waits, and gets what is newest then.
+    @inline(never) private mutating func metUnserved(
+        _ serving: MemberServing, untilMillis: Int64, effects: inout ServingEffects
+    ) {
+        var before = self.owed
+        let isAlone = self.course.isAlone
+        self.met()
+        let hasWaited = self.apart.metUnserved(serving, untilMillis: untilMillis)
+        if isAlone, !hasWaited {
+            effects.aloneDeferredCount += 1
+            before.alone -= 1
+        }
+        // What it was owed already goes with this.
+        effects.superseded += before - self.owed
+    }
+    /// The next member of the round, which stays; `nil`: the round is over. Moves on over positions that nobody has.
+    private mutating func next(in table: borrowing MemberTable) -> MemberID? {
+        let until = self.course.until
+        while self.course.position < until {
+            if let entry = self.upcoming.next {
+                self.course.move(to: min(until, self.course.turned(entry.position)))
+                return self.course.position < until ? entry.member : nil
+            }
+            if self.upcoming.end > self.course.position {
+                self.course.move(to: min(until, self.upcoming.end))
+                self.upcoming.forget()
+                continue
+            }
+            self.upcoming.lookUp(self.ring, from: self.course.position, in: table)
+            for entry in self.upcoming.entries { table.prefetch(entry.member) }
+        }
+        return nil
+    }
+    /// The member that `next` named has been met.
+    private mutating func met() {
+        self.course.met()
+        self.upcoming.passed()
+        // Those of one position are met together.
+        let position = self.course.position
+        if self.upcoming.next?.position != UInt64(position & (PassCourse.circle - 1)) {
+            self.course.move(to: position + 1)
+        }
+    }
+    /// When the member that is next in the round may be met, steady.
+    @inline(__always) private func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
+        max(self.notBeforeMillis, self.marks.notBeforeMillis(self.course.position, distanceMillis: distanceMillis))
+    }
+    /// When somebody can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
+    func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
+        var due = self.apart.dueMillis(distanceMillis: distanceMillis)
+        if self.course.isUnderWay, !self.apart.retries.isFull, !self.course.isHigh || !self.course.isBeyondHorizon {
+            due = min(due, self.nextNotBeforeMillis(distanceMillis: distanceMillis))
+        }
+        return due == .max ? .max : max(due, self.notBeforeMillis)
+    }
+    /// It stands in its lane's queue from here on.
+    @inline(__always) mutating func queued() { self.isQueued = true }
+    /// It has left the queue: nobody is to be served there.
+    @inline(__always) mutating func dequeued() { self.isQueued = false }
 
-    // MARK: In flight
-    var inFlightCount: Int { self.inFlight.count }
+    // MARK: Answers
     /// A push to a member has left.
     @inline(__always) mutating func pushLeft(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.left(push, in: &store)
@@ -381,89 +408,60 @@ struct Pass {
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.answered(push, in: &store)
     }
-    /// It stands in its lane's queue from here on.
-    @inline(__always) mutating func queued() { self.isQueued = true }
-    /// It has left the queue: nobody is to be served there.
-    @inline(__always) mutating func dequeued() { self.isQueued = false }
-
-    // MARK: Going round
-    /// The next member of the round, which stays; `nil`: the round is over. Moves on over positions that nobody has.
-    mutating func next(in table: borrowing MemberTable) -> MemberID? {
-        let until = max(self.targets.last?.until ?? 0, self.alone?.until ?? 0)
-        while self.position < until {
-            if let entry = self.upcoming.next {
-                self.move(to: min(until, self.turned(entry.position)))
-                return self.position < until ? entry.member : nil
-            }
-            if self.upcoming.end > self.position {
-                self.move(to: min(until, self.upcoming.end))
-                self.upcoming.forget()
-                continue
-            }
-            self.upcoming.lookUp(self.ring, from: self.position, in: table)
-            for entry in self.upcoming.entries { table.prefetch(entry.member) }
-        }
-        return nil
+    /// A push to the member has failed: what it was to bring is owed still, unless the round brings it, or what is newer.
+    /// - Returns: whether the member is owed something that was not counted before.
+    mutating func failed(_ member: MemberID, _ failure: MemberFailure, in table: borrowing MemberTable) -> Bool {
+        self.apart.failed(member, failure, self.course, in: table)
     }
-    /// Nobody stands between here and there.
-    private mutating func move(to position: Int64) {
-        self.position = position
-        if self.alone != nil, !self.isAlone { self.alone = nil }
+    /// The newest version is left to the channel, and the alert of a push that failed comes by token all the same.
+    mutating func failedBesideChannel(_ member: MemberID, notBeforeMillis: Int64) {
+        self.apart.failedBesideChannel(member, notBeforeMillis: notBeforeMillis)
     }
-    /// The member that `next` named has been met.
-    /// - Parameter isServed: now; `false`: it waits among `retries`.
-    mutating func met(isServed: Bool, distanceMillis: Int64, nowMillis: Int64) {
-        if isServed { self.marks.served(self.position, distanceMillis: distanceMillis, nowMillis: nowMillis) }
-        // Where an alert goes alone the newest content comes a turn later.
-        let metCount = self.isAlone ? self.targets.count - 1 : self.targets.count
-        for index in 0..<metCount where self.position < self.targets[index].until { self.targets[index].ahead -= 1 }
-        if self.isAlone { self.alone!.ahead -= 1 }
-        if self.owesAlert { self.alertTarget.ahead -= 1 }
-        self.upcoming.passed()
-        // Those of one position are met together.
-        if self.upcoming.next?.position != UInt64(self.position & (Self.circle - 1)) {
-            self.move(to: self.position + 1)
-        }
-    }
-    /// The next member gets the alert's own version, and the newest a turn later.
-    @inline(__always) var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }
-    /// When the member that `next` named may be met, steady.
-    @inline(__always) func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
-        max(self.notBeforeMillis, self.marks.notBeforeMillis(self.position, distanceMillis: distanceMillis))
+    /// The newest alert has come to the member: it is not owed here any more.
+    mutating func alertCame(to member: MemberID) { self.apart.alertCame(to: member) }
+    /// An answer has come about the member.
+    /// - Parameter restedMillis: it may be pushed to from then on, steady.
+    /// - Returns: whether it has waited for that.
+    @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {
+        self.apart.wake(member, restedMillis: restedMillis)
     }
 
     // MARK: What state says
-    /// As it was written down; `ahead` is counted afterwards.
+    /// An owner before may have pushed to the members until shortly before.
+    /// - Parameter millis: nobody is met before, steady.
+    mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
+    /// What the next record says: so many members of all may be met before the one after it.
+    mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
+    /// Kafka has the record that was written last.
+    mutating func progressWritten() { self.course.horizonWritten() }
+    /// As it was written down.
+    /// - Parameter notBeforeMillis: nobody is met before, steady.
     mutating func restore(
         position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
-        frequentHighUntil: Int64, horizon: Int64
+        frequentHighUntil: Int64, horizon: Int64, notBeforeMillis: Int64, in table: borrowing MemberTable
     ) {
-        self.position = position
-        self.targets = untils.map { Target(until: $0, ahead: 0) }
-        self.alone = untils.isEmpty ? nil : aloneUntil.map { Target(until: $0, ahead: 0) }
-        self.alertTarget = Target(until: alertUntil, ahead: 0)
-        self.highUntil = highUntil
-        self.frequentHighUntil = frequentHighUntil
-        self.horizon = position
-        self.nextHorizon = position
-        self.highFrom = horizon
+        self.course.restore(
+            position: position, untils: untils, aloneUntil: aloneUntil, alertUntil: alertUntil, highUntil: highUntil,
+            frequentHighUntil: frequentHighUntil, horizon: horizon)
+        self.notBeforeMillis = notBeforeMillis
+        self.course.countAhead(self.ring, in: table)
     }
-    /// Counts anew who is ahead: of each target, members up to where it ends.
-    mutating func countAhead(in table: borrowing MemberTable) {
-        for index in self.targets.indices { self.targets[index].ahead = 0 }
-        self.alone?.ahead = 0
-        self.alertTarget.ahead = 0
-        guard max(self.targets.map(\.until).max() ?? 0, self.alertUntil) > self.position else { return }
-        var entries: [RingEntry] = []
-        var from: UInt64 = 0
-        while from < RingPosition.end {
-            entries.removeAll(keepingCapacity: true)
-            from = table.fill(self.ring, from: from, limit: 1_024, into: &entries)
-            for entry in entries { self.countRestored(self.turned(entry.position)) }
-        }
+    /// The record says that the member waits, or had no answer.
+    mutating func restoreWaiting(
+        _ member: MemberID, isAhead: Bool, owesAlert: Bool, alertsMissedSinceSeconds: Int64 = .max
+    ) {
+        self.apart.restoreWaiting(
+            member, isAhead: isAhead, owesAlert: owesAlert, alertsMissedSinceSeconds: alertsMissedSinceSeconds)
     }
-    private mutating func countRestored(_ there: Int64) {
-        // A round that is longer than one turn meets some of them twice; the first time is what `alone` counts.
-        self.count(1, at: there)
+    /// The record says that the round passes over the member, or brings it no alert.
+    mutating func restoreSkipped(_ member: MemberID) { self.apart.skip(member) }
+    mutating func restoreQuiet(_ member: MemberID) { self.apart.keepQuiet(member, self.course) }
+    /// The record does not tell of the member's join, which lies there.
+    mutating func restoreLate(_ member: MemberID, offset: Int64, in table: inout MemberTable) {
+        let position = table.position(of: member)
+        // The alert may go round with a version that comes again, and further than any that is here.
+        if self.course.isAlertAhead(position) { self.restoreQuiet(member) }
+        self.apart.wait(
+            late: member, isAhead: self.course.isAhead(position), offset: offset, self.course, in: &table)
     }
 }

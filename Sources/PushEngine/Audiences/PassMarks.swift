@@ -31,7 +31,7 @@ struct PassMarks {
     /// When the member at `position` may be served again, steady.
     func notBeforeMillis(_ position: Int64, distanceMillis: Int64) -> Int64 {
         // The last round's mark before it.
-        guard let mark = self.marks.last(where: { $0.position + Pass.circle <= position }) else { return .min }
+        guard let mark = self.marks.last(where: { $0.position + PassCourse.circle <= position }) else { return .min }
         return mark.lastMillis + distanceMillis
     }
 

@@ -22,17 +22,16 @@ extension ShardEngine {
         for waiting in part.waiting where waiting.owesAlert {
             let member = self.member(at: waiting.position, ring: ring, members: members)
             guard member.isSome, !comers.contains(member) else { continue }
-            self.audiences.crowds[crowd].passes[pass].retries.set(
-                RetrySet.Entry(
-                    notBeforeMillis: .max, isOwed: false, owesAlert: true,
-                    alertsMissedSinceSeconds: RetrySet.Entry.mayHaveMissedAll), for: member)
+            self.audiences.crowds[crowd].passes[pass].restoreWaiting(
+                member, isAhead: true, owesAlert: true,
+                alertsMissedSinceSeconds: RetrySet.Entry.mayHaveMissedAll)
         }
         for position in part.quiet {
             let member = self.member(at: position, ring: ring, members: members)
-            if member.isSome { self.audiences.crowds[crowd].passes[pass].keepQuiet(member) }
+            if member.isSome { self.audiences.crowds[crowd].passes[pass].restoreQuiet(member) }
         }
         for join in joins where members.table.ring(of: join.member) == ring {
-            self.audiences.crowds[crowd].passes[pass].keepQuiet(join.member)
+            self.audiences.crowds[crowd].passes[pass].restoreQuiet(join.member)
         }
     }
     /// Of those that wait for an alert, whoever has come anew since: it had left meanwhile, and the alert is not for it any more.
@@ -54,13 +53,11 @@ extension ShardEngine {
         }
         for join in joins where join.owedAlertStampSeconds == alert.stampSeconds {
             guard let pass = self.audiences.crowds[crowd].passIndex(of: members.table.ring(of: join.member)),
-                self.audiences.crowds[crowd].passes[pass].retries[join.member]?.owesAlert != true
+                !self.audiences.crowds[crowd].passes[pass].awaitsAlert(join.member)
             else { continue }
-            let isAhead = self.comesRound(to: join.member, of: crowd, pass: pass, members: members)
+            let isAhead = self.audiences.crowds[crowd].passes[pass].comesRound(to: join.member, in: members.table)
             let before = self.owed(crowd, pass: pass, alert: alert)
-            self.audiences.crowds[crowd].passes[pass].retries.set(
-                RetrySet.Entry(notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: true),
-                for: join.member)
+            self.audiences.crowds[crowd].passes[pass].restoreWaiting(join.member, isAhead: isAhead, owesAlert: true)
             self.noteDue(crowd, pass: pass, before: before)
         }
     }

@@ -49,10 +49,9 @@ extension ShardEngine {
             members.table.setJoinedSeconds(member.joinedSeconds, of: id)
         }
         if member.channelNumber != nil {
-            self.noteListener(
+            self.audiences.crowds[crowd].passes[pass].listens(
                 RecentListeners.Join(
-                    member: id, joinedSeconds: member.joinedSeconds, nowMillis: now.wallMillis),
-                crowd: crowd, pass: pass)
+                    member: id, joinedSeconds: member.joinedSeconds, nowMillis: now.wallMillis))
         }
         if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {
             self.audiences.crowds[crowd].restoredJoins.append(
@@ -245,9 +244,9 @@ extension ShardEngine {
             self.restoreListening(crowd, pass: pass, from: progress, joins: read, now: now)
         }
         let alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds
-        if !self.audiences.crowds[crowd].passes.contains(where: { $0.owesAlert || $0.retries.owesAlert }),
+        if !self.audiences.crowds[crowd].passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),
             !self.audiences.crowds[crowd].passes.indices.contains(where: {
-                self.isAlertLeft(crowd, toChannelOf: $0)
+                self.audiences.crowds[crowd].isAlertLeft(toChannelOf: $0)
             }), !owedJoins.contains(where: { $0.owedAlertStampSeconds == alertStampSeconds })
         {
             self.audiences.crowds[crowd].alert = nil
@@ -289,16 +288,15 @@ extension ShardEngine {
         let untils = versions.map { version in
             part.untils.first { $0.stampSeconds == version.stampSeconds }?.until ?? part.position
         }
+        let quietSince =
+            self.memory.partitions[self.audiences.crowds[crowd].partition].formerOwnerQuietSinceMillis
         // Progress may tell of the alert of a version that is not there.
         let isAlertHere = self.audiences.crowds[crowd].alert != nil
         self.audiences.crowds[crowd].passes[pass].restore(
             position: part.position, untils: untils, aloneUntil: isAlertHere ? part.aloneUntil : nil,
             alertUntil: isAlertHere ? part.alertUntil : 0,
-            highUntil: part.highUntil, frequentHighUntil: part.frequentHighUntil, horizon: part.horizon)
-        self.audiences.crowds[crowd].passes[pass].notBeforeMillis =
-            self.memory.partitions[self.audiences.crowds[crowd].partition].formerOwnerQuietSinceMillis
-            + self.distanceMillis(crowd)
-        self.audiences.crowds[crowd].passes[pass].countAhead(in: members.table)
+            highUntil: part.highUntil, frequentHighUntil: part.frequentHighUntil, horizon: part.horizon,
+            notBeforeMillis: quietSince + self.distanceMillis(crowd), in: members.table)
         guard !versions.isEmpty else {
             // All that is known here is newer than the progress, but for the alert.
             return isAlertHere ? self.restoreAlert(crowd, pass: pass, from: part, joins: joins, members: members) : ()
@@ -309,49 +307,39 @@ extension ShardEngine {
             let member = self.member(at: waiting.position, ring: ring, members: members)
             // The round passes over one that was served before it came there, whether that has arrived or not.
             let isAhead =
-                self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(waiting.position))
+                self.audiences.crowds[crowd].passes[pass].course.isAhead(UInt64(waiting.position))
                 && !skipped.contains(waiting.position)
             // One may wait with an older push in flight.
             let owesAlert =
                 waiting.owesAlert && !comers.contains(member)
-                || self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert == true
+                || self.audiences.crowds[crowd].passes[pass].awaitsAlert(member)
             guard member.isSome,
-                !isAhead || owesAlert || self.audiences.crowds[crowd].passes[pass].keepsOlder
+                !isAhead || owesAlert || self.audiences.crowds[crowd].passes[pass].course.keepsOlder
             else { continue }
-            self.audiences.crowds[crowd].passes[pass].retries.set(
-                RetrySet.Entry(
-                    notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert,
-                    alertsMissedSinceSeconds: owesAlert ? RetrySet.Entry.mayHaveMissedAll : .max),
-                for: member)
+            self.audiences.crowds[crowd].passes[pass].restoreWaiting(
+                member, isAhead: isAhead, owesAlert: owesAlert,
+                alertsMissedSinceSeconds: owesAlert ? RetrySet.Entry.mayHaveMissedAll : .max)
         }
         for position in part.skipped {
             let member = self.member(at: position, ring: ring, members: members)
-            if member.isSome, self.audiences.crowds[crowd].passes[pass].isAhead(UInt64(position)) {
-                self.audiences.crowds[crowd].passes[pass].skip(member)
+            if member.isSome, self.audiences.crowds[crowd].passes[pass].course.isAhead(UInt64(position)) {
+                self.audiences.crowds[crowd].passes[pass].restoreSkipped(member)
             }
         }
         for position in part.quiet {
             let member = self.member(at: position, ring: ring, members: members)
-            if member.isSome, self.audiences.crowds[crowd].passes[pass].isAlertAhead(UInt64(position)) {
-                self.audiences.crowds[crowd].passes[pass].keepQuiet(member)
+            if member.isSome, self.audiences.crowds[crowd].passes[pass].course.isAlertAhead(UInt64(position)) {
+                self.audiences.crowds[crowd].passes[pass].restoreQuiet(member)
             }
         }
         for join in joins
         where members.table.ring(of: join.member) == ring
             && !members.table.flags(of: join.member).contains(.isLate)
-            && self.audiences.crowds[crowd].passes[pass].retries[join.member] == nil
-            && !self.audiences.crowds[crowd].passes[pass].skipped.contains(join.member)
+            && self.audiences.crowds[crowd].passes[pass].apart.retries[join.member] == nil
+            && !self.audiences.crowds[crowd].passes[pass].apart.skipped.contains(join.member)
         {
-            members.table.insertFlag(.isLate, of: join.member)
-            let position = members.table.position(of: join.member)
-            let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(position)
-            // The alert may go round with a version that comes again, and further than any that is here.
-            if self.audiences.crowds[crowd].passes[pass].isAlertAhead(position) {
-                self.audiences.crowds[crowd].passes[pass].keepQuiet(join.member)
-            }
-            self.audiences.crowds[crowd].passes[pass].wait(late: join.member, isAhead: isAhead)
-            self.audiences.crowds[crowd].passes[pass].noteLate(
-                self.audiences.crowds[crowd].passes[pass].lateLast, offset: join.offset)
+            self.audiences.crowds[crowd].passes[pass].restoreLate(
+                join.member, offset: join.offset, in: &members.table)
         }
         self.noteDue(crowd, pass: pass, before: Owed())
         self.noteAloneRestored(crowd, pass: pass)

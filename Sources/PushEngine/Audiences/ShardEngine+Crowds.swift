@@ -50,7 +50,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].passes[pass].queued()
         self.dispatch.lanes[lane].passes.append(
             PassReference(crowd: crowd, generation: self.audiences.crowds[crowd].generation, pass: pass),
-            hasAlert: self.audiences.crowds[crowd].passes[pass].owesAlert)
+            hasAlert: self.audiences.crowds[crowd].passes[pass].course.owesAlert)
     }
     /// Does what has become due of crowds.
     mutating func advanceCrowds(now: EngineTime) {
@@ -119,7 +119,7 @@ extension ShardEngine {
             let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
             self.audiences.crowds[crowd].passes[pass].extendHorizon(
                 members: self.audiences.crowds[crowd].records.horizonCount, of: count)
-            if let first = self.audiences.crowds[crowd].passes[pass].late.first, first.offset >= 0 {
+            if let first = self.audiences.crowds[crowd].passes[pass].apart.late.first, first.offset >= 0 {
                 progress.servedJoins = min(progress.servedJoins, first.offset)
             }
             progress.passes.append(self.passPart(of: crowd, pass: pass, members: members))
@@ -128,7 +128,7 @@ extension ShardEngine {
     }
     private func passPart(of crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> AudienceCodec.PassPart {
         var part = AudienceCodec.PassPart()
-        let turns = self.audiences.crowds[crowd].passes[pass].position & ~(Pass.circle - 1)
+        let turns = self.audiences.crowds[crowd].passes[pass].course.position & ~(PassCourse.circle - 1)
         func from(_ position: Int64) -> Int64 { max(0, position - turns) }
         part.environment = self.audiences.crowds[crowd].passes[pass].environment
         part.listening = self.audiences.crowds[crowd].passes[pass].channelNumber.map { number in
@@ -136,36 +136,37 @@ extension ShardEngine {
                 number: number, id: self.audiences.crowds[crowd].passes[pass].channelID,
                 isServed: self.audiences.crowds[crowd].passes[pass].isServedByChannel)
         }
-        part.position = from(self.audiences.crowds[crowd].passes[pass].position)
-        for (index, target) in self.audiences.crowds[crowd].passes[pass].targets.enumerated() {
+        part.position = from(self.audiences.crowds[crowd].passes[pass].course.position)
+        for (index, target) in self.audiences.crowds[crowd].passes[pass].course.targets.enumerated() {
             part.untils.append(
                 (self.audiences.crowds[crowd].versions[index].stampSeconds, from(target.until)))
         }
-        part.aloneUntil = self.audiences.crowds[crowd].passes[pass].alone.map { from($0.until) }
-        part.alertUntil = from(self.audiences.crowds[crowd].passes[pass].alertUntil)
-        part.highUntil = from(self.audiences.crowds[crowd].passes[pass].highUntil)
-        part.frequentHighUntil = from(self.audiences.crowds[crowd].passes[pass].frequentHighUntil)
-        part.horizon = from(self.audiences.crowds[crowd].passes[pass].nextHorizon)
-        for member in self.audiences.crowds[crowd].passes[pass].retries.members {
+        part.aloneUntil = self.audiences.crowds[crowd].passes[pass].course.alone.map { from($0.until) }
+        part.alertUntil = from(self.audiences.crowds[crowd].passes[pass].course.alertUntil)
+        part.highUntil = from(self.audiences.crowds[crowd].passes[pass].course.highUntil)
+        part.frequentHighUntil = from(self.audiences.crowds[crowd].passes[pass].course.frequentHighUntil)
+        part.horizon = from(self.audiences.crowds[crowd].passes[pass].course.nextHorizon)
+        for member in self.audiences.crowds[crowd].passes[pass].apart.retries.members {
             guard members.table.ring(of: member).isSome else { continue }
             part.waiting.append(
                 (
                     Int64(members.table.position(of: member)),
-                    self.audiences.crowds[crowd].passes[pass].retries[member]?.owesAlert ?? false
+                    self.audiences.crowds[crowd].passes[pass].awaitsAlert(member)
                 ))
         }
-        for member in self.audiences.crowds[crowd].passes[pass].skipped
+        for member in self.audiences.crowds[crowd].passes[pass].apart.skipped
         where members.table.ring(of: member).isSome {
             part.skipped.append(Int64(members.table.position(of: member)))
         }
         // Where a channel brings the version no round passes over anybody.
-        for member in self.audiences.crowds[crowd].passes[pass].byToken.served
+        for member in self.audiences.crowds[crowd].passes[pass].channel.byToken.served
         where members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
             part.skipped.append(Int64(members.table.position(of: member)))
         }
         part.skipped.sort()
         let ring = self.audiences.crowds[crowd].passes[pass].ring
-        for member in self.audiences.crowds[crowd].passes[pass].quiet where members.table.ring(of: member) == ring {
+        for member in self.audiences.crowds[crowd].passes[pass].apart.quiet where members.table.ring(of: member) == ring
+        {
             part.quiet.append(Int64(members.table.position(of: member)))
         }
         part.quiet.sort()
@@ -175,9 +176,10 @@ extension ShardEngine {
             if members.table.ring(of: member) == self.audiences.crowds[crowd].passes[pass].ring {
                 // Whoever has been away since came after the alert.
                 var owesAlert = self.audiences.pushes[push].hasAlert && !self.audiences.pushes[push].isDetached
-                let isLeft = self.isLeftToChannel(self.audiences.pushes[push])
+                let isLeft = self.audiences.crowds[crowd].isLeftToChannel(self.audiences.pushes[push])
                 if isLeft, owesAlert {
-                    owesAlert = self.owesAlertBesideChannel(self.audiences.pushes[push], members: members)
+                    owesAlert = self.audiences.crowds[crowd].owesAlertBesideChannel(
+                        self.audiences.pushes[push], in: members.table)
                 }
                 // A next owner would send it by token without the alert, and the phone would ignore the broadcast that has it.
                 if !isLeft || owesAlert { part.waiting.append((Int64(members.table.position(of: member)), owesAlert)) }
@@ -193,7 +195,7 @@ extension ShardEngine {
         guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
             pass < self.audiences.crowds[crowd].passes.count
         else { return }
-        self.audiences.crowds[crowd].passes[pass].noteLate(number, offset: offset)
+        self.audiences.crowds[crowd].passes[pass].lateJoinWritten(number, at: offset)
     }
     /// Kafka has a progress record.
     mutating func progressAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
@@ -202,34 +204,9 @@ extension ShardEngine {
         }
         if self.audiences.crowds[crowd].records.progressAcknowledged(number) {
             for pass in self.audiences.crowds[crowd].passes.indices {
-                self.audiences.crowds[crowd].passes[pass].horizon =
-                    self.audiences.crowds[crowd].passes[pass].nextHorizon
+                self.audiences.crowds[crowd].passes[pass].progressWritten()
             }
         }
         self.schedule(crowd, now: now)
-    }
-}
-
-extension Pass {
-    /// What the next record says: so many members of all may be met before the one after it.
-    mutating func extendHorizon(members: Int, of count: Int) {
-        guard count > members else {
-            self.nextHorizon = self.position + Self.circle
-            return
-        }
-        self.nextHorizon = self.position + Self.circle / Int64(count) * Int64(members)
-    }
-    /// When somebody can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
-    func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
-        var due = self.retries.nextDueMillis
-        if !self.late.queue.isEmpty, self.skipped.count < Self.skippedMax {
-            due = min(
-                due, self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
-            )
-        }
-        if self.isUnderWay, !self.retries.isFull, !self.isHigh || !self.isBeyondHorizon {
-            due = min(due, self.nextNotBeforeMillis(distanceMillis: distanceMillis))
-        }
-        return due == .max ? .max : max(due, self.notBeforeMillis)
     }
 }

@@ -64,9 +64,8 @@ extension ShardEngine {
                 crowd = self.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
             } else {
                 self.audiences.crowds.name(crowd, app: app, id: id)
-                self.audiences.crowds[crowd].restoredJoins = []
             }
-            self.audiences.crowds[crowd].lastJoinSeconds = Int64(joinedSeconds)
+            self.audiences.crowds[crowd].introduced(joinedSeconds: joinedSeconds)
             self.readPause(crowd)
             // Its members are served once the question has come through.
             self.writeProgress(crowd, entry: entry, now: now)
@@ -78,15 +77,13 @@ extension ShardEngine {
                 crowd, joining: self.intake.event.environment, known: self.knownEnvironments(crowd, app: app),
                 entry: entry)
         }
-        self.audiences.crowds[crowd].lastJoinSeconds = max(
-            self.audiences.crowds[crowd].lastJoinSeconds, Int64(joinedSeconds))
+        self.audiences.crowds[crowd].joined(seconds: joinedSeconds)
         self.expireVersions(crowd, now: now)
         let pass = self.passToJoin(crowd, app: app, entry: entry, now: now)
         if self.intake.mayBeReplay(in: self.memory) {
             // The owner before may have pushed to the ring's members, and no record tells that there was one.
             let quietSince = self.memory.partitions[partition].formerOwnerQuietSinceMillis
-            self.audiences.crowds[crowd].passes[pass].notBeforeMillis = max(
-                self.audiences.crowds[crowd].passes[pass].notBeforeMillis, quietSince + self.distanceMillis(crowd))
+            self.audiences.crowds[crowd].passes[pass].rests(untilMillis: quietSince + self.distanceMillis(crowd))
         }
         let held = self.memory.counters.membersHeld
         let isChanged = self.place(
@@ -158,10 +155,7 @@ extension ShardEngine {
             let member = members.table.insert(
                 self.audiences.scratchToken.span, in: ring, joinedSeconds: joinedSeconds, flags: frequent)
             self.memory.counters.membersHeld += 1
-            self.noteListener(
-                RecentListeners.Join(
-                    member: member, recordMillis: self.intake.writtenMillis, nowMillis: now.wallMillis),
-                crowd: crowd, pass: pass)
+            self.noteListener(member, crowd: crowd, pass: pass, now: now)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
             let late = self.entered(
@@ -180,7 +174,8 @@ extension ShardEngine {
         }
         // The latest join wins.
         let former = members.ringOwners[old.index]
-        let isServed = former == crowd && self.isServed(found, goingTo: pass, of: crowd, members: members)
+        let isServed =
+            former == crowd && self.audiences.crowds[crowd].isServed(found, goingTo: pass, in: members.table)
         let owesAlert = former == crowd && self.owesAlert(found, goingTo: pass, of: crowd, members: members)
         let notBefore = self.exited(found, members: members, now: now)
         flags = members.table.flags(of: found)
@@ -193,16 +188,10 @@ extension ShardEngine {
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)
         members.table.setJoinedSeconds(joinedSeconds, of: found)
-        self.noteListener(
-            RecentListeners.Join(
-                member: found, recordMillis: self.intake.writtenMillis, nowMillis: now.wallMillis),
-            crowd: crowd, pass: pass)
+        self.noteListener(found, crowd: crowd, pass: pass, now: now)
         guard !isServed else {
-            if notBefore > now.steadyMillis {
-                self.audiences.crowds[crowd].passes[pass].recent.note(
-                    found, servedMillis: notBefore - self.distanceMillis(crowd))
-            }
-            self.enteredServed(found, crowd: crowd, pass: pass, members: members)
+            self.enteredServed(
+                found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
             return JoinRecord(flags: flags, joinedSeconds: joinedSeconds, isKnown: true)
         }
         guard !owesAlert else {
@@ -222,28 +211,18 @@ extension ShardEngine {
         _ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members, notBeforeMillis: Int64,
         now: EngineTime
     ) -> UInt32? {
-        let position = members.table.position(of: member)
-        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
-        let isAhead = self.audiences.crowds[crowd].passes[pass].joined(position)
-        let isRested = notBeforeMillis <= now.steadyMillis
+        let before = self.owed(crowd, pass: pass)
         let hasVersions = !self.audiences.crowds[crowd].versions.isEmpty
-        if !isRested, isAhead || !hasVersions {
-            self.audiences.crowds[crowd].passes[pass].recent.note(
-                member, servedMillis: notBeforeMillis - self.distanceMillis(crowd))
-        }
-        guard hasVersions else { return nil }
-        var lateNumber: UInt32?
-        if isRested || isAhead {
-            // Served at once, and quietly: what it missed was not for it.
-            members.table.insertFlag(.isLate, of: member)
-            self.audiences.crowds[crowd].passes[pass].wait(late: member, isAhead: isAhead)
-            lateNumber = self.audiences.crowds[crowd].passes[pass].lateLast
-        } else {
-            self.audiences.crowds[crowd].passes[pass].retries.set(
-                RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true), for: member)
-        }
+        let lateNumber = self.audiences.crowds[crowd].passes[pass].joined(
+            member, notBeforeMillis: notBeforeMillis, distanceMillis: self.distanceMillis(crowd),
+            nowMillis: now.steadyMillis, hasVersions: hasVersions, in: &members.table)
         self.noteDue(crowd, pass: pass, before: before)
         return lateNumber
+    }
+    /// The member has said that it listens, where the pass is over the listeners of a channel.
+    private mutating func noteListener(_ member: MemberID, crowd: CrowdID, pass: Int, now: EngineTime) {
+        self.audiences.crowds[crowd].passes[pass].listens(
+            RecentListeners.Join(member: member, recordMillis: self.intake.writtenMillis, nowMillis: now.wallMillis))
     }
     /// The member is about to leave its ring: nothing is owed to it there.
     /// - Returns: when its phone may be pushed to again, steady.
@@ -253,24 +232,13 @@ extension ShardEngine {
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
         guard let pass = self.audiences.crowds[crowd].passIndex(of: ring) else { return .min }
-        let position = members.table.position(of: member)
-        let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
-        let isAhead = self.audiences.crowds[crowd].passes[pass].isAhead(position)
-        let notBefore = self.audiences.crowds[crowd].passes[pass].nextNotBeforeMillis(
-            of: member, at: position, distanceMillis: self.distanceMillis(crowd), nowMillis: now.steadyMillis)
-        self.audiences.crowds[crowd].passes[pass].left(position)
-        self.audiences.crowds[crowd].passes[pass].retries.remove(member)
-        self.audiences.crowds[crowd].passes[pass].forgetSkip(member)
-        self.audiences.crowds[crowd].passes[pass].forgetServedLate(member)
+        let before = self.owed(crowd, pass: pass)
+        let notBefore = self.audiences.crowds[crowd].passes[pass].left(
+            member, distanceMillis: self.distanceMillis(crowd), nowMillis: now.steadyMillis, in: &members.table)
         if members.table.flags(of: member).contains(.isInFlight),
             let push = self.audiences.pushes.identifier(of: member, partition: self.audiences.crowds[crowd].partition)
         {
             self.audiences.pushes[push].isDetached = true
-        }
-        if members.table.flags(of: member).contains(.isLate) {
-            members.table.removeFlag(.isLate, of: member)
-            self.audiences.crowds[crowd].passes[pass].forgetLate(member)
-            if !isAhead { self.audiences.crowds[crowd].passes[pass].lateCount -= 1 }
         }
         self.settleMembers(crowd, pass: pass, before: before, into: .left)
         return notBefore
@@ -343,27 +311,33 @@ extension ShardEngine {
     }
 
     // MARK: Counting
-    /// Members are owed more than before.
-    mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Owed) {
-        let due = self.audiences.crowds[crowd].passes[pass].waitingCount - before.all
-        let alone = self.audiences.crowds[crowd].passes[pass].aloneCount - before.alone
-        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due)
-        self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: due - alone)
-        self.noteAlone(crowd, stampSeconds: before.alertStampSeconds, count: -alone, into: .superseded)
-        self.noteWaiting(due)
-    }
-    /// What members of a pass are owed.
+    /// What members of a pass are owed, and the version of the alert that some may wait for alone.
     struct Owed {
-        var all = 0
-        /// Of these, those that wait for an alert that goes alone, and the version that it is of.
-        var alone = 0
+        var members = Pass.Owed()
         var alertStampSeconds: Int64 = 0
     }
-    /// - Parameter alert: the one that may go alone.
+    func owed(_ crowd: CrowdID, pass: Int) -> Owed {
+        Owed(
+            members: self.audiences.crowds[crowd].passes[pass].owed,
+            alertStampSeconds: self.audiences.crowds[crowd].alertStampSeconds)
+    }
+    /// - Parameter alert: the one that may have gone alone.
     func owed(_ crowd: CrowdID, pass: Int, alert: Version?) -> Owed {
         Owed(
-            all: self.audiences.crowds[crowd].passes[pass].waitingCount,
-            alone: self.audiences.crowds[crowd].passes[pass].aloneCount, alertStampSeconds: alert?.stampSeconds ?? 0)
+            members: self.audiences.crowds[crowd].passes[pass].owed, alertStampSeconds: alert?.stampSeconds ?? 0)
+    }
+    /// Members are owed more than before.
+    mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Owed) {
+        self.noteDue(
+            self.audiences.crowds[crowd].passes[pass].owed - before.members, of: crowd,
+            alertStampSeconds: before.alertStampSeconds)
+    }
+    /// - Parameter alertStampSeconds: of the alert that some of them wait for alone.
+    mutating func noteDue(_ due: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64) {
+        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due.all)
+        self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: due.all - due.alone)
+        self.noteAlone(crowd, stampSeconds: alertStampSeconds, count: -due.alone, into: .superseded)
+        self.noteWaiting(due.all)
     }
     /// Fewer are owed something than before, for this reason.
     /// - Parameters:
@@ -373,14 +347,23 @@ extension ShardEngine {
         _ crowd: CrowdID, pass: Int, before: Owed, due: Int = 0, isNewerThere: Bool = false,
         into settlement: MemberSettlement
     ) {
-        let after = self.audiences.crowds[crowd].passes[pass].waitingCount
-        let count = before.all + due - after
+        var settled = before.members - self.audiences.crowds[crowd].passes[pass].owed
+        settled.all += due
+        self.settle(
+            settled, of: crowd, alertStampSeconds: before.alertStampSeconds, due: due, isNewerThere: isNewerThere,
+            into: settlement)
+    }
+    /// So many are owed something no more; the rest as of `settleMembers`.
+    mutating func settle(
+        _ settled: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64, due: Int = 0, isNewerThere: Bool = false,
+        into settlement: MemberSettlement
+    ) {
         self.memory.counters.members.due &+= UInt64(due)
-        self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: count))
-        let alone = before.alone - self.audiences.crowds[crowd].passes[pass].aloneCount
-        self.noteSettled(crowd, due: due, count: count - alone, isNewerThere: isNewerThere, into: settlement)
-        self.noteAlone(crowd, stampSeconds: before.alertStampSeconds, count: alone, into: settlement)
-        self.noteWaiting(after - before.all)
+        self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: settled.all))
+        self.noteSettled(
+            crowd, due: due, count: settled.all - settled.alone, isNewerThere: isNewerThere, into: settlement)
+        self.noteAlone(crowd, stampSeconds: alertStampSeconds, count: settled.alone, into: settlement)
+        self.noteWaiting(due - settled.all)
     }
     mutating func noteWaiting(_ step: Int) {
         self.memory.counters.members.waiting &+= UInt64(truncatingIfNeeded: step)

@@ -21,7 +21,7 @@ extension ShardEngine {
         }
         if isCrowdThere {
             // The last record may still name it as unanswered.
-            self.audiences.crowds[push.crowd].records.progressed()
+            self.audiences.crowds[push.crowd].progressed()
             self.noteWaiting(-1)
         }
         let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
@@ -150,75 +150,22 @@ extension ShardEngine {
         keepsDistance: Bool = true, dropsAlert: Bool = false, isEarlierDeath: Bool = false, now: EngineTime
     ) -> MemberEnd {
         guard !hasLeft else { return .ended(.left) }
-        let ring = members.table.ring(of: push.member)
-        let crowd = members.ringOwners[ring.index]
-        guard !push.isDetached, crowd == push.crowd, self.audiences.crowds[crowd].passes[push.pass].ring == ring,
-            !self.audiences.crowds[crowd].versions.isEmpty
-        else {
-            // It belongs to another audience now.
-            return .ended(.superseded)
-        }
+        let crowd = members.ringOwners[members.table.ring(of: push.member).index]
+        // It belongs to another audience now.
+        guard !push.isDetached, crowd == push.crowd else { return .ended(.superseded) }
         let distance = keepsDistance ? push.sentMillis + self.distanceMillis(crowd) : .min
-        let notBefore = max(now.steadyMillis + delayMillis, distance)
-        let old = self.audiences.crowds[crowd].passes[push.pass].retries[push.member]
-        // A newer alert has a round of its own, which comes to it or has found it unanswered.
-        let isNewestAlert = push.hasAlert && self.audiences.crowds[crowd].alert?.stampSeconds == push.alertStampSeconds
-        if self.isLeftToChannel(push), old?.owesAlert != true {
-            if !dropsAlert, self.owesAlertBesideChannel(push, members: members) {
-                let before = self.owed(crowd, pass: push.pass, alert: self.audiences.crowds[crowd].alert)
-                self.audiences.crowds[crowd].passes[push.pass].retries.set(
-                    RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true, owesAlert: true), for: push.member)
-                self.noteDue(crowd, pass: push.pass, before: before)
-            }
+        let failure = Crowd.Failure(
+            notBeforeMillis: max(now.steadyMillis + delayMillis, distance), keepsPriority: keepsPriority,
+            dropsAlert: dropsAlert, isEarlierDeath: isEarlierDeath)
+        switch self.audiences.crowds[crowd].failed(push, failure, in: members.table) {
+        case .superseded: return .ended(.superseded)
+        case .owesAlertBeside(let count):
+            self.noteDue(Pass.Owed(all: count), of: crowd, alertStampSeconds: 0)
             return .ended(.superseded)
+        case .waits:
+            self.noteWaiting(1)
+            return .waits
         }
-        // Where an alert goes alone the round that comes next does not bring it.
-        let isAhead =
-            !(push.isAlone && isNewestAlert)
-            && self.comesRound(to: push.member, of: crowd, pass: push.pass, members: members)
-        // A newer alert that goes alone may have found it unanswered: that is owed, and the round comes a turn later.
-        var entry = RetrySet.Entry(notBeforeMillis: notBefore, isOwed: !isAhead || old?.isOwed == true)
-        entry.attempt = push.nextAttempt(isEarlierDeath: isEarlierDeath)
-        let owesAlert = (isNewestAlert || self.owesReturned(push, members: members)) && !dropsAlert
-        entry.owesAlert = owesAlert || (old?.owesAlert ?? false)
-        entry.alertsMissedSinceSeconds = min(
-            push.alertsMissedSinceSeconds, old?.alertsMissedSinceSeconds ?? .max,
-            push.hasAlert && !dropsAlert ? push.alertStampSeconds : .max)
-        let isHigh =
-            keepsPriority && push.mayBeHigh
-            && push.stampSeconds > self.audiences.crowds[crowd].reportedDoneStampSeconds
-        entry.mayBeHigh = isHigh || (old?.mayBeHigh ?? false)
-        self.audiences.crowds[crowd].passes[push.pass].retries.set(entry, for: push.member)
-        // A newer version is due to it as well, and was counted.
-        guard !isAhead, old?.isOwed != true else { return .ended(.superseded) }
-        self.noteWaiting(1)
-        return .waits
-    }
-    /// Whether the push brings an older version while the newest comes to its member by broadcast: nothing but its alert is owed by token then.
-    func isLeftToChannel(_ push: MemberPush) -> Bool {
-        self.audiences.crowds[push.crowd].passes[push.pass].isServedByChannel
-            && push.stampSeconds != self.audiences.crowds[push.crowd].stampSeconds
-    }
-    /// Whether the alert of such a push is owed by token all the same: it is the newest, and a broadcast may not bring it there.
-    func owesAlertBesideChannel(_ push: MemberPush, members: CrowdTable.Members) -> Bool {
-        guard push.hasAlert, push.alertStampSeconds == self.audiences.crowds[push.crowd].alert?.stampSeconds else {
-            return false
-        }
-        let sinceSeconds = self.keepsAlertsSinceSeconds(push.crowd, pass: push.pass, wentBothWays: true)
-        return Int64(members.table.joinedSeconds(of: push.member)) >= sinceSeconds
-            || self.audiences.crowds[push.crowd].passes[push.pass].retries[push.member]?.isOwed == true
-    }
-    /// The alert that the push was to bring has expired on its way, and that of an older version is in its place: the member has not had it either.
-    private func owesReturned(_ push: MemberPush, members: CrowdTable.Members) -> Bool {
-        guard push.hasAlert, let alert = self.audiences.crowds[push.crowd].alert,
-            alert.stampSeconds < push.alertStampSeconds
-        else { return false }
-        if push.alertsMissedSinceSeconds <= alert.stampSeconds { return true }
-        let index = self.audiences.crowds[push.crowd].versions.firstIndex { $0.stampSeconds == alert.stampSeconds }
-        return index.map {
-            self.audiences.crowds[push.crowd].passes[push.pass].hadNotMet(
-                members.table.position(of: push.member), versionAt: $0)
-        } ?? false
     }
     /// The alert has come to a member that went over to another ring before the answer: it is not owed there any more.
     private mutating func noteAlertAnswered(
@@ -233,13 +180,9 @@ extension ShardEngine {
         default: return
         }
         let ring = members.table.ring(of: push.member)
-        let crowd = members.ringOwners[ring.index]
-        guard let pass = self.audiences.crowds[crowd].passIndex(of: ring), crowd == push.crowd,
-            self.audiences.crowds[crowd].alert?.stampSeconds == push.alertStampSeconds,
-            var entry = self.audiences.crowds[crowd].passes[pass].retries[push.member], entry.owesAlert
-        else { return }
-        entry.owesAlert = false
-        self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: push.member)
+        guard members.ringOwners[ring.index] == push.crowd else { return }
+        self.audiences.crowds[push.crowd].alertCame(
+            stampSeconds: push.alertStampSeconds, to: push.member, in: ring)
     }
     /// Whoever waited for the answer may have its turn.
     private mutating func wake(
@@ -248,11 +191,8 @@ extension ShardEngine {
         let ring = members.table.ring(of: member)
         guard ring.isSome else { return }
         let crowd = members.ringOwners[ring.index]
-        guard let pass = self.audiences.crowds[crowd].passIndex(of: ring),
-            var entry = self.audiences.crowds[crowd].passes[pass].retries[member], entry.notBeforeMillis == .max
-        else { return }
-        entry.notBeforeMillis = push.sentMillis + self.distanceMillis(crowd)
-        self.audiences.crowds[crowd].passes[pass].retries.set(entry, for: member)
-        if crowd != push.crowd { self.schedule(crowd, now: now) }
+        let isWoken = self.audiences.crowds[crowd].wake(
+            member, in: ring, restedMillis: push.sentMillis + self.distanceMillis(crowd))
+        if isWoken, crowd != push.crowd { self.schedule(crowd, now: now) }
     }
 }

@@ -72,7 +72,7 @@ extension ShardEngine {
     }
     /// After a takeover: whoever the round comes to with an alert that goes alone is counted with its version again.
     mutating func noteAloneRestored(_ crowd: CrowdID, pass: Int) {
-        let alone = self.audiences.crowds[crowd].passes[pass].aloneCount
+        let alone = self.audiences.crowds[crowd].passes[pass].course.aloneCount
         let stamp = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
         guard alone > 0,
             let former = self.audiences.crowds[crowd].formerReports.firstIndex(where: { $0.stampSeconds == stamp })
@@ -250,8 +250,8 @@ extension ShardEngine {
     private mutating func send(_ counts: CrowdReport, of crowd: CrowdID, isFinished: Bool) {
         var isHigh = false
         for pass in self.audiences.crowds[crowd].passes.indices
-        where self.audiences.crowds[crowd].passes[pass].isHigh
-            || self.audiences.crowds[crowd].passes[pass].retries.mayBeHigh
+        where self.audiences.crowds[crowd].passes[pass].course.isHigh
+            || self.audiences.crowds[crowd].passes[pass].apart.retries.mayBeHigh
         { isHigh = true }
         var report = BusRecord.Report()
         report.bundleID = Array(self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].bundleID.utf8)

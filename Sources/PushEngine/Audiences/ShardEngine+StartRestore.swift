@@ -211,7 +211,7 @@ extension ShardEngine {
         let members = self.audiences.crowds.membersIfAny(of: self.audiences.crowds[crowd].partition)
         guard let members, self.audiences.crowds[crowd].starts.memberCount(in: members.table) > 0 else { return false }
         return self.audiences.crowds[crowd].passes.allSatisfy {
-            members.table.count(of: $0.ring) == 0 && $0.inFlightCount == 0
+            members.table.count(of: $0.ring) == 0 && $0.inFlight.count == 0
         }
     }
     // MARK: Leaving, and records of others

@@ -139,7 +139,7 @@ extension ShardEngine {
         for pass in self.audiences.crowds[crowd].passes.indices {
             let before = self.owed(crowd, pass: pass, alert: alert)
             if version.hasAlert, let alert {
-                self.audiences.crowds[crowd].passes[pass].retries.noteMissed(alertStampSeconds: alert.stampSeconds)
+                self.audiences.crowds[crowd].passes[pass].alertReplaced(stampSeconds: alert.stampSeconds)
             }
             let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
             if self.audiences.crowds[crowd].passes[pass].channelNumber != nil,
@@ -148,7 +148,8 @@ extension ShardEngine {
                 continue
             }
             let goesAlone =
-                self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
+                self.audiences.crowds[crowd].passes[pass].course.owesAlert
+                && self.audiences.crowds[crowd].alertGoesAlone
             self.audiences.crowds[crowd].passes[pass].take(
                 version, count: count, dropping: dropped, alertGoesAlone: goesAlone, in: &members.table)
             self.settleMembers(
@@ -209,23 +210,21 @@ extension ShardEngine {
     }
     private mutating func expireNewest(_ crowd: CrowdID, pass: Int) {
         let owed =
-            self.audiences.crowds[crowd].passes[pass].waitingCount
-            - self.audiences.crowds[crowd].passes[pass].inFlightCount
+            self.audiences.crowds[crowd].passes[pass].unsentCount
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        let aloneBefore = self.audiences.crowds[crowd].passes[pass].aloneCount
+        let aloneBefore = self.audiences.crowds[crowd].passes[pass].course.aloneCount
         let goesAlone =
-            self.audiences.crowds[crowd].passes[pass].owesAlert && self.audiences.crowds[crowd].alertGoesAlone
+            self.audiences.crowds[crowd].passes[pass].course.owesAlert && self.audiences.crowds[crowd].alertGoesAlone
         self.audiences.crowds[crowd].passes[pass].dropNewest(
             count: members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring),
             alertGoesAlone: goesAlone, in: &members.table)
         // Whom it leaves unserved is owed the version before, whichever the alert is of.
-        let alone = self.audiences.crowds[crowd].passes[pass].aloneCount
+        let alone = self.audiences.crowds[crowd].passes[pass].course.aloneCount
         self.noteAlone(
             crowd, stampSeconds: self.audiences.crowds[crowd].alert?.stampSeconds ?? 0, count: aloneBefore - alone,
             into: .superseded)
         let left =
-            self.audiences.crowds[crowd].passes[pass].waitingCount
-            - self.audiences.crowds[crowd].passes[pass].inFlightCount
+            self.audiences.crowds[crowd].passes[pass].unsentCount
         self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
         self.noteWaiting(left - owed)
@@ -313,7 +312,7 @@ extension ShardEngine {
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
         // Answers that come are counted here.
-        guard self.audiences.crowds[crowd].passes.allSatisfy({ $0.inFlightCount == 0 }) else {
+        guard self.audiences.crowds[crowd].passes.allSatisfy({ $0.inFlight.count == 0 }) else {
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
         let follower = self.audiences.crowds.find(

@@ -195,7 +195,7 @@ extension ShardEngine {
                 CrowdStatus.Ring(
                     environment: "\(pass.environment)", listens: pass.channelNumber != nil,
                     members: members?.table.count(of: pass.ring) ?? 0, progress: pass.progress,
-                    waiting: pass.waitingCount, inFlight: pass.inFlightCount, retrying: pass.retries.count))
+                    waiting: pass.waitingCount, inFlight: pass.inFlight.count, retrying: pass.apart.retries.count))
         }
         var startMembers = 0
         if let members { startMembers = self.audiences.crowds[crowd].starts.memberCount(in: members.table) }
@@ -257,7 +257,7 @@ extension VersionLedger {
 extension Pass {
     /// How much of the newest version's round is done, 0 to 1.
     fileprivate var progress: Double {
-        let left = max(0, (self.targets.last?.until ?? 0) - self.position)
+        let left = max(0, (self.course.targets.last?.until ?? 0) - self.course.position)
         return 1 - min(1, Double(left) / Double(Self.circle))
     }
 }

@@ -99,7 +99,7 @@ extension ShardEngine {
     @inline(never) private mutating func beginUpdateTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
         guard !self.audiences.crowds[crowd].isTraced, let newest = self.audiences.crowds[crowd].newest,
             // What is on its way is of a version before.
-            self.audiences.crowds[crowd].passes.contains(where: { $0.waitingCount > $0.inFlightCount })
+            self.audiences.crowds[crowd].passes.contains(where: { $0.unsentCount > 0 })
         else { return }
         self.audiences.crowds[crowd].isTraced = self.beginTrace(
             crowd, layer: newest.layer, life: newest.life, stampSeconds: newest.stampSeconds, isStart: false,

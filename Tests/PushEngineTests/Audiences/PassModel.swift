@@ -98,16 +98,23 @@ struct PassModel {
     }
 
     // MARK: Going round
-    /// The next that is owed something; `nil`: the round is over.
-    mutating func next() -> Int64? {
-        let owed = self.members.filter { $0.value.isOwed.last == true || $0.value.isOwedAlone }.map(\.key)
-        let next = owed.min { self.there($0) < self.there($1) }
-        self.cursor = next.map { self.there($0) } ?? max(self.cursor, self.ends.last ?? 0, self.aloneEnd ?? 0)
-        if let end = self.aloneEnd, end <= self.cursor { self.aloneEnd = nil }
-        return next
+    /// The pass has gone on, and has met everybody on its way.
+    mutating func goes(from former: Int64, to latter: Int64) {
+        let cursor = self.cursor + latter - former
+        while let next = self.next, self.there(next) < cursor {
+            self.cursor = self.there(next)
+            self.endAlone()
+            self.meet(next)
+        }
+        self.cursor = cursor
+        self.endAlone()
     }
-    /// The member that `next` named has been met.
-    mutating func met(_ position: Int64) {
+    /// The next that is owed something; `nil`: the round is over.
+    private var next: Int64? {
+        let owed = self.members.filter { $0.value.isOwed.last == true || $0.value.isOwedAlone }.map(\.key)
+        return owed.min { self.there($0) < self.there($1) }
+    }
+    private mutating func meet(_ position: Int64) {
         let isAlone = self.members[position]!.isOwedAlone
         let kept = isAlone ? self.members[position]!.isOwed.last! : false
         for index in self.members[position]!.isOwed.indices { self.members[position]!.isOwed[index] = false }
@@ -115,6 +122,9 @@ struct PassModel {
         self.members[position]!.isOwedAlert = false
         self.members[position]!.isOwedAlone = false
         self.cursor += 1
+        self.endAlone()
+    }
+    private mutating func endAlone() {
         if let end = self.aloneEnd, end <= self.cursor { self.aloneEnd = nil }
     }
 

@@ -152,7 +152,7 @@ final class PassPlay {
         version.stampSeconds = play.stampSeconds
         version.withdrawsAlert = play.withdrawsAlert
         if play.hasAlert { version.layer.alert = ByteRange(start: 0, count: 1) }
-        let goesAlone = self.audiences[audience].pass.owesAlert && self.goesAlone(audience)
+        let goesAlone = self.audiences[audience].pass.course.owesAlert && self.goesAlone(audience)
         self.audiences[audience].pass.take(
             version, count: self.table.count(of: self.audiences[audience].pass.ring), dropping: dropped,
             alertGoesAlone: goesAlone, in: &self.table)
@@ -168,7 +168,7 @@ final class PassPlay {
         }
         while let newest = self.audiences[audience].versions.last, newest.expiresMillis <= self.nowMillis {
             self.audiences[audience].versions.removeLast()
-            let goesAlone = self.audiences[audience].pass.owesAlert && self.goesAlone(audience)
+            let goesAlone = self.audiences[audience].pass.course.owesAlert && self.goesAlone(audience)
             self.audiences[audience].pass.dropNewest(
                 count: self.table.count(of: self.audiences[audience].pass.ring), alertGoesAlone: goesAlone,
                 in: &self.table)
@@ -202,23 +202,14 @@ final class PassPlay {
         self.phones[position]!.joinedAfterStamp = self.stampSeconds
         self.phones[position]!.shownStamp = 0
         self.phones[position]!.rung = [:]
-        let isAhead = self.audiences[audience].pass.joined(UInt64(position))
+        let isAhead = self.audiences[audience].pass.course.isAhead(UInt64(position))
         if isAhead != self.audiences[audience].model.joined(position) {
             self.fail("a join at \(position): the round comes to it or not")
         }
-        let isRested = notBefore <= self.nowMillis
-        let isEmpty = self.audiences[audience].versions.isEmpty
-        if !isRested, isAhead || isEmpty {
-            self.audiences[audience].pass.recent.note(member, servedMillis: notBefore - Self.distanceMillis)
-        }
-        guard !isEmpty else { return }
-        guard isRested || isAhead else {
-            return self.audiences[audience].pass.retries.set(
-                RetrySet.Entry(notBeforeMillis: notBefore, isOwed: true), for: member)
-        }
-        self.table.insertFlag(.isLate, of: member)
-        self.audiences[audience].pass.wait(late: member, isAhead: isAhead)
-        self.audiences[audience].pass.noteLate(self.audiences[audience].pass.lateLast, offset: Int64(self.joinCount))
+        let number = self.audiences[audience].pass.joined(
+            member, notBeforeMillis: notBefore, distanceMillis: Self.distanceMillis, nowMillis: self.nowMillis,
+            hasVersions: !self.audiences[audience].versions.isEmpty, in: &self.table)
+        if let number { self.audiences[audience].pass.lateJoinWritten(number, at: Int64(self.joinCount)) }
     }
     func leave(_ position: Int64) {
         guard self.phones[position]!.audience != nil else { return }
@@ -233,46 +224,36 @@ final class PassPlay {
     }
     private func exit(_ member: MemberID, _ position: Int64) -> Int64 {
         let audience = self.phones[position]!.audience!
-        let isAhead = self.audiences[audience].pass.isAhead(UInt64(position))
-        let notBefore = self.audiences[audience].pass.nextNotBeforeMillis(
-            of: member, at: UInt64(position), distanceMillis: Self.distanceMillis, nowMillis: self.nowMillis)
-        self.audiences[audience].pass.left(UInt64(position))
-        self.audiences[audience].model.left(position)
-        self.audiences[audience].pass.retries.remove(member)
-        self.audiences[audience].pass.forgetSkip(member)
         for push in self.pushes.indices where self.pushes[push].position == position {
             self.pushes[push].isDetached = true
         }
-        if self.table.flags(of: member).contains(.isLate) {
-            self.table.removeFlag(.isLate, of: member)
-            self.audiences[audience].pass.forgetLate(member)
-            if !isAhead { self.audiences[audience].pass.lateCount -= 1 }
-        }
-        return notBefore
+        self.audiences[audience].model.left(position)
+        return self.audiences[audience].pass.left(
+            member, distanceMillis: Self.distanceMillis, nowMillis: self.nowMillis, in: &self.table)
     }
 
     // MARK: What is written down
     func write(_ audience: Int) {
         let pass = self.audiences[audience].pass
-        let turns = pass.position & ~(Pass.circle - 1)
+        let turns = pass.course.position & ~(PassCourse.circle - 1)
         func from(_ position: Int64) -> Int64 { max(0, position - turns) }
         var written = Written()
-        written.position = from(pass.position)
-        written.untils = pass.targets.map { from($0.until) }
-        written.aloneUntil = pass.alone.map { from($0.until) }
-        written.alertUntil = from(pass.alertUntil)
-        written.waiting = pass.retries.members.map {
-            (Int64(self.table.position(of: $0)), pass.retries[$0]?.owesAlert ?? false)
+        written.position = from(pass.course.position)
+        written.untils = pass.course.targets.map { from($0.until) }
+        written.aloneUntil = pass.course.alone.map { from($0.until) }
+        written.alertUntil = from(pass.course.alertUntil)
+        written.waiting = pass.apart.retries.members.map {
+            (Int64(self.table.position(of: $0)), pass.apart.retries[$0]?.owesAlert ?? false)
         }
         for push in self.pushes where self.table.ring(of: push.member) == pass.ring && push.audience == audience {
             written.waiting.append((push.position, push.alert != nil))
         }
-        written.skipped = pass.skipped.map { Int64(self.table.position(of: $0)) }
-        written.quiet = pass.quiet.map { Int64(self.table.position(of: $0)) }
+        written.skipped = pass.apart.skipped.map { Int64(self.table.position(of: $0)) }
+        written.quiet = pass.apart.quiet.map { Int64(self.table.position(of: $0)) }
         written.versions = self.audiences[audience].versions
         written.alert = self.audiences[audience].alert
         written.servedJoins = self.joinCount + 1
-        if let first = pass.late.first { written.servedJoins = min(written.servedJoins, Int(first.offset)) }
+        if let first = pass.apart.late.first { written.servedJoins = min(written.servedJoins, Int(first.offset)) }
         written.model = self.audiences[audience].model.asWritten()
         self.audiences[audience].written = written
     }
@@ -301,16 +282,15 @@ final class PassPlay {
         var pass = Pass(ring: ring, environment: .production, lane: self.audiences[audience].pass.lane, versionCount: 0)
         pass.restore(
             position: written.position, untils: written.untils, aloneUntil: written.aloneUntil,
-            alertUntil: written.alertUntil, highUntil: 0, frequentHighUntil: 0, horizon: 0)
-        pass.notBeforeMillis = self.nowMillis + Self.distanceMillis
-        pass.countAhead(in: self.table)
+            alertUntil: written.alertUntil, highUntil: 0, frequentHighUntil: 0, horizon: 0,
+            notBeforeMillis: self.nowMillis + Self.distanceMillis, in: self.table)
         var model = written.model
         for entry in self.table.members(of: ring) { model.joined(Int64(entry.position)) }
         if !written.versions.isEmpty { self.restoreMembers(of: &pass, audience, from: written) }
         self.audiences[audience].pass = pass
         self.audiences[audience].model = model
         self.audiences[audience].versions = written.versions
-        self.audiences[audience].alert = pass.owesAlert || pass.retries.owesAlert ? written.alert : nil
+        self.audiences[audience].alert = pass.course.owesAlert || pass.apart.retries.owesAlert ? written.alert : nil
         for play in newer { self.take(play, audience) }
         self.write(audience)
         self.expire(audience)
@@ -321,29 +301,26 @@ final class PassPlay {
         }
         for waiting in written.waiting {
             guard let member = member(waiting.position) else { continue }
-            let isAhead = pass.isAhead(UInt64(waiting.position)) && !written.skipped.contains(waiting.position)
-            let owesAlert = waiting.owesAlert || pass.retries[member]?.owesAlert == true
-            guard !isAhead || owesAlert || pass.keepsOlder else { continue }
-            pass.retries.set(
-                RetrySet.Entry(notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert),
-                for: member)
+            let isAhead = pass.course.isAhead(UInt64(waiting.position)) && !written.skipped.contains(waiting.position)
+            let owesAlert = waiting.owesAlert || pass.apart.retries[member]?.owesAlert == true
+            guard !isAhead || owesAlert || pass.course.keepsOlder else { continue }
+            pass.restoreWaiting(member, isAhead: isAhead, owesAlert: owesAlert)
         }
-        for position in written.skipped where pass.isAhead(UInt64(position)) {
-            if let member = member(position) { pass.skip(member) }
+        for position in written.skipped where pass.course.isAhead(UInt64(position)) {
+            if let member = member(position) { pass.restoreSkipped(member) }
         }
-        for position in written.quiet where pass.isAhead(UInt64(position)) {
-            if let member = member(position) { pass.keepQuiet(member) }
+        for position in written.quiet where pass.course.isAhead(UInt64(position)) {
+            if let member = member(position) { pass.restoreQuiet(member) }
         }
         let joins = self.positions.filter {
             self.phones[$0]!.audience == audience && self.phones[$0]!.joinNumber >= written.servedJoins
         }
         for position in joins.sorted(by: { self.phones[$0]!.joinNumber < self.phones[$1]!.joinNumber }) {
-            guard let member = member(position), pass.retries[member] == nil, !pass.skipped.contains(member) else {
+            guard let member = member(position), pass.apart.retries[member] == nil, !pass.apart.skipped.contains(member)
+            else {
                 continue
             }
-            self.table.insertFlag(.isLate, of: member)
-            pass.wait(late: member, isAhead: pass.isAhead(UInt64(position)))
-            pass.noteLate(pass.lateLast, offset: Int64(self.phones[position]!.joinNumber))
+            pass.restoreLate(member, offset: Int64(self.phones[position]!.joinNumber), in: &self.table)
         }
     }
 }

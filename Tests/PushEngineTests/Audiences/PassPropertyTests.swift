@@ -21,7 +21,7 @@ import Testing
         for position in play.positions { play.join(position, 0) }
         play.publish(0, hasAlert: true)
         while play.serve(0) { play.answer(0, .again) }
-        #expect(play.audiences[0].pass.retries.isFull)
+        #expect(play.audiences[0].pass.apart.retries.isFull)
         play.publish(0, hasAlert: false)
         play.drain()
         play.checkPhones(0)
@@ -87,19 +87,19 @@ extension PassPlay {
         func expect(_ one: Int, _ other: Int, _ what: String) {
             if one != other { self.fail("\(place): \(what) \(one), counted \(other)") }
         }
-        for index in pass.targets.indices {
-            expect(pass.targets[index].ahead, model.count { $0.isOwed[index] }, "ahead of version \(index)")
+        for index in pass.course.targets.indices {
+            expect(pass.course.targets[index].ahead, model.count { $0.isOwed[index] }, "ahead of version \(index)")
         }
-        expect(pass.alertTarget.ahead, model.count { $0.isOwedAlert }, "owed the alert")
-        expect(pass.alone?.ahead ?? 0, model.count { $0.isOwedAlone }, "owed the alert alone")
+        expect(pass.course.alertTarget.ahead, model.count { $0.isOwedAlert }, "owed the alert")
+        expect(pass.course.aloneCount, model.count { $0.isOwedAlone }, "owed the alert alone")
         var waiting = self.pushes.count { $0.audience == audience } + model.count { $0.isOwedAlone }
         for (position, phone) in self.phones where phone.audience == audience {
             let member = self.member(position)
             let isAhead = model.members[position]!.isOwed.last ?? false
-            if pass.isAhead(UInt64(position)) != isAhead { self.fail("\(place): \(position) is ahead or not") }
-            if isAhead, !pass.skipped.contains(member) { waiting += 1 }
+            if pass.course.isAhead(UInt64(position)) != isAhead { self.fail("\(place): \(position) is ahead or not") }
+            if isAhead, !pass.apart.skipped.contains(member) { waiting += 1 }
             if !isAhead, self.table.flags(of: member).contains(.isLate) { waiting += 1 }
-            if pass.retries[member]?.isOwed == true { waiting += 1 }
+            if pass.apart.retries[member]?.isOwed == true { waiting += 1 }
         }
         expect(pass.waitingCount, waiting, "waiting")
     }

@@ -1,0 +1,130 @@
+/// Members of a crowd that come, are served and answered. It decides; the engine journals, sends and counts.
+extension Crowd {
+    /// What becomes of what a push was to bring that has failed.
+    enum FailedPush {
+        /// A newer version takes its place.
+        case superseded
+        /// The member is owed it still.
+        case waits
+        /// A newer version comes by broadcast, and the alert by token all the same: so many more are owed something.
+        case owesAlertBeside(Int)
+    }
+    /// How a push has failed that is to be tried again.
+    struct Failure {
+        /// Not before this, steady.
+        var notBeforeMillis: Int64
+        var keepsPriority = true
+        var dropsAlert = false
+        /// See `MemberPush.attempt`.
+        var isEarlierDeath = false
+    }
+    /// Of the alert that is owed to some; 0: there is none.
+    @inline(__always) var alertStampSeconds: Int64 { self.alert?.stampSeconds ?? 0 }
+
+    // MARK: Coming
+    /// A join tells the audience's name that no record has told; none of what a restore has read counts.
+    mutating func introduced(joinedSeconds: UInt32) {
+        self.restoredJoins = []
+        self.lastJoinSeconds = Int64(joinedSeconds)
+    }
+    /// An update member has joined, or said something new.
+    @inline(__always) mutating func joined(seconds: UInt32) {
+        self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
+    }
+    /// Something has happened that the record of progress does not tell.
+    @inline(__always) mutating func progressed() { self.records.progressed() }
+    /// The alert that the member is owed in a pass, of which no progress may have been written: its stamp; 0: none.
+    @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
+        self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
+    }
+
+    // MARK: Serving
+    /// See `Pass.nextServing`.
+    @inline(__always) mutating func nextServing(
+        pass: Int, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable, effects: inout ServingEffects
+    ) -> MemberServing? {
+        let alertGoesAlone = self.passes[pass].hasDueRetry(nowMillis: nowMillis) && self.alertGoesAlone
+        return self.passes[pass].nextServing(
+            hasAlert: self.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
+            nowMillis: nowMillis, in: &table, effects: &effects)
+    }
+    /// A push to a member has left.
+    @inline(__always) mutating func pushLeft(isHigh: Bool, nowMillis: Int64) {
+        if isHigh { self.lastHighMillis = nowMillis }
+        self.records.met()
+    }
+    /// What members get that are owed an alert or not. Made once for all.
+    mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
+        if isAlone {
+            if self.aloneBody.isEmpty { self.alert?.appendBody(alertOf: self.alert, to: &self.aloneBody) }
+            body.append(contentsOf: self.aloneBody)
+        } else if hasAlert {
+            if self.alertBody.isEmpty { self.newest?.appendBody(alertOf: self.alert, to: &self.alertBody) }
+            body.append(contentsOf: self.alertBody)
+        } else {
+            if self.plainBody.isEmpty { self.newest?.appendBody(alertOf: nil, to: &self.plainBody) }
+            body.append(contentsOf: self.plainBody)
+        }
+    }
+
+    // MARK: Answers
+    /// A push to a member of the crowd has failed: it is owed still what that was to bring, unless a newer version comes to it.
+    mutating func failed(_ push: MemberPush, _ failure: Failure, in table: borrowing MemberTable) -> FailedPush {
+        guard self.passes[push.pass].ring == table.ring(of: push.member), !self.versions.isEmpty else {
+            // It has gone over to other members of the audience.
+            return .superseded
+        }
+        if self.isLeftToChannel(push), !self.passes[push.pass].awaitsAlert(push.member) {
+            guard !failure.dropsAlert, self.owesAlertBesideChannel(push, in: table) else { return .superseded }
+            let before = self.passes[push.pass].waitingCount
+            self.passes[push.pass].failedBesideChannel(push.member, notBeforeMillis: failure.notBeforeMillis)
+            return .owesAlertBeside(self.passes[push.pass].waitingCount - before)
+        }
+        // A newer alert has a round of its own, which comes to it or has found it unanswered.
+        let isNewestAlert = push.hasAlert && self.alertStampSeconds == push.alertStampSeconds
+        let owesAlert = (isNewestAlert || self.owesReturned(push, in: table)) && !failure.dropsAlert
+        let waits = self.passes[push.pass].failed(
+            push.member,
+            MemberFailure(
+                notBeforeMillis: failure.notBeforeMillis,
+                attempt: push.nextAttempt(isEarlierDeath: failure.isEarlierDeath),
+                isNewestAlone: push.isAlone && isNewestAlert, owesAlert: owesAlert,
+                alertsMissedSinceSeconds: min(
+                    push.alertsMissedSinceSeconds, push.hasAlert && !failure.dropsAlert ? push.alertStampSeconds : .max),
+                mayBeHigh: failure.keepsPriority && push.mayBeHigh
+                    && push.stampSeconds > self.reportedDoneStampSeconds), in: table)
+        return waits ? .waits : .superseded
+    }
+    /// Whether a push brings an older version while the newest comes to its member by broadcast: nothing but its alert is owed by token then.
+    @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
+        self.passes[push.pass].isServedByChannel && push.stampSeconds != self.stampSeconds
+    }
+    /// Whether the alert of such a push is owed by token all the same: it is the newest, and a broadcast may not bring it there.
+    @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
+        guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
+        return Int64(table.joinedSeconds(of: push.member))
+            >= self.keepsAlertsSinceSeconds(pass: push.pass, wentBothWays: true)
+            || self.passes[push.pass].apart.retries[push.member]?.isOwed == true
+    }
+    /// The alert that the push was to bring has expired on its way, and that of an older version is in its place: the member has not had it either.
+    @inline(__always) private func owesReturned(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
+        guard push.hasAlert, self.alert != nil, self.alertStampSeconds < push.alertStampSeconds else { return false }
+        if push.alertsMissedSinceSeconds <= self.alertStampSeconds { return true }
+        for index in self.versions.indices where self.versions[index].stampSeconds == self.alertStampSeconds {
+            return self.passes[push.pass].course.hadNotMet(table.position(of: push.member), versionAt: index)
+        }
+        return false
+    }
+    /// An alert has come to a member that went over to another ring of the crowd before the answer.
+    @inline(__always) mutating func alertCame(stampSeconds: Int64, to member: MemberID, in ring: RingID) {
+        guard let pass = self.passIndex(of: ring), self.alertStampSeconds == stampSeconds else { return }
+        self.passes[pass].alertCame(to: member)
+    }
+    /// An answer has come about a member.
+    /// - Parameter restedMillis: it may be pushed to from then on, steady.
+    /// - Returns: whether it has waited for that.
+    @inline(__always) mutating func wake(_ member: MemberID, in ring: RingID, restedMillis: Int64) -> Bool {
+        guard let pass = self.passIndex(of: ring) else { return false }
+        return self.passes[pass].wake(member, restedMillis: restedMillis)
+    }
+}

@@ -1,0 +1,383 @@
+import PushModel
+
+/// Members of a ring that a pass does not simply meet in their turn: those that wait to be tried again or joined late, and those that its round passes over or
+/// brings less to.
+///
+/// Where the round stands is lent to it. A member may wait here that the round comes to as well: it gets what is due once.
+struct MembersApart {
+    /// More members are not served before the round comes to them.
+    static let skippedMax = 4_096
+
+    private(set) var retries = RetrySet()
+    /// Members that joined behind the pass.
+    private(set) var late = LateJoins()
+    /// Of those, members that still wait and that the round does not come to.
+    private(set) var lateCount = 0
+    /// Members that joined late and were served before the round came to them: it passes over them.
+    private(set) var skipped: Set<MemberID> = []
+    /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
+    private(set) var quiet: Set<MemberID> = []
+    /// The same of the right to priority 10. Not in `state`: a next owner may give it to those.
+    private var unhurried: Set<MemberID> = []
+    /// Members served out of turn of late, and when, steady.
+    private var recent = RecentlyServed()
+
+    /// Members that are owed something, and that the round does not come to.
+    @inline(__always) var owedCount: Int { self.retries.owedCount + self.lateCount }
+    /// Whether the newest version's round comes to the member, and does not pass over it.
+    @inline(__always) func comesRound(
+        to member: MemberID, _ course: PassCourse, in table: borrowing MemberTable
+    ) -> Bool {
+        !self.skipped.contains(member) && course.isAhead(table.position(of: member))
+    }
+
+    // MARK: Versions
+    /// A newer version comes.
+    mutating func versionCame(_ version: borrowing Version, in table: borrowing MemberTable) {
+        if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
+        if version.withdrawsAlert, !version.hasAlert { self.retries.forgetAlerts() }
+        guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
+        // It gives a right of its own to priority 10: whoever had none by those before has it.
+        let (isHigh, isFrequentHigh) = (version.isHigh, version.isFrequentHigh)
+        var left: Set<MemberID> = []
+        for member in self.unhurried
+        where table.flags(of: member).contains(.isFrequent) ? !isFrequentHigh : !isHigh { left.insert(member) }
+        self.unhurried = left
+    }
+    /// A newer alert takes the place of the one that some wait for.
+    mutating func alertReplaced(stampSeconds: Int64) { self.retries.noteMissed(alertStampSeconds: stampSeconds) }
+    /// The alert is owed to nobody any more.
+    mutating func alertEnded() {
+        self.quiet = []
+        self.retries.forgetAlerts()
+    }
+    /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
+    mutating func returnToAlert(
+        ofVersionAt index: Int, stampSeconds: Int64, _ course: PassCourse, in table: borrowing MemberTable
+    ) {
+        let (position, until) = (course.position, course.targets[index].until)
+        self.retries.returnToAlert { member, entry in
+            let there = PassCourse.turned(table.position(of: member), from: position)
+            return entry.alertsMissedSinceSeconds <= stampSeconds
+                || (entry.isOwed ? there - PassCourse.circle : there) < until
+        }
+    }
+    /// The newest version's round begins, and comes to all that wait.
+    /// - Parameter keepsOlder: a version that outlives the newest is kept.
+    mutating func roundBegan(keepsOlder: Bool, in table: inout MemberTable) {
+        self.retries.handOverToRound()
+        if keepsOlder { self.retries.remember(self.late.members.sorted { $0.rawValue < $1.rawValue }) }
+        self.forgetLate(in: &table)
+    }
+    /// The round has become shorter: some that it would have met are late now, or owed what they waited for before.
+    mutating func roundShortened(_ course: PassCourse, in table: borrowing MemberTable) {
+        self.skipped = self.skipped.filter { course.isAhead(table.position(of: $0)) }
+        self.lateCount = self.late.members.count { !course.isAhead(table.position(of: $0)) }
+        for member in self.retries.members where !course.isAhead(table.position(of: member)) {
+            self.retries.owe(member)
+        }
+    }
+    /// Nothing is owed to anybody any more.
+    mutating func end(in table: inout MemberTable) {
+        self.unhurried = []
+        for member in self.retries.members { self.retries.remove(member) }
+        self.forgetLate(in: &table)
+    }
+    private mutating func forgetLate(in table: inout MemberTable) {
+        for member in self.late.members { table.removeFlag(.isLate, of: member) }
+        self.late.removeAll()
+        self.lateCount = 0
+        self.skipped = []
+    }
+    /// A channel brings the newest version: nothing is owed, but for an alert that no broadcast brings.
+    /// - Parameter sinceSeconds: of those who wait for an alert, who joined then or later waits on. `max`: nobody does.
+    mutating func leftToChannel(keepingAlertsSinceSeconds sinceSeconds: Int64, in table: inout MemberTable) {
+        var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
+        if sinceSeconds < .max {
+            for waiting in self.retries.alertEntries
+            where Int64(table.joinedSeconds(of: waiting.member)) >= sinceSeconds { owed.append(waiting) }
+        }
+        self.end(in: &table)
+        for (member, entry) in owed {
+            // It waited for a round that does not come.
+            let isAnswerAwaited = table.flags(of: member).contains(.isInFlight)
+            let notBefore = entry.notBeforeMillis == .max && !isAnswerAwaited ? .min : entry.notBeforeMillis
+            self.retries.set(
+                RetrySet.Entry(
+                    notBeforeMillis: notBefore, attempt: entry.attempt, isOwed: true, owesAlert: true), for: member)
+        }
+        self.quiet = []
+    }
+    /// A member may miss the broadcast, and gets the version by its token.
+    /// - Parameters:
+    ///   - notBeforeMillis: it is not pushed to before, steady.
+    ///   - distanceMillis: the least time between two pushes to a member.
+    mutating func mayMissBroadcast(
+        _ missing: Pass.Missing, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
+        _ course: PassCourse, in table: inout MemberTable
+    ) {
+        guard self.retries[missing.member] == nil else { return }
+        guard self.retries.count >= (missing.owesAlert ? RetrySet.totalMax : RetrySet.countMax) else {
+            return self.retries.set(
+                RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
+                for: missing.member)
+        }
+        // Progress has no room for all: a next owner takes every join for a late one.
+        if notBeforeMillis > nowMillis {
+            self.recent.note(missing.member, servedMillis: notBeforeMillis - distanceMillis)
+        }
+        self.wait(late: missing.member, isAhead: false, offset: 0, course, in: &table)
+    }
+
+    // MARK: Coming and going
+    /// A member is in the ring from here on. Served at once it is served quietly: what it missed was not for it.
+    /// - Parameters:
+    ///   - isAhead: the round comes to it.
+    ///   - notBeforeMillis: its phone may have been pushed to shortly before; steady.
+    ///   - hasVersions: the audience has something to bring.
+    /// - Returns: its number among the late; `nil`: it is not.
+    mutating func joined(
+        _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
+        hasVersions: Bool, _ course: PassCourse, in table: inout MemberTable
+    ) -> UInt32? {
+        let isRested = notBeforeMillis <= nowMillis
+        if !isRested, isAhead || !hasVersions {
+            self.recent.note(member, servedMillis: notBeforeMillis - distanceMillis)
+        }
+        guard hasVersions else { return nil }
+        guard isRested || isAhead else {
+            self.retries.set(RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true), for: member)
+            return nil
+        }
+        return self.wait(late: member, isAhead: isAhead, course, in: &table)
+    }
+    /// A member is in the ring from here on, and has what goes round there.
+    /// - Parameters: as of `joined`.
+    mutating func joinedServed(
+        _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
+        _ course: PassCourse, in table: borrowing MemberTable
+    ) {
+        if notBeforeMillis > nowMillis { self.recent.note(member, servedMillis: notBeforeMillis - distanceMillis) }
+        if isAhead {
+            self.skip(member)
+            self.keepUnhurried(member, course)
+        }
+        if course.isAlertAhead(table.position(of: member)) { self.keepQuiet(member, course) }
+    }
+    /// A member is in the ring from here on, and is owed the newest version with the alert.
+    mutating func joinedOwed(_ member: MemberID, isAhead: Bool, notBeforeMillis: Int64) {
+        self.retries.set(
+            RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: !isAhead, owesAlert: true), for: member)
+    }
+    /// A member has left the ring: its number may be another's next.
+    mutating func left(_ member: MemberID, isAhead: Bool, in table: inout MemberTable) {
+        self.retries.remove(member)
+        self.forgetSkip(member)
+        guard table.flags(of: member).contains(.isLate) else { return }
+        table.removeFlag(.isLate, of: member)
+        self.late.forget(member)
+        if !isAhead { self.lateCount -= 1 }
+    }
+    /// It waits behind the others that joined late.
+    /// - Parameters:
+    ///   - isAhead: the round comes to it.
+    ///   - offset: where its join lies in `state`; -1: not known yet.
+    /// - Returns: the number of its join.
+    @discardableResult mutating func wait(
+        late member: MemberID, isAhead: Bool, offset: Int64 = -1, _ course: PassCourse,
+        in table: inout MemberTable
+    ) -> UInt32 {
+        table.insertFlag(.isLate, of: member)
+        let number = self.late.joined(member, offset: offset)
+        if isAhead {
+            // One that leaves stays here: whoever has its number next has come later still.
+            self.keepQuiet(member, course)
+            self.keepUnhurried(member, course)
+        } else {
+            self.lateCount += 1
+        }
+        return number
+    }
+    /// The join of that number lies there in `state`.
+    mutating func lateJoinWritten(_ number: UInt32, at offset: Int64) { self.late.written(number, at: offset) }
+    /// It came after the alert that goes round, whose round comes to it.
+    mutating func keepQuiet(_ member: MemberID, _ course: PassCourse) {
+        if course.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
+    }
+    /// It came after the version that has priority 10, whose round comes to it, or has had it already.
+    private mutating func keepUnhurried(_ member: MemberID, _ course: PassCourse) {
+        if course.isHigh, self.unhurried.count < Self.skippedMax { self.unhurried.insert(member) }
+    }
+    /// It was served before the round came to it.
+    mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
+    /// When it may be met as far as is known here, steady: it was served out of turn, or waits.
+    mutating func restedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64 {
+        let served = self.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
+        let waits = self.retries[member].map { $0.notBeforeMillis == .max ? .min : $0.notBeforeMillis } ?? .min
+        return max(served.map { $0 + distanceMillis } ?? .min, waits)
+    }
+
+    // MARK: Serving out of turn
+    /// The next that is tried again.
+    /// - Parameters:
+    ///   - hasAlert: there is an alert that may be owed to some.
+    ///   - alertGoesAlone: it does not fit beside the newest content.
+    ///   - nowMillis: steady.
+    @inline(never) mutating func nextRetry(
+        hasAlert: Bool, alertGoesAlone: Bool, nowMillis: Int64, _ course: PassCourse,
+        in table: borrowing MemberTable, effects: inout ServingEffects
+    ) -> MemberServing? {
+        while let member = self.retries.nextDue(nowMillis: nowMillis) {
+            guard var entry = self.retries[member] else { continue }
+            if table.flags(of: member).contains(.isInFlight) {
+                entry.notBeforeMillis = .max
+                self.retries.set(entry, for: member)
+                continue
+            }
+            self.retries.remove(member)
+            guard entry.isOwed else {
+                // The round comes to it, but it brings no alert that was sent before, and may expire on its way.
+                if entry.owesAlert || entry.mayBeHigh || course.keepsOlder {
+                    entry.notBeforeMillis = .max
+                    self.retries.set(entry, for: member)
+                }
+                continue
+            }
+            self.recent.note(member, servedMillis: nowMillis)
+            let isAlone = entry.owesAlert && alertGoesAlone
+            if isAlone {
+                effects.isAloneReturned = true
+                if !self.comesRound(to: member, course, in: table) {
+                    // The newest content follows, and no round brings it: that is owed beside.
+                    self.retries.set(RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
+                    effects.owesNewestBeside = true
+                }
+            }
+            return MemberServing(
+                member: member, hasAlert: entry.owesAlert && hasAlert, isAlone: isAlone, mayBeHigh: entry.mayBeHigh,
+                attempt: entry.attempt, alertsMissedSinceSeconds: entry.alertsMissedSinceSeconds)
+        }
+        return nil
+    }
+    /// The next of those that joined late.
+    @inline(never) mutating func nextLate(
+        distanceMillis: Int64, nowMillis: Int64, _ course: PassCourse, in table: inout MemberTable
+    ) -> MemberServing? {
+        self.recent.forget(distanceMillis: distanceMillis, nowMillis: nowMillis)
+        guard !self.recent.isFull, self.skipped.count < Self.skippedMax else { return nil }
+        while let member = self.late.popWaiting() {
+            let isAhead = course.isAhead(table.position(of: member))
+            table.removeFlag(.isLate, of: member)
+            if isAhead { self.skip(member) } else { self.lateCount -= 1 }
+            let served = self.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
+            let isUnanswered = table.flags(of: member).contains(.isInFlight)
+            guard isUnanswered || served != nil else {
+                self.recent.note(member, servedMillis: nowMillis)
+                return MemberServing(member: member)
+            }
+            self.retries.set(
+                RetrySet.Entry(
+                    notBeforeMillis: isUnanswered ? .max : served.map { $0 + distanceMillis } ?? .min, isOwed: true),
+                for: member)
+        }
+        return nil
+    }
+    /// When the next may be served out of turn, steady.
+    func dueMillis(distanceMillis: Int64) -> Int64 {
+        guard !self.late.queue.isEmpty, self.skipped.count < Self.skippedMax else { return self.retries.nextDueMillis }
+        let late = self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
+        return min(self.retries.nextDueMillis, late)
+    }
+
+    // MARK: The round comes to a member
+    /// When it was served out of turn, steady; `nil`: longer ago than the distance, or in its turn.
+    @inline(__always) mutating func servedMillis(
+        _ member: MemberID, distanceMillis: Int64, nowMillis: Int64
+    ) -> Int64? {
+        self.recent.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
+    }
+    /// The round passes over it, and comes to it no more.
+    @inline(__always) @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
+        !self.skipped.isEmpty && self.skipped.remove(member) != nil
+    }
+    /// Whether it came after the alert that goes round, which comes to it no more.
+    @inline(__always) mutating func forgetQuiet(_ member: MemberID) -> Bool {
+        !self.quiet.isEmpty && self.quiet.remove(member) != nil
+    }
+    /// Whether it came after the version whose priority 10 goes round, which comes to it no more.
+    @inline(__always) mutating func forgetUnhurried(_ member: MemberID) -> Bool {
+        !self.unhurried.isEmpty && self.unhurried.remove(member) != nil
+    }
+    /// It joined after what goes round, and gets that now.
+    mutating func metLate(_ member: MemberID, in table: inout MemberTable) {
+        table.removeFlag(.isLate, of: member)
+        self.late.forget(member)
+    }
+    /// It has been met and cannot be served yet: it gets what is newest when its time comes.
+    /// - Parameters:
+    ///   - serving: what the round would have brought.
+    ///   - untilMillis: steady; `Int64.max`: an answer comes first.
+    /// - Returns: whether it waited for that already.
+    mutating func metUnserved(_ serving: MemberServing, untilMillis: Int64) -> Bool {
+        let waits = self.retries[serving.member]
+        var entry = waits ?? RetrySet.Entry(notBeforeMillis: .min, isOwed: true)
+        entry.isOwed = true
+        if entry.notBeforeMillis == .max { entry.notBeforeMillis = .min }
+        entry.notBeforeMillis = max(entry.notBeforeMillis, untilMillis)
+        entry.owesAlert = entry.owesAlert || serving.hasAlert
+        entry.mayBeHigh = entry.mayBeHigh || serving.mayBeHigh
+        self.retries.set(entry, for: serving.member)
+        return waits?.isOwed == true
+    }
+
+    // MARK: Answers
+    /// A push to the member has failed: what it was to bring is owed still, unless the round brings it, or what is newer.
+    /// - Returns: whether the member is owed something that was not counted before.
+    mutating func failed(
+        _ member: MemberID, _ failure: MemberFailure, _ course: PassCourse, in table: borrowing MemberTable
+    ) -> Bool {
+        let old = self.retries[member]
+        let isAhead = !failure.isNewestAlone && self.comesRound(to: member, course, in: table)
+        self.retries.set(
+            RetrySet.Entry(
+                notBeforeMillis: failure.notBeforeMillis, attempt: failure.attempt,
+                // A newer alert that goes alone may have found it unanswered: that is owed, and the round comes a turn later.
+                isOwed: !isAhead || old?.isOwed == true, owesAlert: failure.owesAlert || old?.owesAlert ?? false,
+                mayBeHigh: failure.mayBeHigh || old?.mayBeHigh ?? false,
+                alertsMissedSinceSeconds: min(
+                    failure.alertsMissedSinceSeconds, old?.alertsMissedSinceSeconds ?? .max)), for: member)
+        // A newer version is due to it as well, and was counted.
+        return !isAhead && old?.isOwed != true
+    }
+    /// The newest version is left to the channel, and the alert of a push that failed comes by token all the same.
+    mutating func failedBesideChannel(_ member: MemberID, notBeforeMillis: Int64) {
+        self.retries.set(
+            RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: true), for: member)
+    }
+    /// The newest alert has come to the member: it is not owed here any more.
+    mutating func alertCame(to member: MemberID) {
+        guard var entry = self.retries[member], entry.owesAlert else { return }
+        entry.owesAlert = false
+        self.retries.set(entry, for: member)
+    }
+    /// An answer has come about the member.
+    /// - Parameter restedMillis: it may be pushed to from then on, steady.
+    /// - Returns: whether it has waited for that.
+    @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {
+        guard self.retries.count > 0, var entry = self.retries[member], entry.notBeforeMillis == .max else {
+            return false
+        }
+        entry.notBeforeMillis = restedMillis
+        self.retries.set(entry, for: member)
+        return true
+    }
+    /// A record says that the member waits, or had no answer.
+    mutating func restoreWaiting(
+        _ member: MemberID, isAhead: Bool, owesAlert: Bool, alertsMissedSinceSeconds: Int64
+    ) {
+        self.retries.set(
+            RetrySet.Entry(
+                notBeforeMillis: isAhead ? .max : .min, isOwed: !isAhead, owesAlert: owesAlert,
+                alertsMissedSinceSeconds: alertsMissedSinceSeconds), for: member)
+    }
+}
