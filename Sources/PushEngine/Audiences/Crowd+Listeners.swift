@@ -13,24 +13,21 @@ extension Crowd {
     }
 
     // MARK: Members that go over from one ring to another
-    /// The member has the newest version by its token, and says, or does no longer say, that it listens: it is not late where it goes.
-    @inline(__always) func isServed(_ member: MemberID, goingTo pass: Int, in table: borrowing MemberTable) -> Bool {
+    /// What a member is in a pass to which it goes over, as it says, or does no longer say, that it listens.
+    /// - Parameter sentAlertStampSeconds: of the alert that is on its way to the member, and may come back; `nil`: none is.
+    @inline(__always) func entrance(
+        of member: MemberID, goingTo pass: Int, sentAlertStampSeconds: Int64?, in table: borrowing MemberTable
+    ) -> Entrance {
         guard let old = self.passIndex(of: table.ring(of: member)), !self.versions.isEmpty,
             self.passes[old].environment == self.passes[pass].environment
-        else { return false }
-        return self.passes[old].hasServed(member, in: table)
-    }
-    /// An alert has not come to the member, which says, or does no longer say, that it listens: it gets that by its token all the same.
-    /// - Parameter sentAlertStampSeconds: of the alert that is on its way to the member, and may come back; `nil`: none is.
-    @inline(__always) func owesAlert(
-        _ member: MemberID, goingTo pass: Int, sentAlertStampSeconds: Int64?, in table: borrowing MemberTable
-    ) -> Bool {
-        guard self.alert != nil, !self.versions.isEmpty, let old = self.passIndex(of: table.ring(of: member)),
-            self.passes[old].environment == self.passes[pass].environment
-        else { return false }
-        if self.passes[old].awaitsAlert(member) { return true }
-        if let sentAlertStampSeconds { return sentAlertStampSeconds == self.alertStampSeconds }
-        return self.waysOweAlert(member, pass: old, in: table)
+        else { return .anew }
+        if self.passes[old].hasServed(member, in: table) { return .served }
+        guard self.alert != nil else { return .anew }
+        if self.passes[old].awaitsAlert(member) { return .owedAlert }
+        let owesAlert =
+            sentAlertStampSeconds.map { $0 == self.alertStampSeconds }
+            ?? self.waysOweAlert(member, pass: old, in: table)
+        return owesAlert ? .owedAlert : .anew
     }
     /// The alert comes to the member by its channel yet, or by the round.
     @inline(__always) private func waysOweAlert(

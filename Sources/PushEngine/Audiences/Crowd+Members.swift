@@ -1,5 +1,14 @@
 /// Members of a crowd that come, are served and answered. It decides; the engine journals, sends and counts.
 extension Crowd {
+    /// What a member is that enters a ring.
+    enum Entrance {
+        /// It is owed what the round brings, or comes late.
+        case anew
+        /// It has the newest version by its token from another ring of the crowd.
+        case served
+        /// It has not got the newest alert in another ring of the crowd, and gets that by its token.
+        case owedAlert
+    }
     /// What becomes of what a push was to bring that has failed.
     enum FailedPush {
         /// A newer version takes its place.
@@ -30,6 +39,28 @@ extension Crowd {
     /// An update member has joined, or said something new.
     @inline(__always) mutating func joined(seconds: UInt32) {
         self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
+    }
+    /// A member is in the ring of a pass from here on.
+    /// - Parameters: as of `Pass.joined`.
+    /// - Returns: its number among those that are late; `nil`: it is not.
+    mutating func entered(
+        _ member: MemberID, as entrance: Entrance, pass: Int, notBeforeMillis: Int64, distanceMillis: Int64,
+        nowMillis: Int64, in table: inout MemberTable
+    ) -> UInt32? {
+        switch entrance {
+        case .anew:
+            return self.passes[pass].joined(
+                member, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis, nowMillis: nowMillis,
+                hasVersions: !self.versions.isEmpty, in: &table)
+        case .served:
+            self.passes[pass].joinedServed(
+                member, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis, nowMillis: nowMillis,
+                in: table)
+        case .owedAlert: self.passes[pass].joinedOwed(member, notBeforeMillis: notBeforeMillis, in: table)
+        }
+        // Its record does not say it.
+        self.progressed()
+        return nil
     }
     /// Something has happened that the record of progress does not tell.
     @inline(__always) mutating func progressed() { self.records.progressed() }

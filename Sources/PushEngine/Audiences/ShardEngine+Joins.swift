@@ -158,8 +158,8 @@ extension ShardEngine {
             self.noteListener(member, crowd: crowd, pass: pass, now: now)
             let frequent = self.markReturn(of: member, to: crowd, joinedSeconds, members: members, now: now)
             let notBefore = self.reunite(member, of: crowd, with: members)
-            let late = self.entered(
-                member, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
+            let late = self.enter(
+                member, as: .anew, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
             return JoinRecord(flags: frequent, joinedSeconds: joinedSeconds, lateNumber: late)
         }
         var flags = members.table.flags(of: found)
@@ -174,9 +174,8 @@ extension ShardEngine {
         }
         // The latest join wins.
         let former = members.ringOwners[old.index]
-        let isServed =
-            former == crowd && self.audiences.crowds[crowd].isServed(found, goingTo: pass, in: members.table)
-        let owesAlert = former == crowd && self.owesAlert(found, goingTo: pass, of: crowd, members: members)
+        let entrance =
+            former == crowd ? self.entrance(of: found, goingTo: pass, of: crowd, members: members) : .anew
         let notBefore = self.exited(found, members: members, now: now)
         flags = members.table.flags(of: found)
         flags.remove(.isFrequent)
@@ -189,33 +188,24 @@ extension ShardEngine {
         members.table.move(found, to: ring)
         members.table.setJoinedSeconds(joinedSeconds, of: found)
         self.noteListener(found, crowd: crowd, pass: pass, now: now)
-        guard !isServed else {
-            self.enteredServed(
-                found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
-            return JoinRecord(flags: flags, joinedSeconds: joinedSeconds, isKnown: true)
-        }
-        guard !owesAlert else {
-            self.enteredOwed(found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore)
-            return JoinRecord(
-                flags: flags, joinedSeconds: joinedSeconds,
-                owedAlertStampSeconds: self.owedAlertStampSeconds(found, of: crowd, pass: pass))
-        }
-        let late = self.entered(
-            found, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
-        self.schedule(former, now: now)
-        return JoinRecord(flags: flags, joinedSeconds: joinedSeconds, lateNumber: late)
+        let late = self.enter(
+            found, as: entrance, crowd: crowd, pass: pass, members: members, notBeforeMillis: notBefore, now: now)
+        if entrance == .anew { self.schedule(former, now: now) }
+        return JoinRecord(
+            flags: flags, joinedSeconds: joinedSeconds, lateNumber: late, isKnown: entrance == .served,
+            owedAlertStampSeconds: entrance == .owedAlert
+                ? self.owedAlertStampSeconds(found, of: crowd, pass: pass) : 0)
     }
-    /// The member is in the ring: the round meets it, or it is late.
+    /// The member is in the ring from here on.
     /// - Parameter notBeforeMillis: its phone may have been pushed to shortly before; steady.
-    private mutating func entered(
-        _ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members, notBeforeMillis: Int64,
-        now: EngineTime
+    private mutating func enter(
+        _ member: MemberID, as entrance: Crowd.Entrance, crowd: CrowdID, pass: Int, members: CrowdTable.Members,
+        notBeforeMillis: Int64, now: EngineTime
     ) -> UInt32? {
         let before = self.owed(crowd, pass: pass)
-        let hasVersions = !self.audiences.crowds[crowd].versions.isEmpty
-        let lateNumber = self.audiences.crowds[crowd].passes[pass].joined(
-            member, notBeforeMillis: notBeforeMillis, distanceMillis: self.distanceMillis(crowd),
-            nowMillis: now.steadyMillis, hasVersions: hasVersions, in: &members.table)
+        let lateNumber = self.audiences.crowds[crowd].entered(
+            member, as: entrance, pass: pass, notBeforeMillis: notBeforeMillis,
+            distanceMillis: self.distanceMillis(crowd), nowMillis: now.steadyMillis, in: &members.table)
         self.noteDue(crowd, pass: pass, before: before)
         return lateNumber
     }

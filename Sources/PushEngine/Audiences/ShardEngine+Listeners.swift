@@ -38,42 +38,20 @@ extension ShardEngine {
         guard let known, known & AudienceChannels.bit(environment) == 0 else { return }
         self.journal.ask(crowd, entry: entry, joining: environment, in: &self.memory, audiences: self.audiences)
     }
-    /// An alert has not come to the member, which says, or does no longer say, that it listens: see `Crowd.owesAlert`.
-    func owesAlert(_ member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members) -> Bool {
+    /// What a member that goes over to another pass of its crowd is there.
+    func entrance(
+        of member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members
+    ) -> Crowd.Entrance {
         var sentAlertStampSeconds: Int64?
-        // One that is on its way may come back.
+        // An alert that is on its way may come back.
         if members.table.flags(of: member).contains(.isInFlight),
             let push = self.audiences.pushes.identifier(of: member, partition: self.audiences.crowds[crowd].partition),
             self.audiences.pushes[push].hasAlert, !self.audiences.pushes[push].isDetached
         {
             sentAlertStampSeconds = self.audiences.pushes[push].alertStampSeconds
         }
-        return self.audiences.crowds[crowd].owesAlert(
-            member, goingTo: pass, sentAlertStampSeconds: sentAlertStampSeconds, in: members.table)
-    }
-    /// It is in the ring from here on, and has what goes round there.
-    /// - Parameter notBeforeMillis: its phone may have been pushed to shortly before; steady.
-    mutating func enteredServed(
-        _ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members, notBeforeMillis: Int64,
-        now: EngineTime
-    ) {
-        let before = self.owed(crowd, pass: pass)
-        self.audiences.crowds[crowd].passes[pass].joinedServed(
-            member, notBeforeMillis: notBeforeMillis, distanceMillis: self.distanceMillis(crowd),
-            nowMillis: now.steadyMillis, in: members.table)
-        // Its record does not say that it has been served.
-        self.audiences.crowds[crowd].progressed()
-        self.noteDue(crowd, pass: pass, before: before)
-    }
-    /// It is in the ring from here on, and is owed the newest version with the alert.
-    mutating func enteredOwed(
-        _ member: MemberID, crowd: CrowdID, pass: Int, members: CrowdTable.Members, notBeforeMillis: Int64
-    ) {
-        let before = self.owed(crowd, pass: pass)
-        self.audiences.crowds[crowd].passes[pass].joinedOwed(
-            member, notBeforeMillis: notBeforeMillis, in: members.table)
-        self.audiences.crowds[crowd].progressed()
-        self.noteDue(crowd, pass: pass, before: before)
+        return self.audiences.crowds[crowd].entrance(
+            of: member, goingTo: pass, sentAlertStampSeconds: sentAlertStampSeconds, in: members.table)
     }
     /// What a member's record says of an alert that it is owed, as progress that tells of it may not have been written yet; 0: nothing.
     func owedAlertStampSeconds(_ member: MemberID, of crowd: CrowdID, pass: Int) -> Int64 {
