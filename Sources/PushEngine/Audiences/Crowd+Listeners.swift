@@ -36,7 +36,7 @@ extension Crowd {
         guard self.passes[pass].isServedByChannel else { return self.passes[pass].roundOwesAlert(member, in: table) }
         return self.isAlertLeft(toChannelOf: pass) && self.passes[pass].channelOwesAlert(member, in: table)
     }
-    /// The alert is left to a channel that was not known to have it when the newest version was made: whoever listens no more may miss it. One that
+    /// The alert is left to a channel that was not known to have it when the newest version was made: a member that listens no more may miss it. One that
     /// has it all the same ignores what comes under the same stamp.
     @inline(__always) func isAlertLeft(toChannelOf pass: Int) -> Bool {
         guard self.alert != nil, self.passes[pass].isServedByChannel, let channel = self.channel(ofPass: pass) else {
@@ -44,7 +44,7 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// An alert that the channel has had already comes to nobody by a later broadcast: whoever is owed it here gets it by its token. One that the channel
+    /// An alert that the channel has had already comes to nobody by a later broadcast: members that are owed it here get it by their tokens. One that the channel
     /// is not known to have had may be on its way there: who said since that it listens may miss that, and no later broadcast may bring it.
     /// - Parameter wentBothWays: the version that they are owed by their tokens may have been broadcast meanwhile, with that alert.
     /// - Returns: who joined at that time or later, seconds since 1970; `max`: nobody.
@@ -72,7 +72,7 @@ extension Crowd {
             versionCount: self.versions.count, alertStampSeconds: self.alert?.stampSeconds,
             keepingAlertsSinceSeconds: .max, in: &table)
     }
-    /// A newer version has been taken, of which the channels say whether it reaches a pass's members by broadcast.
+    /// A newer version has been taken, and its channels say whether it reaches a pass's members by broadcast.
     /// - Parameter count: members of the ring.
     /// - Returns: it does, and nothing is owed to them but to those that may miss it.
     mutating func isLeftToChannel(

@@ -15,7 +15,7 @@ extension Crowd {
         case superseded
         /// The member is owed it still.
         case waits
-        /// A newer version comes by broadcast, and the alert by token all the same: so many more are owed something.
+        /// A newer version comes by broadcast, and the alert by token all the same: members that are owed something more than before.
         case owesAlertBeside(Int)
     }
     /// How a push has failed that is to be tried again.
@@ -27,7 +27,7 @@ extension Crowd {
         /// See `MemberPush.attempt`.
         var isEarlierDeath = false
     }
-    /// Of the alert that is owed to some; 0: there is none.
+    /// The stamp of the alert that is owed to some; 0: there is none.
     @inline(__always) var alertStampSeconds: Int64 { self.alert?.stampSeconds ?? 0 }
 
     // MARK: Coming
@@ -64,7 +64,7 @@ extension Crowd {
     }
     /// Something has happened that the record of progress does not tell.
     @inline(__always) mutating func progressed() { self.records.progressed() }
-    /// The alert that the member is owed in a pass, of which no progress may have been written: its stamp; 0: none.
+    /// The stamp of the alert that the member is owed in a pass, whether a record of progress tells of it or not; 0: it is owed none.
     @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
         self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
     }

@@ -74,7 +74,7 @@ struct LateJoins {
     @discardableResult mutating func forget(_ member: MemberID) -> Bool {
         self.numbers.removeValue(forKey: member) != nil
     }
-    /// Nobody waits any more. Numbers go on.
+    /// Nobody waits from here on. Numbers go on.
     mutating func removeAll() {
         self.queue.removeAll(keepingCapacity: false)
         self.numbers = [:]

@@ -12,7 +12,7 @@ struct MemberServing: Equatable {
     var alertsMissedSinceSeconds: Int64 = .max
 }
 
-/// What becomes of what members are owed while the next to be served is looked for. The pass has done it; whoever counts has it still to count.
+/// What becomes of what members are owed while the next to be served is looked for. The pass has done it; its caller has it still to count.
 struct ServingEffects: Equatable {
     /// What is owed no more, as a newer version or a former push takes its place.
     var superseded = Pass.Owed()

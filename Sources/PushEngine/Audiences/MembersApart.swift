@@ -11,13 +11,13 @@ struct MembersApart {
     private(set) var retries = RetrySet()
     /// Members that joined behind the pass.
     private(set) var late = LateJoins()
-    /// Of those, members that still wait and that the round does not come to.
+    /// Late members that still wait and that the round does not come to.
     private(set) var lateCount = 0
     /// Members that joined late and were served before the round came to them: it passes over them.
     private(set) var skipped: Set<MemberID> = []
     /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
     private(set) var quiet: Set<MemberID> = []
-    /// The same of the right to priority 10. Not in `state`: a next owner may give it to those.
+    /// Members that joined since a version got priority 10 and that its round comes to: they have no right to it. Not in `state`: a next owner may give it to them.
     private var unhurried: Set<MemberID> = []
     /// Members served out of turn of late, and when, steady.
     private var recent = RecentlyServed()
@@ -37,7 +37,7 @@ struct MembersApart {
         if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
         if version.withdrawsAlert, !version.hasAlert { self.retries.forgetAlerts() }
         guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
-        // It gives a right of its own to priority 10: whoever had none by those before has it.
+        // It gives a right of its own to priority 10: members that had none by those before have it.
         let (isHigh, isFrequentHigh) = (version.isHigh, version.isFrequentHigh)
         var left: Set<MemberID> = []
         for member in self.unhurried
@@ -46,12 +46,12 @@ struct MembersApart {
     }
     /// A newer alert takes the place of the one that some wait for.
     mutating func alertReplaced(stampSeconds: Int64) { self.retries.noteMissed(alertStampSeconds: stampSeconds) }
-    /// The alert is owed to nobody any more.
+    /// The alert is owed to nobody now.
     mutating func alertEnded() {
         self.quiet = []
         self.retries.forgetAlerts()
     }
-    /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
+    /// The newest alert has expired, and that of an older version has not: it is for members that have not met that version.
     mutating func returnToAlert(
         ofVersionAt index: Int, stampSeconds: Int64, _ course: PassCourse, in table: borrowing MemberTable
     ) {
@@ -77,7 +77,7 @@ struct MembersApart {
             self.retries.owe(member)
         }
     }
-    /// Nothing is owed to anybody any more.
+    /// Nothing is owed to anybody now.
     mutating func end(in table: inout MemberTable) {
         self.unhurried = []
         for member in self.retries.members { self.retries.remove(member) }
@@ -190,7 +190,7 @@ struct MembersApart {
         table.insertFlag(.isLate, of: member)
         let number = self.late.joined(member, offset: offset)
         if isAhead {
-            // One that leaves stays here: whoever has its number next has come later still.
+            // One that leaves stays here: the member that has its number next has come later still.
             self.keepQuiet(member, course)
             self.keepUnhurried(member, course)
         } else {
@@ -354,7 +354,7 @@ struct MembersApart {
         self.retries.set(
             RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: true), for: member)
     }
-    /// The newest alert has come to the member: it is not owed here any more.
+    /// The newest alert has come to the member: it is owed here no more.
     mutating func alertCame(to member: MemberID) {
         guard var entry = self.retries[member], entry.owesAlert else { return }
         entry.owesAlert = false

@@ -1,6 +1,6 @@
 /// Where a pass stands. What every push asks is inlined.
 extension Pass {
-    /// Of members that listen on a channel: its number among those of the crowd in this environment.
+    /// The channel's number among those of the crowd in this environment; `nil`: its members listen on none.
     @inline(__always) var channelNumber: UInt8? { self.channel.number }
     /// The channel's id; empty: they listen on none, or a restore has not met it.
     @inline(__always) var channelID: [UInt8] { self.channel.id }
@@ -16,7 +16,7 @@ extension Pass {
     /// Members that are owed something and have not got it, those without an answer included. One that is owed an alert alone, and the newest
     /// content after it, counts twice.
     @inline(__always) var waitingCount: Int { self.unsentCount + self.inFlight.count }
-    /// The same without those that wait for an answer.
+    /// Members that are owed something and wait for no answer.
     @inline(__always) var unsentCount: Int {
         self.course.aheadCount - self.apart.skipped.count + self.course.aloneCount + self.apart.owedCount
     }
@@ -48,7 +48,7 @@ extension Pass {
     }
     /// An alert that is left to the channel is for the member.
     @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
-        // Whoever came later, or has been served since, is owed nothing; nor is whoever waits for the version without its alert.
+        // Members that came later, have been served since, or wait for the version without its alert are owed nothing.
         !table.flags(of: member).contains(.isLate) && !self.channel.byToken.served.contains(member)
             && self.apart.retries[member] == nil
     }

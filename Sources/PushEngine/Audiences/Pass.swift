@@ -5,12 +5,12 @@ import PushModel
 /// The ring is a circle of positions, and the pass goes round it: `course` says where. Members that it does not simply meet in their turn are `apart`. It counts on
 /// its own what its members are owed.
 ///
-/// It decides; whoever has it journals, sends and counts. What every push asks of it is inlined: a pass that is handed to a function is copied, and it is large.
+/// It decides; its owner journals, sends and counts. What every push asks of it is inlined: a pass that is handed to a function is copied, and it is large.
 struct Pass {
     /// What its members are owed.
     struct Owed: Equatable {
         var all = 0
-        /// Of these, those that wait for an alert that goes alone.
+        /// Members among these that wait for an alert that goes alone.
         var alone = 0
     }
     /// Who may miss a version's broadcast, and gets that by token.
@@ -42,7 +42,7 @@ struct Pass {
     /// Nothing is met before this; a former owner may have pushed until shortly before. Steady.
     private var notBeforeMillis: Int64 = .min
 
-    /// A pass whose rounds are all over: whoever joins its ring is late.
+    /// A pass whose rounds are all over: members that join its ring are late.
     /// - Parameters:
     ///   - versionCount: versions that the audience has here already.
     ///   - channelID: empty: a restore has not met it.
@@ -75,7 +75,7 @@ struct Pass {
     }
     /// A newer version than the one whose alert some wait for comes, with an alert of its own.
     mutating func alertReplaced(stampSeconds: Int64) { self.apart.alertReplaced(stampSeconds: stampSeconds) }
-    /// The newest version has expired: whoever it left unserved is owed the one before.
+    /// The newest version has expired: members that it left unserved are owed the one before.
     /// - Parameters:
     ///   - count: members of the ring.
     ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside the one before.
@@ -87,17 +87,17 @@ struct Pass {
         case .formerAnew: self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
         }
     }
-    /// Its alert is owed to nobody any more.
+    /// Its alert is owed to nobody now.
     mutating func forgetAlert() {
         self.course.forgetAlert()
         self.apart.alertEnded()
     }
-    /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
+    /// The newest alert has expired, and that of an older version has not: it is for members that have not met that version.
     mutating func returnToAlert(ofVersionAt index: Int, stampSeconds: Int64, in table: borrowing MemberTable) {
         self.course.returnToAlert(ofVersionAt: index)
         self.apart.returnToAlert(ofVersionAt: index, stampSeconds: stampSeconds, self.course, in: table)
     }
-    /// Nothing is owed any more.
+    /// Nothing is owed now.
     mutating func reset(in table: inout MemberTable) {
         self.course.end()
         self.apart.end(in: &table)
@@ -123,8 +123,9 @@ struct Pass {
     ) -> [RecentListeners.Join] {
         self.channel.listeners(in: self.ring, sinceMillis: sinceMillis, nowMillis: nowMillis, table: table)
     }
-    /// The newest version, of so many, reaches the members by broadcast; some may miss it.
+    /// The newest version reaches the members by broadcast; some may miss it.
     /// - Parameters:
+    ///   - versionCount: versions that the audience has.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - alertsSinceSeconds: of those who wait for an alert, who joined then or later waits on: no broadcast brings it. `max`: nobody does.
     ///   - distanceMillis: the least time between two pushes to a member.
@@ -159,8 +160,8 @@ struct Pass {
     }
     /// It is served by tokens from the next version on.
     mutating func leaveChannel() { self.channel.ended() }
-    /// It is served by tokens from here on, and the alert of a version before, which no broadcast has brought, is owed to all but those that had it where they
-    /// came from, or came after it.
+    /// It is served by tokens from here on, and an older alert that no broadcast has brought is owed to all. Members that had it where they came from, or came after it,
+    /// are left out.
     /// - Parameter count: members of the ring.
     mutating func leaveChannelOwingAlert(count: Int) {
         let others = self.lateListeners
@@ -417,7 +418,7 @@ struct Pass {
     mutating func failedBesideChannel(_ member: MemberID, notBeforeMillis: Int64) {
         self.apart.failedBesideChannel(member, notBeforeMillis: notBeforeMillis)
     }
-    /// The newest alert has come to the member: it is not owed here any more.
+    /// The newest alert has come to the member: it is owed here no more.
     mutating func alertCame(to member: MemberID) { self.apart.alertCame(to: member) }
     /// An answer has come about the member.
     /// - Parameter restedMillis: it may be pushed to from then on, steady.
@@ -430,7 +431,7 @@ struct Pass {
     /// An owner before may have pushed to the members until shortly before.
     /// - Parameter millis: nobody is met before, steady.
     mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
-    /// What the next record says: so many members of all may be met before the one after it.
+    /// What the next record says: how many members may be met before the one after it.
     mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
     /// Kafka has the record that was written last.
     mutating func progressWritten() { self.course.horizonWritten() }

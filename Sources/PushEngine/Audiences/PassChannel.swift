@@ -57,7 +57,7 @@ struct PassChannel {
         in ring: RingID, sinceMillis: Int64, nowMillis: Int64, table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
         if let known = self.recent.joined(sinceMillis: sinceMillis) {
-            // Of more than one the last is the one that stands.
+            // The last of a member's joins is the one that stands.
             var last: [RecentListeners.Join] = []
             var seen: Set<MemberID> = []
             for join in known.reversed()

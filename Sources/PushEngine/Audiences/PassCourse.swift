@@ -38,7 +38,7 @@ struct PassCourse {
     private(set) var frequentHighUntil: Int64 = 0
     /// What `state` says of the pass holds until here: it goes no further at priority 10, so that nobody gets that twice after a crash.
     private(set) var horizon: Int64 = 0
-    /// The same as it will be once the record under way is acknowledged.
+    /// The horizon as it will be once the record under way is acknowledged.
     private(set) var nextHorizon: Int64 = 0
     /// An owner before may have met members up to here at priority 10 already.
     private var highFrom: Int64 = 0
@@ -162,7 +162,7 @@ struct PassCourse {
     mutating func oweAlertAgain(count: Int) {
         self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
     }
-    /// Its alert is owed to nobody any more.
+    /// The alert is owed to nobody now.
     mutating func forgetAlert() {
         self.alertTarget = Target(until: self.position, ahead: 0)
         guard self.alone != nil else { return }
@@ -170,7 +170,7 @@ struct PassCourse {
         self.targets[self.targets.count - 1].until = self.position + Self.circle
         self.alone = nil
     }
-    /// The newest alert has expired, and that of an older version has not: it is for whoever has not met that version.
+    /// The newest alert has expired, and that of an older version has not: it is for members that have not met that version.
     mutating func returnToAlert(ofVersionAt index: Int) {
         let older = self.targets[index]
         if older.until < self.alertTarget.until { self.alertTarget = older }
@@ -231,7 +231,7 @@ struct PassCourse {
     }
 
     // MARK: What state says
-    /// What the next record says: so many members of all may be met before the one after it.
+    /// What the next record says: how many members may be met before the one after it.
     mutating func extendHorizon(members: Int, of count: Int) {
         let isEnough = members >= count
         self.nextHorizon = self.position + (isEnough ? Self.circle : Self.circle / Int64(count) * Int64(members))

@@ -40,7 +40,7 @@ struct PassMarks {
         for index in self.marks.indices { self.marks[index].position -= turns }
     }
 
-    /// Gives up marks that hold nobody back any more.
+    /// Gives up marks that hold nobody back now.
     private mutating func drop(distanceMillis: Int64, nowMillis: Int64) {
         var count = 0
         while count < self.marks.count, self.marks[count].lastMillis + distanceMillis <= nowMillis { count += 1 }

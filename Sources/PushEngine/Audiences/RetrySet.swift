@@ -19,14 +19,14 @@ struct RetrySet {
         /// After a restore: `state` does not say which alerts it has had, and one that sounds twice is better than none.
         static let mayHaveMissedAll: Int64 = 0
     }
-    /// A pass stands still while so many wait that it has gone by.
+    /// A pass stands still while as many wait that it has gone by.
     static let countMax = 1_024
-    /// And while so many wait at all, unless the pass has to come to each of them first.
+    /// It stands still while as many wait at all, unless it has to come to each of them first.
     static let totalMax = 4_096
     private var entries: [MemberID: Entry] = [:]
     /// Before this none of the others is due; may be too early.
     private var othersDueMillis: Int64 = .max
-    /// Of those owed.
+    /// Members among these that are owed what they wait for.
     private(set) var owedCount = 0
     /// Due, in order; each may have left since.
     private var due: [MemberID] = []
@@ -106,7 +106,7 @@ struct RetrySet {
     }
     /// Somebody waits for an alert.
     var owesAlert: Bool { self.entries.values.contains { $0.owesAlert } }
-    /// Whoever does.
+    /// Members that wait for an alert.
     var alertEntries: [(member: MemberID, entry: Entry)] {
         self.entries.filter { $0.value.owesAlert }.map { ($0.key, $0.value) }.sorted {
             $0.member.rawValue < $1.member.rawValue

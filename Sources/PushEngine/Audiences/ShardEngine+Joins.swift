@@ -102,7 +102,7 @@ extension ShardEngine {
         }
         self.schedule(crowd, now: now)
     }
-    /// Whoever is a member already stays one, and may go over to another audience.
+    /// A member stays one, and may go over to another audience.
     private mutating func checkRoom(reference: UInt64, partition: PartitionIndex) throws(EventRejection) {
         let most = self.memory.configuration.settings.membersMax
         let held = self.memory.counters.membersHeld
@@ -343,7 +343,7 @@ extension ShardEngine {
             settled, of: crowd, alertStampSeconds: before.alertStampSeconds, due: due, isNewerThere: isNewerThere,
             into: settlement)
     }
-    /// So many are owed something no more; the rest as of `settleMembers`.
+    /// Members are owed something no more; the rest as of `settleMembers`.
     mutating func settle(
         _ settled: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64, due: Int = 0, isNewerThere: Bool = false,
         into settlement: MemberSettlement

@@ -61,7 +61,7 @@ extension ShardEngine {
     }
 
     // MARK: Versions
-    /// A newer version has been taken, of which the channels say whether it reaches a pass's members by broadcast.
+    /// A newer version has been taken, and its channels say whether it reaches a pass's members by broadcast.
     /// - Returns: it does, and nothing is owed to them.
     mutating func isLeftToChannel(
         _ version: Version, crowd: CrowdID, pass: Int, count: Int, before: Owed, now: EngineTime

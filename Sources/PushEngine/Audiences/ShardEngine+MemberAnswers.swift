@@ -167,7 +167,7 @@ extension ShardEngine {
             return .waits
         }
     }
-    /// The alert has come to a member that went over to another ring before the answer: it is not owed there any more.
+    /// The alert has come to a member that went over to another ring before the answer: it is owed there no more.
     private mutating func noteAlertAnswered(
         _ result: PushAnswer.Result, end: MemberEnd, push: MemberPush, members: CrowdTable.Members
     ) {
@@ -184,7 +184,7 @@ extension ShardEngine {
         self.audiences.crowds[push.crowd].alertCame(
             stampSeconds: push.alertStampSeconds, to: push.member, in: ring)
     }
-    /// Whoever waited for the answer may have its turn.
+    /// A member that waited for the answer may have its turn.
     private mutating func wake(
         _ member: MemberID, members: CrowdTable.Members, push: MemberPush, now: EngineTime
     ) {

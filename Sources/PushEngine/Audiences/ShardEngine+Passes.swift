@@ -90,7 +90,7 @@ extension ShardEngine {
         self.audiences.pushes[id].partition = partition
         self.audiences.pushes[id].partitionGeneration = self.memory.partitions[partition].generation
         self.audiences.pushes[id].stampSeconds = version.stampSeconds
-        // Whoever joined later has waited since.
+        // A member that joined later has waited since.
         self.audiences.pushes[id].recordMillis = max(
             version.recordMillis, Int64(members.table.joinedSeconds(of: member)) * 1_000)
         self.audiences.pushes[id].sentMillis = now.steadyMillis
