@@ -19,9 +19,11 @@ import sys
 ENGINE = "Sources/PushEngine"
 CEILINGS = pathlib.Path(__file__).resolve().with_name("house.json")
 # Where the state of fan-out may be written: the files of its own types, by their names.
-CROWD_ROOM = re.compile(r"/(Crowd\w*|Crowd\+\w+|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
-ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|Round|Round\+\w+)\.swift$")
+CROWD_ROOM = re.compile(r"/(Crowd\w*|Crowd\+\w+|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|StartRound\+\w+|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
+ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|StartRound\+\w+|Round|Round\+\w+)\.swift$")
 BOOK_ROOM = re.compile(r"/(AudienceBook|AudienceChannels|AudienceOwner)(\+\w+)?\.swift$")
+# Fields of a crowd whose types own their state as a crowd does: a call of their methods is a call, as a call of a crowd's own is, and what lies in them no other file can write.
+CROWD_PARTS = {"records", "starts"}
 PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable)(\+\w+)?\.swift$")
 # What changes a value of the standard library in place; the engine's own `mutating` functions are found.
 CHANGES = {"append", "insert", "remove", "removeAll", "removeFirst", "removeLast", "removeValue", "removeSubrange", "popLast", "popFirst", "swapAt", "sort", "reverse",
@@ -154,7 +156,7 @@ def foreign_writes(tree):
             if rounds is not None and len(names) > rounds + 1:
                 if not ROUND_ROOM.search(name) and is_written(tree.changes, is_lent, names, behind, own=rounds + 2):
                     written["Round"].append(place(name, text, at))
-            elif names and not CROWD_ROOM.search(name) and is_written(tree.changes, is_lent, names, behind):
+            elif names and not CROWD_ROOM.search(name) and is_written(tree.changes, is_lent, names, behind, own=2 if names[0] in CROWD_PARTS else 1):
                 written["Crowd"].append(place(name, text, at))
         if not PARTITION_ROOM.search(name):
             for at, is_lent, names, behind in chains(text, "partitions"):
