@@ -3,18 +3,6 @@ import PushModel
 /// What of a crowd lies in `state`, and what is to be written there: its versions, and how far its passes are. It decides; its owner writes the records, and
 /// tells it which of them Kafka has.
 struct CrowdRecords {
-    /// Where the record of progress stands.
-    enum Progress: UInt8 {
-        /// A record tells all. To `toWrite` when something happens to a member.
-        case written
-        /// Something has happened that no record tells. To `underWay` when one is written.
-        case toWrite
-        /// The last record tells all, and Kafka has not acknowledged it. To `written` then, to `toWriteAgain` if something happens before.
-        case underWay
-        /// Something has happened that the last record does not tell, and Kafka has not acknowledged that. To `toWrite` then, to `underWay` if one is
-        /// written before.
-        case toWriteAgain
-    }
     /// What Kafka has to have before the newest version is brought to anybody.
     enum Durability: UInt8 {
         /// It has all. To `awaitsVersions`, and on to `awaitsBoth`, when a version comes.
@@ -31,49 +19,38 @@ struct CrowdRecords {
     /// Members that a pass may meet at priority 10 at first, before its next record.
     static let horizonCountMin = 4_096
 
-    private(set) var progress = Progress.written
+    /// The record of progress; counted per crowd.
+    private(set) var progress = ProgressRecord()
     private(set) var durability = Durability.durable
     /// Number of the record of versions that was written last; counted per crowd.
     private(set) var versionsNumber: UInt32 = 0
-    /// Number of the progress record that was written last; counted per crowd.
-    private(set) var progressNumber: UInt32 = 0
     /// Members that the last record allowed to be met at priority 10.
     private(set) var horizonCount = 0
     /// Number of the progress record that has to be acknowledged before the newest version is durable.
     private var requiredProgress: UInt32 = 0
-    private var lastProgressMillis: Int64 = .min
-    /// Members met since then.
+    /// Members met since the last progress record.
     private var metSinceProgress = 0
 
     /// The newest version lies in `state`, and what it began: members may be met.
     @inline(__always) var isDurable: Bool { self.durability == .durable }
     /// A progress record has not been acknowledged.
-    @inline(__always) var isProgressUnderWay: Bool { self.progress == .underWay || self.progress == .toWriteAgain }
+    @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }
     /// Progress has been made that no record tells.
-    @inline(__always) var isProgressDue: Bool { self.progress == .toWrite || self.progress == .toWriteAgain }
+    @inline(__always) var isProgressDue: Bool { self.progress.isDue }
     /// Half of what the last record allows has been used.
     @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
 
     /// When the next progress record is due, steady; `Int64.max`: none is, or the one before has to be acknowledged first.
     func progressDueMillis(nowMillis: Int64) -> Int64 {
-        switch self.progress {
-        case .written, .underWay, .toWriteAgain: .max
-        case .toWrite: self.lastProgressMillis == .min ? nowMillis : self.lastProgressMillis + Self.progressMillis
-        }
+        self.progress.dueMillis(every: Self.progressMillis, nowMillis: nowMillis)
     }
     /// The earliest time at which another one may follow, once the last is acknowledged; steady.
-    @inline(__always) var nextProgressMillis: Int64 { self.lastProgressMillis + Self.progressMillis }
+    @inline(__always) var nextProgressMillis: Int64 { self.progress.writtenMillis + Self.progressMillis }
 
     // MARK: What happens
 
     /// Something that a progress record tells of.
-    @inline(__always) mutating func progressed() {
-        switch self.progress {
-        case .written: self.progress = .toWrite
-        case .underWay: self.progress = .toWriteAgain
-        case .toWrite, .toWriteAgain: break
-        }
-    }
+    @inline(__always) mutating func progressed() { self.progress.progressed() }
     /// A member was met.
     @inline(__always) mutating func met() {
         self.metSinceProgress += 1
@@ -81,12 +58,7 @@ struct CrowdRecords {
     }
     /// A restore is over.
     /// - Parameter isTold: by the records that it has read.
-    mutating func restored(isTold: Bool) {
-        switch self.progress {
-        case .written, .toWrite: self.progress = isTold ? .written : .toWrite
-        case .underWay, .toWriteAgain: self.progress = isTold ? .underWay : .toWriteAgain
-        }
-    }
+    mutating func restored(isTold: Bool) { self.progress.restored(isTold: isTold) }
     /// A record of versions is written.
     mutating func versionsWritten() { self.versionsNumber &+= 1 }
     /// The record of versions that was written last has a version that is new: nobody is served before Kafka has it.
@@ -99,7 +71,7 @@ struct CrowdRecords {
     }
     /// The progress record that was written last says where a new version begins: nobody is served before Kafka has it, or a later one.
     mutating func awaitProgress() {
-        self.requiredProgress = self.progressNumber
+        self.requiredProgress = self.progress.number
         switch self.durability {
         case .durable: self.durability = .awaitsProgress
         case .awaitsVersions: self.durability = .awaitsBoth
@@ -108,11 +80,9 @@ struct CrowdRecords {
     }
     /// A progress record is written.
     mutating func progressWritten(nowMillis: Int64) {
-        self.progressNumber &+= 1
-        self.lastProgressMillis = nowMillis
+        self.progress.written(nowMillis: nowMillis)
         self.horizonCount = max(Self.horizonCountMin, 2 * self.metSinceProgress)
         self.metSinceProgress = 0
-        self.progress = .underWay
     }
     /// Kafka has a record of versions.
     /// - Returns: whether it is the last one.
@@ -136,12 +106,6 @@ struct CrowdRecords {
             case .durable, .awaitsVersions: break
             }
         }
-        guard number == self.progressNumber else { return false }
-        switch self.progress {
-        case .underWay: self.progress = .written
-        case .toWriteAgain: self.progress = .toWrite
-        case .written, .toWrite: break
-        }
-        return true
+        return self.progress.acknowledged(number)
     }
 }

@@ -197,7 +197,7 @@ extension Journal {
         let acknowledgement = self.open(
             .crowd(
                 audiences.wait(
-                    of: crowd, for: .progress, number: audiences.crowds[crowd].records.progressNumber, entry: entry)),
+                    of: crowd, for: .progress, number: audiences.crowds[crowd].records.progress.number, entry: entry)),
             partition: partition, in: &memory)
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         self.appendState(

@@ -103,10 +103,10 @@ import Testing
                 }
                 #expect(records.isProgressDue == model.isDue && records.isProgressUnderWay == model.isUnderWay)
                 #expect(records.isDurable == (!model.awaitsVersions && !model.awaitsProgress))
-                #expect(records.versionsNumber == model.versions && records.progressNumber == model.progress)
+                #expect(records.versionsNumber == model.versions && records.progress.number == model.progress)
                 let isDue = records.progressDueMillis(nowMillis: Int64(step)) != .max
                 #expect(isDue == (model.isDue && !model.isUnderWay))
-                reached.insert([records.progress.rawValue, records.durability.rawValue])
+                reached.insert([records.progress.state.rawValue, records.durability.rawValue])
             }
         }
         #expect(reached.count == 16)
