@@ -459,13 +459,13 @@ MUTATIONS = [
         "self.audiences.crowds[crowd].life <= void.life else", "void.life >= 0 else", audiences=True),
     Mutation(
         "start-rejoin", "whoever was sent a start, left and comes back, is sent it again",
-        engine("Audiences/ShardEngine+StartJoins"),
-        "            !(ghost?.names(self.audiences.crowds[crowd].starts.orderStamp) ?? false), !flags.contains(.isServedEarly)\n",
-        "            ghost.map({ _ in true }) ?? true, !flags.contains(.isServedEarly)\n", audiences=True),
+        engine("Audiences/StartRound"), "guard isBack, let current, !(ghost?.names(current) ?? false),",
+        "guard isBack, let current, ghost.map({ _ in true }) ?? true,", audiences=True),
     Mutation(
         "start-doubt-untold", "a new owner says nothing of members that the one before may have started",
-        engine("Audiences/ShardEngine+StartsUnheard"),
-        "guard let unmet = part.unmet, part.unansweredCount > 0 else", "guard let unmet = part.unmet, unmet < 0 else",
+        engine("Audiences/StartRound+Restore"),
+        "guard let part, let unmet = part.unmet, part.unansweredCount > 0 else",
+        "guard let part, let unmet = part.unmet, unmet < 0 else",
         audiences=True),
     Mutation(
         "start-beyond-horizon", "a start's round runs past what it has announced", engine("Audiences/StartRound"),

@@ -108,7 +108,7 @@ extension Crowd {
         }
         self.turn = newest.turn
         self.channels = newest.channels
-        self.starts.forgetBodies()
+        self.starts.contentChanged()
         for index in self.versions.indices where self.versions[index].stampSeconds == newest.stampSeconds {
             self.versions[index].turn = newest.turn
             self.versions[index].channels = newest.channels

@@ -1,75 +1,30 @@
 import PushModel
 
-/// What a partition has of an audience's start members: their rings, the start that goes round, and those that went round within the hour.
+/// What a partition has of an audience's start members: their rings, the start that goes round, and those that went round within the hour. It decides; its
+/// owner lends it the table of members, writes its records, and sends.
 struct CrowdStarts {
-    /// A start whose pushes left here.
-    struct Past: Equatable {
-        var start: StartStamp
-        /// The last of them, steady.
-        var lastSentMillis: Int64
-        /// The same by the wall clock of then, with which joins are compared.
-        var lastSentWallMillis: Int64
-
-        /// So much a clock may differ from another's, and from what it says after it was set back.
-        static let clockDifferenceMillisMax: Int64 = 300_000
-        /// Whether it may have been sent to somebody who joined then. Rather one too many than one too few.
-        func mayHaveReached(joinedSeconds: UInt32) -> Bool {
-            Int64(joinedSeconds) * 1_000 <= self.lastSentWallMillis + Self.clockDifferenceMillisMax
-        }
-        func isOver(nowMillis: Int64) -> Bool { self.lastSentMillis + RollingBudget.windowMillis <= nowMillis }
-    }
-    /// More starts of one audience are not told apart within an hour: `start.per-hour` reaches no further.
-    static let pastMax = AppConfiguration.startsPerHourMax
-
+    private(set) var phase = Phase.over
+    private(set) var trace = Trace.untold
     /// The start that goes round: one element, or none. It is large, and rarely there.
     private var orders: [StartOrder] = []
     /// Which it is, and its end; 0: none goes round.
     private(set) var orderStamp = StartStamp()
     private(set) var orderExpiresSeconds: Int64 = 0
     /// The newest start that has gone round here, or does. Neither it nor an older one begins again, whatever a clock says.
-    private(set) var newestMet = StartStamp()
-    /// It goes on after a takeover, and is not announced: the owner before may have sent it to anybody.
-    private(set) var mayHaveBeenSent = false
-    /// What becomes of it here is told: see `PassTraces`.
-    var isTraced = false
-    /// It has not been looked yet whether that is to be so.
-    var isTraceOpen = false
+    private var newestMet = StartStamp()
     /// When it began here, wall milliseconds; 0: it has not.
-    var beganMillis: Int64 = 0
+    private var beganMillis: Int64 = 0
     /// One an environment.
-    var rounds: [StartRound] = []
-    /// Starts whose pushes left within the hour, the oldest first.
-    private(set) var past: [Past] = []
-
-    // The record of how far it is.
-    /// Counted per crowd.
-    var recordNumber: UInt32 = 0
-    var isRecordUnderWay = false
-    /// Something has happened that no record tells.
-    var isRecordDue = false
-    var lastRecordMillis: Int64 = .min
-    /// Pushes that left since then.
-    var sentSinceRecord = 0
-    /// How many a record announces.
-    var pace = StartPace()
-
-    // Records of members.
-    /// Of the last one, counted per crowd.
-    private(set) var memberNumber: UInt32 = 0
-    /// Those that Kafka has not acknowledged.
-    private var memberRecordsUnderWay = 0
-    /// Of those, records from before the start: the round does not begin before they are acknowledged.
-    private var memberRecordsBefore = 0
-    private var numberAtBegin: UInt32 = 0
-
+    private(set) var rounds: [StartRound] = []
+    /// Starts whose pushes left within the hour.
+    private(set) var past = PastStarts()
+    private(set) var records = StartBookkeeping()
+    private(set) var restored = RestoredStarts()
+    private(set) var sweep = StartSweep()
+    private var bodies = StartBodies()
     /// When the newest of its members joined, seconds since 1970.
     private(set) var lastJoinSeconds: Int64 = 0
 
-    /// Bodies, made once for all: for phones that can listen to a channel, and for others.
-    private var capableBody: [UInt8] = []
-    private var plainBody: [UInt8] = []
-    /// The same for phones that are told to listen on a channel: one an environment at most.
-    private var channelBodies: [(id: [UInt8], body: [UInt8])] = []
     /// Outcome records of single members that were told of this start; a former owner's may be counted too high.
     var toldCount = 0
     /// What became of it, and of the one before until the next begins.
@@ -80,30 +35,12 @@ struct CrowdStarts {
     /// `Int64.min`: there was none, or it left some waiting, and the next follows when they do not.
     var lastPassRecordMillis: Int64 = .min
 
-    /// When ghosts, and members that have not joined for very long, are looked for; steady.
-    var sweepAtMillis: Int64 = .max
-    /// A sweep has come so far.
-    var sweepPosition: UInt64 = 0
-
-    // Of a restore, until it is known what goes round.
-    var restored: StartCodec.Progress?
-    var restoredMarks: [MemberID: StartCodec.RestoredMark] = [:]
-    /// A start whose version has expired: one element, or none.
-    var restoredOrders: [StartOrder] = []
-
-    /// `state` told of a start, or of members that one has met.
-    var isRestoring: Bool { self.restored != nil || !self.restoredMarks.isEmpty }
-
-    /// Members in rings, ghosts included.
-    func memberCount(in table: borrowing MemberTable) -> Int {
-        var count = 0
-        for round in self.rounds { count += table.count(of: round.ring) }
-        return count
-    }
     var waitingCount: Int { self.rounds.reduce(0) { $0 + $1.waitingCount } }
     /// The start that goes round; `nil`: none, or it has expired.
     var order: StartOrder? { self.orders.first }
-    var hasOrder: Bool { !self.orders.isEmpty }
+    @inline(__always) var hasOrder: Bool { self.phase != .over }
+    /// Which goes round; `nil`: none.
+    @inline(__always) private var current: StartStamp? { self.hasOrder ? self.orderStamp : nil }
     /// When what the start itself would show is stale; no copy of it is made to ask.
     @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
     /// See `StartOrder.shows`.
@@ -111,121 +48,451 @@ struct CrowdStarts {
         self.hasOrder && self.orders[0].shows(newest)
     }
     /// There is nothing to do, and nothing to remember.
-    var isIdle: Bool { self.rounds.isEmpty && self.orders.isEmpty && !self.isRecordDue }
-    /// Join records from before the start are acknowledged.
-    var mayBegin: Bool { self.memberRecordsBefore == 0 }
+    @inline(__always) var isIdle: Bool { self.rounds.isEmpty && !self.hasOrder && !self.records.progress.isDue }
+    /// It goes round, and joins from before it lie in `state`.
+    @inline(__always) var mayLeave: Bool { self.hasOrder && self.records.hasMembersFromBefore }
+    private func spread(_ terms: StartTerms) -> StartSpread {
+        StartSpread(
+            beganMillis: self.beganMillis, wishedMillis: self.hasOrder ? terms.spreadMillis : 0,
+            expiresSeconds: self.orderExpiresSeconds)
+    }
 
     // MARK: The start
+
+    /// Says what becomes of the start.
+    /// - Parameter new: as the newest version says; `nil`: none goes round.
+    func coming(_ new: StartOrder?) -> Coming {
+        guard let new else { return self.hasOrder ? .ceases : .nothing }
+        if self.hasOrder, new.stamp == self.orderStamp { return .goesOn }
+        if self.mayBegin(new.stamp) { return .begins(new) }
+        return self.hasOrder ? .ceases : .nothing
+    }
     /// It has not been over here: it is new, or a takeover goes on with it.
-    func mayBegin(_ order: borrowing StartOrder) -> Bool {
-        if let restored = self.restored, !restored.isOver, restored.start == order.stamp { return true }
-        return order.stamp > self.newestMet
+    private func mayBegin(_ start: StartStamp) -> Bool {
+        if let known = self.restored.progress, !known.isOver, known.start == start { return true }
+        return start > self.newestMet
     }
-    /// `state` tells of it.
-    mutating func restore(_ progress: StartCodec.Progress) {
-        self.restored = progress
-        self.newestMet = progress.start
-    }
-    mutating func begin(_ order: StartOrder) {
+    /// A start goes round from here on; none did. Behind a restore it goes on behind those that were announced.
+    /// - Parameter toldMax: members that are told of singly.
+    mutating func startCame(
+        _ order: StartOrder, toldMax: Int, in table: inout MemberTable, entries: inout [RingEntry]
+    ) -> Begun {
         self.orders = [order]
         // No other begins.
         self.newestMet = order.stamp
         self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds
-        self.isTraceOpen = true
+        self.trace = .toBegin
         self.beganMillis = 0
-        self.mayHaveBeenSent = false
+        self.phase = .goesRound
         self.toldCount = 0
-        self.pace = StartPace()
         self.report = StartReport(of: order)
         self.lastReportMillis = .min
         self.isPassRecordDue = false
         self.lastPassRecordMillis = .min
-        self.memberRecordsBefore = self.memberRecordsUnderWay
-        self.numberAtBegin = self.memberNumber
-        self.forgetBodies()
+        self.records.startCame()
+        self.contentChanged()
+        if !self.restored.isEmpty { return self.resume(toldMax: toldMax, in: &table, entries: &entries) }
+        var begun = Begun()
+        for index in self.rounds.indices {
+            let before = self.rounds[index].waitingCount
+            self.rounds[index].begin(
+                count: table.count(of: self.rounds[index].ring) - self.rounds[index].ghosts.count)
+            begun.dueCount += self.rounds[index].waitingCount - before
+        }
+        return begun
     }
-    mutating func cease() {
+    /// A start that `state` tells of goes on.
+    private mutating func resume(
+        toldMax: Int, in table: inout MemberTable, entries: inout [RingEntry]
+    ) -> Begun {
+        let start = self.orderStamp
+        let (known, marks) = self.restored.take(start)
+        self.beganMillis = known?.beganMillis ?? 0
+        if let report = known?.report, report.start == start {
+            self.report = report
+            self.report.resume()
+            self.toldCount = report.failedCount
+        }
+        // What was told last may have been lost with the owner before.
+        self.report.isUntold = true
+        var begun = Begun()
+        for index in self.rounds.indices {
+            let part = known?.rounds.first { $0.environment == self.rounds[index].environment }
+            for (member, mark) in marks where table.ring(of: member) == self.rounds[index].ring {
+                let number = self.records.memberRestored()
+                self.rounds[index].resumeMember(member, mark, part: part, number: number, in: &table)
+            }
+            begun.unheard += self.rounds[index].resume(
+                start, part: part,
+                // Members of a ring that the record does not have came late.
+                at: part?.horizon ?? (known == nil ? 0 : StartRound.end),
+                unheardMax: toldMax - self.toldCount - begun.unheard.count, in: &table, entries: &entries)
+            begun.unknownCount += part?.unansweredCount ?? 0
+            begun.dueCount += self.rounds[index].waitingCount
+        }
+        return begun
+    }
+    /// Members that have not been sent the start are not.
+    /// - Returns: how many were owed it.
+    mutating func ceased(in table: inout MemberTable) -> Int {
+        var count = 0
+        for index in self.rounds.indices { count += self.rounds[index].cease(in: &table) }
+        return count
+    }
+    /// What was owed of the start is counted: none goes round.
+    mutating func over() {
+        self.phase = .over
         self.orders = []
         self.orderStamp = StartStamp()
         self.orderExpiresSeconds = 0
-        self.forgetBodies()
+        self.contentChanged()
+        self.records.progressed()
     }
-    mutating func forgetBodies() {
-        self.capableBody = []
-        self.plainBody = []
-        self.channelBodies = []
+    /// The start may leave.
+    mutating func began(now: EngineTime) {
+        if self.hasOrder, self.beganMillis == 0 { self.beganMillis = now.wallMillis }
     }
+    /// It shows something else from here on, or phones are told to listen on something else.
+    mutating func contentChanged() { self.bodies = StartBodies() }
+    /// Appends the body of a push of the start that goes round.
     /// - Parameter channel: that phones which can listen are told to listen on; empty: none.
-    mutating func appendBody(
-        newest: Version?, isChannelCapable: Bool, channel: [UInt8], to body: inout [UInt8]
+    mutating func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8], to body: inout [UInt8]) {
+        guard self.hasOrder else { return }
+        self.bodies.append(
+            self.orders[0], newest: newest, isChannelCapable: isChannelCapable, channel: channel, to: &body)
+    }
+
+    // MARK: Traces
+
+    /// It is looked whether the start's trace is to begin.
+    /// - Returns: the start, if so.
+    mutating func traceLooked() -> StartOrder? {
+        guard self.trace == .toBegin else { return nil }
+        self.trace = .untold
+        return self.order
+    }
+    mutating func traceBegan() { self.trace = .told }
+    /// - Parameter mayGoOn: what is traced may go on here.
+    mutating func traceEnded(mayGoOn: Bool) {
+        if self.trace == .told { self.trace = mayGoOn ? .toBegin : .untold }
+    }
+
+    // MARK: Turns and pushes
+
+    /// Says who is sent the start next in a round. A member that waits for the answer to a push of another start is passed over.
+    mutating func nextTurn(
+        of round: Int, _ terms: StartTerms, in table: inout MemberTable, now: EngineTime
+    ) -> (member: MemberID, attempt: UInt8)? {
+        let spread = self.spread(terms)
+        while true {
+            switch self.rounds[round].nextTurn(resends: terms.resends, spread: spread, in: &table, now: now) {
+            case .member(let member, let attempt):
+                guard table.flags(of: member).contains(.isInFlight) else { return (member, attempt) }
+                self.held(member, of: round, notBeforeMillis: .max, attempt: attempt)
+            case .unannounced:
+                self.records.ranDry()
+                return nil
+            case .nobody: return nil
+            }
+        }
+    }
+    /// When somebody has a turn in a round, steady; `Int64.max`: an acknowledgement or an answer comes first.
+    mutating func turnDueMillis(
+        of round: Int, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        self.rounds[round].turnDueMillis(resends: terms.resends, spread: self.spread(terms), in: table, now: now)
+    }
+    private mutating func held(_ member: MemberID, of round: Int, notBeforeMillis: Int64, attempt: UInt8) {
+        self.rounds[round].hold(member, notBeforeMillis: notBeforeMillis, attempt: attempt)
+        self.records.progressed()
+    }
+    /// The member, whose turn it is, has had its starts of this hour. It waits if there is room and the start lives for so long.
+    /// - Returns: whether it does; if not, it is owed the start no more.
+    mutating func heldBack(
+        _ member: MemberID, of round: Int, untilMillis: Int64, attempt: UInt8, now: EngineTime
+    ) -> Bool {
+        let isInTime = untilMillis - now.steadyMillis < self.orderExpiresSeconds * 1_000 - now.wallMillis
+        guard isInTime, self.rounds[round].retries.count < StartRetries.countMax / 2 else { return false }
+        self.held(member, of: round, notBeforeMillis: untilMillis, attempt: attempt)
+        return true
+    }
+    /// The round stands in its lane's queue from here on.
+    /// - Returns: false if it did before.
+    @inline(__always) mutating func queued(_ round: Int) -> Bool { self.rounds[round].queued() }
+    @inline(__always) mutating func dequeued(_ round: Int) { self.rounds[round].dequeued() }
+    /// A push of the start to a member whose turn it was has left.
+    /// - Returns: whether members have to be announced soon, so that the round does not stand still.
+    @inline(__always) mutating func pushLeft(
+        _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore, now: EngineTime
+    ) -> Bool {
+        self.rounds[round].pushLeft(push, in: &pushes)
+        self.past.sent(self.orderStamp, now: now)
+        self.records.pushLeft()
+        guard !self.records.progress.isUnderWay else { return false }
+        for index in self.rounds.indices where self.rounds[index].isUnderWay && self.rounds[index].isShort {
+            return true
+        }
+        return false
+    }
+    /// A push was answered.
+    @inline(__always) mutating func pushAnswered(
+        _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore
     ) {
-        guard let order = self.order else { return }
-        if isChannelCapable, !channel.isEmpty {
-            if let made = self.channelBodies.first(where: { $0.id == channel }) {
-                return body.append(contentsOf: made.body)
-            }
-            var made: [UInt8] = []
-            order.appendBody(newest: newest, isChannelCapable: true, channel: channel, to: &made)
-            if self.channelBodies.count >= 2 { self.channelBodies = [] }
-            self.channelBodies.append((channel, made))
-            return body.append(contentsOf: made)
+        self.rounds[round].pushAnswered(push, in: &pushes)
+        self.records.progressed()
+    }
+    /// What the answer means is settled: a member that waited for it, as another start goes round meanwhile, has its turn.
+    @inline(__always) mutating func settled(_ member: MemberID, of round: Int, nowMillis: Int64) {
+        self.rounds[round].wake(member, nowMillis: nowMillis)
+    }
+    /// Nobody knows whether the push has arrived, and the member is sent another.
+    mutating func mayHaveArrived(_ push: borrowing MemberPush) {
+        if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
+    }
+    /// The push surely has not started anything: the member is tried again, as long as that start goes round and it is a member.
+    /// - Parameters:
+    ///   - endsSeconds: the start is sent to nobody from then on, seconds since 1970.
+    ///   - attempt: what the member waits with.
+    /// - Returns: how it ended; `nil`: it is owed the start still.
+    mutating func surelyNotArrived(
+        _ push: borrowing MemberPush, endsSeconds: Int64, delayMillis: Int64, attempt: UInt8,
+        in table: borrowing MemberTable, now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64>? {
+        guard !table.flags(of: push.member).contains(.isGhost) else {
+            self.rounds[push.pass].ghostWasNotSent(push.member)
+            return \.left
         }
-        if isChannelCapable {
-            if self.capableBody.isEmpty {
-                order.appendBody(newest: newest, isChannelCapable: true, to: &self.capableBody)
-            }
-            body.append(contentsOf: self.capableBody)
-        } else {
-            if self.plainBody.isEmpty {
-                order.appendBody(newest: newest, isChannelCapable: false, to: &self.plainBody)
-            }
-            body.append(contentsOf: self.plainBody)
-        }
+        guard push.start == self.orderStamp else { return \.superseded }
+        // It would keep a place among those who wait, and then be too late.
+        guard now.wallMillis + delayMillis < endsSeconds * 1_000 else { return \.expired }
+        self.rounds[push.pass].hold(
+            push.member, notBeforeMillis: now.steadyMillis + delayMillis, attempt: attempt)
+        return nil
     }
 
-    // MARK: Within the hour
-    /// A push of the start leaves.
-    mutating func noteSent(_ start: StartStamp, now: EngineTime) {
-        if let last = self.past.last, last.start.names(start) {
-            self.past[self.past.count - 1].start = start
-            self.past[self.past.count - 1].lastSentMillis = max(last.lastSentMillis, now.steadyMillis)
-            self.past[self.past.count - 1].lastSentWallMillis = max(last.lastSentWallMillis, now.wallMillis)
-            return
-        }
-        self.forgetPast(nowMillis: now.steadyMillis)
-        if self.past.count >= Self.pastMax { self.past.removeFirst() }
-        self.past.append(
-            Past(start: start, lastSentMillis: now.steadyMillis, lastSentWallMillis: now.wallMillis))
-    }
-    /// The owner before, who announces nothing, may have sent what goes round until it died.
-    mutating func noteMaybeSent(now: EngineTime) {
-        self.mayHaveBeenSent = true
-        self.noteSent(self.orderStamp, now: now)
-    }
-    mutating func forgetPast(nowMillis: Int64) { self.past.removeAll { $0.isOver(nowMillis: nowMillis) } }
-    mutating func restorePast(_ past: [Past]) { self.past = past }
+    // MARK: Members
 
-    // MARK: Records of members
-    mutating func noteJoin(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
-    mutating func nextMemberNumber() -> UInt32 {
-        self.memberNumber &+= 1
-        return self.memberNumber
+    /// There is a ring for the environment.
+    mutating func ringMade(_ ring: RingID, environment: PushEnvironment) {
+        self.rounds.append(StartRound(ring: ring, environment: environment))
     }
-    /// One more is written.
-    mutating func memberRecordLeft() -> UInt32 {
-        self.memberRecordsUnderWay += 1
-        return self.nextMemberNumber()
+    /// The rings are taken away, which have no members.
+    mutating func removeRings(in table: inout MemberTable) {
+        for round in self.rounds { table.removeRing(round.ring) }
+        self.rounds = []
     }
-    mutating func memberRecordAcknowledged(_ number: UInt32) {
-        self.memberRecordsUnderWay = max(0, self.memberRecordsUnderWay - 1)
-        guard self.memberRecordsBefore > 0, Int32(bitPattern: self.numberAtBegin &- number) >= 0 else { return }
-        self.memberRecordsBefore -= 1
+    /// A join that says the same again is written down so often, that its life begins again; seconds.
+    static let rejoinSeconds: UInt32 = 86_400
+    /// A join was taken.
+    mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
+    /// A token that was a member in the other environment joins this one, as a new member of it.
+    /// - Parameter before: what it had been sent there.
+    mutating func moved(
+        _ member: MemberID, to round: Int, wasSent: Bool, mayHaveArrived: Bool, in table: inout MemberTable
+    ) {
+        if wasSent { self.rounds[round].sentEarly(to: member, in: &table) }
+        if mayHaveArrived { self.rounds[round].mayHaveArrived(at: member) }
     }
-    /// The rings go over to another crowd: acknowledgements still name the one before.
-    mutating func forgetRecordsUnderWay() {
-        self.memberRecordsUnderWay = 0
-        self.memberRecordsBefore = 0
-        self.isRecordUnderWay = false
+    /// The member is what its join says from here on.
+    /// - Parameters:
+    ///   - says: the flags that the join says.
+    ///   - isNew: it was not in the round's ring before.
+    /// - Returns: whether anything has changed that is to be written down.
+    mutating func joined(
+        _ member: MemberID, of round: Int, says: MemberFlags, isNew: Bool, joinedSeconds: UInt32,
+        in table: inout MemberTable, now: EngineTime
+    ) -> Bool {
+        let before = table.flags(of: member)
+        let flags = before.subtracting([.isFrequent, .isChannelCapable, .isGhost]).union(says)
+        table.setFlags(flags, of: member)
+        var isChanged = isNew || flags != before
+        self.past.timePassed(nowMillis: now.steadyMillis)
+        // What it was sent within the hour is told by when it joined.
+        if !isNew, self.past.isEmpty, joinedSeconds >= table.joinedSeconds(of: member) &+ Self.rejoinSeconds {
+            table.setJoinedSeconds(joinedSeconds, of: member)
+            isChanged = true
+        }
+        let isBack = isNew || before.contains(.isGhost)
+        if self.rounds[round].joined(member, isBack: isBack, current: self.current, in: &table) { isChanged = true }
+        return isChanged
+    }
+    /// The record of a member, which is written now.
+    /// - Returns: its number, and how many more are owed the start.
+    mutating func record(
+        of member: MemberID, of round: Int, in table: borrowing MemberTable
+    ) -> (record: StartCodec.Member, number: UInt32, dueCount: Int) {
+        let before = self.rounds[round].waitingCount
+        let number = self.records.memberWritten()
+        let record = self.rounds[round].record(of: member, current: self.current, number: number, in: table)
+        return (record, number, self.rounds[round].waitingCount - before)
+    }
+    /// A member's tombstone is written.
+    /// - Returns: its number.
+    mutating func tombstoneWritten() -> UInt32 { self.records.memberWritten() }
+    /// Kafka has a member's record.
+    mutating func memberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) {
+        self.records.memberAcknowledged(number)
+        if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
+    }
+    /// A member leaves. While it has to be remembered what it was sent, it stays as a ghost.
+    /// - Returns: how many fewer are owed the start; `nil`: nothing need be remembered, and it can be removed.
+    mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
+        let wasSent = self.wasSent(to: member, of: round, in: table)
+        if !wasSent { self.past.timePassed(nowMillis: now.steadyMillis) }
+        guard let sent = wasSent ? self.orderStamp : self.formerSent(to: member, of: round, in: table) else {
+            return nil
+        }
+        let fewer = self.rounds[round].leftAsGhost(member, sent: sent, in: &table)
+        self.sweepWanted(now: now)
+        return fewer
+    }
+    /// The member is taken out of the table: nothing is owed to it, and no push to it is in flight.
+    /// - Returns: how many fewer are owed the start.
+    mutating func removed(_ member: MemberID, of round: Int, in table: inout MemberTable) -> Int {
+        let fewer = self.rounds[round].removed(member, in: &table)
+        self.restored.memberForgotten(member)
+        table.remove(member)
+        return fewer
+    }
+
+    // MARK: Sweeps
+
+    /// Sees to it that members are looked through in time.
+    mutating func sweepWanted(now: EngineTime) {
+        guard !self.rounds.isEmpty else { return }
+        let hasGhosts = self.rounds.contains { !$0.ghosts.isEmpty }
+        self.sweep.wanted(
+            ghostsUntilMillis: hasGhosts ? self.ghostsUntilMillis(now: now) : nil, nowMillis: now.steadyMillis)
+    }
+    /// The time of all members is over: they go before their audience's owner is asked for them once more.
+    mutating func sweepWantedAtOnce(now: EngineTime) { self.sweep.wantedAtOnce(nowMillis: now.steadyMillis) }
+    /// Looks at the next members of the sweep.
+    /// - Parameters:
+    ///   - lifeMillis: who has joined longer ago leaves.
+    ///   - hasGhosts: some are left that need not be remembered.
+    /// - Returns: who leaves.
+    mutating func swept(
+        lifeMillis: Int64, hasGhosts: Bool, in table: borrowing MemberTable, now: EngineTime
+    ) -> [MemberID] {
+        var end = RingPosition.end
+        var entries: [RingEntry] = []
+        for round in self.rounds {
+            end = min(
+                end, table.fill(round.ring, from: self.sweep.position, limit: StartSweep.countMax, into: &entries))
+        }
+        self.sweep.stepped(to: end, hasGhosts: hasGhosts, nowMillis: now.steadyMillis)
+        return entries.compactMap {
+            let joinedMillis = Int64(table.joinedSeconds(of: $0.member)) * 1_000
+            let isOver = now.wallMillis - joinedMillis >= lifeMillis
+            return isOver && $0.position < end && !table.flags(of: $0.member).contains(.isGhost) ? $0.member : nil
+        }
+    }
+    // MARK: The record of how far it is
+
+    /// When it is written next, steady; `Int64.max`: one is under way, or there is nothing to say.
+    /// - Parameter announces: starts may leave.
+    mutating func recordDueMillis(
+        announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        var due = self.records.progressDueMillis(nowMillis: now.steadyMillis)
+        guard announces, !terms.resends, !self.records.progress.isUnderWay else { return due }
+        let spread = self.spread(terms)
+        let gathered = self.records.gatheredMillis(nowMillis: now.steadyMillis)
+        for index in self.rounds.indices {
+            due = min(
+                due,
+                self.rounds[index].announcementDueMillis(
+                    lateMax: self.records.pace.count, gatheredMillis: gathered, spread: spread, in: table, now: now))
+        }
+        return due
+    }
+    /// The record, which is written now: it announces who is next, and says how far the start is.
+    /// - Parameter announces: starts may leave.
+    mutating func record(
+        announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
+        entries: inout [RingEntry], now: EngineTime
+    ) -> StartCodec.Progress {
+        self.past.timePassed(nowMillis: now.steadyMillis)
+        self.records.progressWritten(nowMillis: now.steadyMillis)
+        let spread = self.spread(terms)
+        var progress = StartCodec.Progress()
+        progress.start = self.newestMet
+        progress.isOver = !self.hasOrder
+        progress.beganMillis = self.beganMillis
+        progress.report = self.report
+        progress.report.isUntold = false
+        for index in self.rounds.indices {
+            progress.rounds.append(
+                self.rounds[index].record(
+                    of: self.orderStamp, announcing: announces ? self.records.pace.count : nil,
+                    resends: terms.resends, spread: spread, in: table, pushes: pushes, entries: &entries, now: now))
+        }
+        // What is announced leaves from here on.
+        let isAnnounced = self.hasOrder && progress.rounds.contains { $0.unansweredCount > 0 }
+        progress.past = self.past.recorded(announced: isAnnounced ? self.orderStamp : nil, now: now)
+        return progress
+    }
+    /// Kafka has a record: what the last one announces may leave.
+    /// - Returns: whether it is that.
+    mutating func recordAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
+        guard self.records.progressAcknowledged(number, nowMillis: now.steadyMillis) else { return false }
+        for index in self.rounds.indices { self.rounds[index].announced() }
+        return true
+    }
+    /// Nothing leaves until somebody says so: whoever is announced and was not sent to is told of as such, or a takeover would have to take him
+    /// for one of those of whom nobody knows.
+    mutating func withdrawn() {
+        for index in self.rounds.indices { self.rounds[index].withdrawAnnouncements() }
+        self.records.progressed()
+    }
+    /// A record has to be written, as the crowd is a new one.
+    mutating func progressed() { self.records.progressed() }
+
+    // MARK: Restoring
+
+    /// How far the last start was was read.
+    mutating func progressRead(_ progress: StartCodec.Progress, now: EngineTime) {
+        self.past.restored(progress.past, now: now)
+        if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
+            // What was announced may have left at any time since. Of a start that is over nothing has.
+            self.past.sent(progress.start, now: now)
+        }
+        self.restored.progressRead(progress)
+        self.newestMet = progress.start
+    }
+    /// The tombstone of that record was read.
+    mutating func progressForgotten() { self.restored.progressRead(nil) }
+    /// Starts were read whose version has expired.
+    mutating func ordersRead(_ orders: [StartOrder]) { self.restored.ordersRead(orders) }
+    /// A member's record was read. The member is in the round's ring.
+    mutating func memberRead(
+        _ member: MemberID, of round: Int, _ record: StartCodec.Member, offset: Int64, in table: inout MemberTable
+    ) {
+        var flags: MemberFlags = record.isFrequent ? .isFrequent : []
+        if record.isChannelCapable { flags.formUnion(.isChannelCapable) }
+        if record.hasLeft { flags.formUnion(.isGhost) }
+        table.setFlags(flags, of: member)
+        table.setJoinedSeconds(record.joinedSeconds, of: member)
+        self.joinTaken(seconds: record.joinedSeconds)
+        self.rounds[round].ghostRead(member, sent: record.hasLeft ? record.start : nil)
+        self.restored.memberRead(member, record, offset: offset)
+    }
+    /// The last record has been read, and it is known what goes round.
+    /// - Parameter resends: nobody was announced, so the owner before may have sent what goes round until it died.
+    mutating func restoreOver(resends: Bool, now: EngineTime) {
+        self.restored = RestoredStarts()
+        if self.hasOrder, resends {
+            self.phase = .goesOnInDoubt
+            self.past.sent(self.orderStamp, now: now)
+        }
+        self.sweepWanted(now: now)
+    }
+    /// The rings go over to another crowd.
+    mutating func crowdChanged(to crowd: CrowdID, generation: UInt32, pushes: inout MemberPushStore) {
+        self.records.crowdChanged()
+        for index in self.rounds.indices {
+            self.rounds[index].crowdChanged(to: crowd, generation: generation, pushes: &pushes)
+        }
     }
 }

@@ -73,7 +73,7 @@ extension Journal {
             acknowledgement: self.open(
                 .crowd(
                     audiences.wait(
-                        of: crowd, for: .startProgress, number: audiences.crowds[crowd].starts.recordNumber)),
+                        of: crowd, for: .startProgress, number: audiences.crowds[crowd].starts.records.progress.number)),
                 partition: partition, in: &memory))
     }
     /// A start member was not started, or nobody knows.

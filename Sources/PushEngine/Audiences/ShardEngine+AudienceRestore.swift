@@ -118,7 +118,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].isLifeOver = record.isLifeOver
             self.audiences.crowds[crowd].versions = record.versions
             self.audiences.crowds[crowd].alert = record.alert
-            self.audiences.crowds[crowd].starts.restoredOrders = record.orders
+            self.audiences.crowds[crowd].starts.ordersRead(record.orders)
             self.audiences.crowds[crowd].hasRestoredVersions = true
         case .voided:
             let epoch = try reader.signed()
@@ -129,14 +129,15 @@ extension ShardEngine {
             self.audiences.crowds[crowd].standing = .leaving
             self.audiences.crowds[crowd].versions = []
             self.audiences.crowds[crowd].alert = nil
-            self.audiences.crowds[crowd].starts.restoredOrders = []
+            self.audiences.crowds[crowd].starts.ordersRead([])
             self.audiences.crowds[crowd].restoredProgress = nil
             self.audiences.crowds.hide(crowd)
-            _ = self.moveStarts(from: crowd)
+            _ = self.audiences.crowds.moveStarts(from: crowd, pushes: &self.audiences.pushes)
         case .startProgress:
             let progress = try StartCodec.readProgress(&reader)
             guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
-            self.restoreStarts(progress, of: crowd(&self), now: now)
+            let crowd = crowd(&self)
+            self.audiences.crowds[crowd].starts.progressRead(progress, now: now)
         case .activity, .marker, .channel, .audience, .member, .startMember, .paused, .keptChannel: return .ignored
         }
         return .restored
@@ -153,17 +154,17 @@ extension ShardEngine {
             self.audiences.crowds[crowd].isLifeOver = false
             self.audiences.crowds[crowd].versions = []
             self.audiences.crowds[crowd].alert = nil
-            self.audiences.crowds[crowd].starts.restoredOrders = []
+            self.audiences.crowds[crowd].starts.ordersRead([])
             self.audiences.crowds[crowd].hasRestoredVersions = false
         case .progress:
             self.audiences.crowds[crowd].restoredProgress = nil
             self.audiences.crowds[crowd].lastJoinSeconds = 0
-        case .starts: self.audiences.crowds[crowd].starts.restored = nil
+        case .starts: self.audiences.crowds[crowd].starts.progressForgotten()
         case .voided: break
         }
         // Nothing tells its name any more: whoever is in it came after it, and names it with the join that comes again.
         if self.audiences.crowds[crowd].restoredProgress == nil, !self.audiences.crowds[crowd].hasRestoredVersions,
-            self.audiences.crowds[crowd].starts.restored == nil
+            self.audiences.crowds[crowd].starts.restored.progress == nil
         {
             self.audiences.crowds.unname(crowd)
         }
@@ -257,7 +258,7 @@ extension ShardEngine {
         }
         self.restoreOwedAlerts(crowd, joins: owedJoins, members: members)
         if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd, now: now) }
-        if let order = self.audiences.crowds[crowd].starts.restoredOrders.first {
+        if let order = self.audiences.crowds[crowd].starts.restored.order {
             self.takeStart(order, crowd: crowd, now: now)
         }
         self.settleRestoredStarts(crowd, now: now)

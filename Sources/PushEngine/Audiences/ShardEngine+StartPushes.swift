@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// Start members that are served (fan-out, "`start` to start members").
+/// Start members that are served, and what their answers mean (fan-out, "`start` to start members").
 extension ShardEngine {
     /// Fills `request` with the next push of a start round; false: none can leave.
     mutating func sendNextStart(_ reference: PassReference, into request: inout PushRequest, now: EngineTime) -> Bool {
@@ -9,19 +9,23 @@ extension ShardEngine {
         guard self.isStanding(reference) else { return false }
         self.expireStart(crowd, now: now)
         guard self.mayStart(crowd) else { return false }
+        let terms = self.startTerms(crowd)
+        let perHour = self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].startsPerHour
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        while let (member, attempt) = self.nextStart(crowd, round: round, members: members, now: now) {
-            // Its push of another start has to be answered first.
-            if members.table.flags(of: member).contains(.isInFlight) {
-                self.hold(member, of: crowd, round: round, untilMillis: .max, attempt: attempt)
-                continue
-            }
-            let allowed = self.startAllowedMillis(member, members: members, now: now)
+        while let (member, attempt) = self.audiences.crowds[crowd].starts.nextTurn(
+            of: round, terms, in: &members.table, now: now)
+        {
+            let allowed = self.audiences.crowds.startAllowedMillis(
+                member, perHour: perHour, members: members, now: now)
             guard allowed > now.steadyMillis else {
-                self.sendStart(member, of: crowd, round: round, attempt: attempt, into: &request, now: now)
+                self.sendStart(
+                    member, of: crowd, round: round, attempt: attempt, members: members, into: &request, now: now)
                 return true
             }
-            self.holdBack(member, of: crowd, round: round, untilMillis: allowed, attempt: attempt, now: now)
+            self.memory.counters.startsHeldBack += 1
+            let waits = self.audiences.crowds[crowd].starts.heldBack(
+                member, of: round, untilMillis: allowed, attempt: attempt, now: now)
+            if !waits { self.settleStart(crowd, of: self.audiences.crowds[crowd].starts.orderStamp, into: \.expired) }
         }
         return false
     }
@@ -33,118 +37,18 @@ extension ShardEngine {
     /// The round has left its lane's queue.
     mutating func startTurnOver(_ reference: PassReference, now: EngineTime) {
         guard self.isStanding(reference) else { return }
-        self.audiences.crowds[reference.crowd].starts.rounds[reference.pass].isQueued = false
+        self.audiences.crowds[reference.crowd].starts.dequeued(reference.pass)
         self.schedule(reference.crowd, now: now)
     }
 
-    /// Who is next; it is owed nothing more but what is sent now.
-    private mutating func nextStart(
-        _ crowd: CrowdID, round: Int, members: CrowdTable.Members, now: EngineTime
-    ) -> (member: MemberID, attempt: UInt8)? {
-        let resends = self.resendsStarts(crowd)
-        if let member = self.audiences.crowds[crowd].starts.rounds[round].retries.nextDue(
-            sendsNamed: resends, nowMillis: now.steadyMillis)
-        {
-            let entry = self.audiences.crowds[crowd].starts.rounds[round].retries.remove(member)
-            return (member, entry?.attempt ?? 0)
-        }
-        if !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
-            let member = self.audiences.crowds[crowd].starts.rounds[round].popLate(isFree: resends)
-        {
-            members.table.removeFlag(.isLate, of: member)
-            self.audiences.crowds[crowd].starts.rounds[round].noteServedEarly(member, in: &members.table)
-            return (member, 0)
-        }
-        while !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
-            let entry = self.audiences.crowds[crowd].starts.rounds[round].next(in: members.table)
-        {
-            let position = Int64(entry.position)
-            let isOwed = self.isOwed(entry, of: crowd, round: round, members: members)
-            if isOwed {
-                guard self.isTurn(crowd, position: position, now: now) else { return nil }
-                guard resends || self.audiences.crowds[crowd].starts.rounds[round].isAnnounced(position) else {
-                    self.noteDry(crowd)
-                    return nil
-                }
-            }
-            self.audiences.crowds[crowd].starts.rounds[round].met(entry, wasOwed: isOwed)
-            if isOwed { return (entry.member, 0) }
-        }
-        return nil
-    }
-    /// More could leave than is announced.
-    private mutating func noteDry(_ crowd: CrowdID) {
-        guard self.audiences.crowds[crowd].starts.isRecordUnderWay,
-            self.audiences.crowds[crowd].starts.sentSinceRecord > 0
-        else { return }
-        self.audiences.crowds[crowd].starts.pace.noteDry()
-    }
-    private mutating func hold(
-        _ member: MemberID, of crowd: CrowdID, round: Int, untilMillis: Int64, attempt: UInt8
-    ) {
-        self.audiences.crowds[crowd].starts.rounds[round].retries.set(
-            StartRetries.Entry(notBeforeMillis: untilMillis, attempt: attempt), for: member)
-        self.audiences.crowds[crowd].starts.isRecordDue = true
-    }
-    /// The token has had its starts of this hour. It waits if there is room and the start lives for so long.
-    private mutating func holdBack(
-        _ member: MemberID, of crowd: CrowdID, round: Int, untilMillis: Int64, attempt: UInt8, now: EngineTime
-    ) {
-        let count = self.audiences.crowds[crowd].starts.rounds[round].retries.count
-        let expires = self.audiences.crowds[crowd].starts.orderExpiresSeconds
-        let isInTime = untilMillis - now.steadyMillis < expires * 1_000 - now.wallMillis
-        self.memory.counters.startsHeldBack += 1
-        if isInTime, count < StartRetries.countMax / 2 {
-            return self.hold(member, of: crowd, round: round, untilMillis: untilMillis, attempt: attempt)
-        }
-        self.settleStart(crowd, of: self.audiences.crowds[crowd].starts.orderStamp, into: \.expired)
-    }
-
-    // MARK: Within the hour
-    /// When the member's token may be sent another start, steady (`start.per-hour`). Counted are the starts that went round within the hour in
-    /// its audiences of this partition, if it was a member and may have been sent them: from their last push on.
-    func startAllowedMillis(_ member: MemberID, members: CrowdTable.Members, now: EngineTime) -> Int64 {
-        // The member's bytes stay while it is looked for.
-        let token = unsafe Span(_unsafeElements: members.table.tokenBytes(member))
-        let own = self.home(of: member, members: members).crowd
-        let limit = self.memory.configuration.apps[Int(self.audiences.crowds[own].app)].startsPerHour
-        var millis: [Int64] = []
-        var other = members.table.firstMembership(ofStartToken: token)
-        while other.isSome {
-            self.noteStarts(of: other, isOwn: other == member, members: members, now: now, into: &millis)
-            other = members.table.nextMembership(after: other)
-        }
-        guard millis.count >= limit else { return .min }
-        millis.sort()
-        return millis[millis.count - limit] + RollingBudget.windowMillis
-    }
-    private func noteStarts(
-        of member: MemberID, isOwn: Bool, members: CrowdTable.Members, now: EngineTime, into millis: inout [Int64]
-    ) {
-        let crowd = self.home(of: member, members: members).crowd
-        guard !self.audiences.crowds[crowd].starts.past.isEmpty else { return }
-        let current = self.audiences.crowds[crowd].starts.orderStamp
-        let joinedSeconds = members.table.joinedSeconds(of: member)
-        for past in self.audiences.crowds[crowd].starts.past where !past.isOver(nowMillis: now.steadyMillis) {
-            if past.start.names(current) {
-                guard !isOwn,
-                    self.wasSentStart(member, members: members) || self.mayBeStarted(member, members: members)
-                else { continue }
-            } else {
-                guard past.mayHaveReached(joinedSeconds: joinedSeconds) else { continue }
-            }
-            millis.append(past.lastSentMillis)
-        }
-    }
-
     // MARK: Sending
+
     private mutating func sendStart(
-        _ member: MemberID, of crowd: CrowdID, round: Int, attempt: UInt8, into request: inout PushRequest,
-        now: EngineTime
+        _ member: MemberID, of crowd: CrowdID, round: Int, attempt: UInt8, members: CrowdTable.Members,
+        into request: inout PushRequest, now: EngineTime
     ) {
         guard let order = self.audiences.crowds[crowd].starts.order else { return }
         let partition = self.audiences.crowds[crowd].partition
-        let members = self.audiences.crowds.members(of: partition)
         members.table.insertFlag(.isInFlight, of: member)
         let id = self.audiences.pushes.make()
         self.audiences.pushes[id].isStart = true
@@ -163,13 +67,8 @@ extension ShardEngine {
         self.audiences.pushes[id].lane = self.startLane(crowd, round: round)
         self.audiences.pushes[id].attempt = attempt
         self.audiences.pushes[id].apnsID = self.dispatch.makeUUID()
-        var first = self.audiences.crowds[crowd].starts.rounds[round].firstPush
-        self.audiences.pushes.link(id, into: &first)
-        self.audiences.crowds[crowd].starts.rounds[round].firstPush = first
-        self.audiences.crowds[crowd].starts.rounds[round].inFlightCount += 1
-        self.audiences.crowds[crowd].starts.noteSent(order.stamp, now: now)
-        self.audiences.crowds[crowd].starts.sentSinceRecord += 1
-        self.audiences.crowds[crowd].starts.isRecordDue = true
+        let isShort = self.audiences.crowds[crowd].starts.pushLeft(
+            id, of: round, in: &self.audiences.pushes, now: now)
         self.memory.requestLeft(partition)
         self.memory.counters.pushesSent += 1
         self.memory.counters.memberPushesSent += 1
@@ -178,22 +77,14 @@ extension ShardEngine {
             self.memory.counters.startMembers.repeated += 1
             self.audiences.crowds[crowd].starts.report.add(1, to: \.repeated)
         }
-        self.fill(&request, id: id, order: order)
-        if self.startRecordDueIsNear(crowd) { self.schedule(crowd, now: now) }
+        self.fill(&request, id: id, expiresSeconds: order.expiresSeconds, members: members)
+        // The next chunk is announced before this one has gone.
+        if isShort { self.schedule(crowd, now: now) }
     }
-    /// The next chunk is announced before this one has gone.
-    private func startRecordDueIsNear(_ crowd: CrowdID) -> Bool {
-        guard !self.audiences.crowds[crowd].starts.isRecordUnderWay else { return false }
-        for round in self.audiences.crowds[crowd].starts.rounds.indices
-        where self.audiences.crowds[crowd].starts.rounds[round].isUnderWay
-            && self.audiences.crowds[crowd].starts.rounds[round].isShort
-            && self.audiences.crowds[crowd].starts.rounds[round].nextHorizon < StartRound.end
-        { return true }
-        return false
-    }
-    private mutating func fill(_ request: inout PushRequest, id: MemberPushID, order: StartOrder) {
+    private mutating func fill(
+        _ request: inout PushRequest, id: MemberPushID, expiresSeconds: Int64, members: CrowdTable.Members
+    ) {
         let (crowd, member) = (self.audiences.pushes[id].crowd, self.audiences.pushes[id].member)
-        let members = self.audiences.crowds.members(of: self.audiences.pushes[id].partition)
         let newest = self.audiences.crowds[crowd].newest
         let round = self.audiences.pushes[id].pass
         // Mostly there is none; a crowd that is handed to a function is copied.
@@ -204,16 +95,151 @@ extension ShardEngine {
                 self.audiences.crowds[crowd].starts.rounds[round].environment)
         request.fill(
             .device, id: self.audiences.pushes.pushID(of: id), app: self.audiences.crowds[crowd].app,
-            priority: self.audiences.pushes[id].priority, expirationSeconds: order.expiresSeconds,
+            priority: self.audiences.pushes[id].priority, expirationSeconds: expiresSeconds,
             apnsID: self.audiences.pushes[id].apnsID
         ) {
-            // The member's bytes stay while they are copied.
-            let token = unsafe members.table.tokenBytes(member)
-            Hex.append(unsafe Span(_unsafeElements: token), to: &$0)
+            Hex.append(members.table.token(of: member), to: &$0)
         } body: {
             self.audiences.crowds[crowd].starts.appendBody(
                 newest: newest, isChannelCapable: members.table.flags(of: member).contains(.isChannelCapable),
                 channel: channel, to: &$0)
         }
     }
+
+    // MARK: Answers
+
+    /// Takes the answer to a push of a start, which is in flight.
+    mutating func startAnswered(_ id: MemberPushID, _ answer: PushAnswer, now: EngineTime) {
+        let push = self.audiences.pushes[id]
+        let crowd = push.crowd
+        self.audiences.crowds[crowd].starts.pushAnswered(id, of: push.pass, in: &self.audiences.pushes)
+        self.audiences.pushes.release(id)
+        self.memory.requestAnswered(push.partition)
+        let members = self.audiences.crowds.members(of: push.partition)
+        members.table.removeFlag(.isInFlight, of: push.member)
+        if let reason = self.judgeStart(answer, push: push, members: members, now: now) {
+            self.settleStart(crowd, of: push.start, into: reason)
+        }
+        if self.audiences.crowds[crowd].starts.trace == .told { self.traceAnswer(answer, push: push) }
+        self.audiences.crowds[crowd].starts.settled(push.member, of: push.pass, nowMillis: now.steadyMillis)
+        self.schedule(crowd, now: now)
+    }
+    /// - Returns: how it ended; `nil`: the member is owed the start still.
+    private mutating func judgeStart(
+        _ answer: PushAnswer, push: MemberPush, members: CrowdTable.Members, now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64>? {
+        switch answer.result {
+        case .accepted: return self.startAccepted(answer, push: push, now: now)
+        case .notProcessed, .channel:
+            self.memory.counters.apps[Int(push.app)].notProcessed += 1
+            self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
+            return self.startAgain(push, members: members, delayMillis: 0, now: now)
+        case .unknown(let detail):
+            self.memory.counters.apps[Int(push.app)].unknown += 1
+            self.dispatch.topicAnswered(.nothing, lane: push.lane, in: &self.memory, now: now)
+            if self.startTerms(push.crowd).resends {
+                self.audiences.crowds[push.crowd].starts.mayHaveArrived(push)
+                return self.startAgain(
+                    push, members: members, delayMillis: self.retryDelayMillis(push, nil), now: now)
+            }
+            self.tellFailedStart(push, members: members, status: 0, reason: detail, outcome: .unknown)
+            return \.unknown
+        case .response(let response):
+            guard response.verdict != .accepted else { return self.startAccepted(answer, push: push, now: now) }
+            self.memory.counters.apps[Int(push.app)].countRefusal(response.reason)
+            return self.startRefused(response, push: push, members: members, now: now)
+        }
+    }
+    private mutating func startAccepted(
+        _ answer: PushAnswer, push: MemberPush, now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64> {
+        self.memory.counters.apps[Int(push.app)].accepted += 1
+        self.dispatch.heardAccepted(lane: push.lane, in: &self.memory, now: now)
+        self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
+        if self.audiences.crowds[push.crowd].starts.report.start == push.start {
+            self.audiences.crowds[push.crowd].starts.report.noteAccepted(wallMillis: now.wallMillis)
+        }
+        return \.accepted
+    }
+    private mutating func startRefused(
+        _ response: PushResponse, push: MemberPush, members: CrowdTable.Members, now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64>? {
+        let consequence = response.verdict.consequence
+        self.dispatch.heard(consequence, lane: push.lane, in: &self.memory, now: now)
+        switch consequence.push {
+        case .accepted: return \.accepted
+        case .tokenDead(let invalidSinceMillis, let isSuspicious):
+            if self.isEarlier(invalidSinceMillis, push, members) {
+                return self.startAgain(
+                    push, members: members, delayMillis: self.earlierDeathDelayMillis(), isEarlierDeath: true, now: now)
+            }
+            self.tellFailedStart(
+                push, members: members, status: response.status, reason: response.reason, outcome: .rejected)
+            if isSuspicious, self.dispatch.doubtsVerdicts(lane: push.lane) {
+                self.memory.counters.tokenRemovalsStopped += 1
+                return \.failed
+            }
+            self.memory.counters.tokensDead += 1
+            self.startTokenDied(push.member, members: members, now: now)
+            return \.gone
+        case .refused:
+            self.tellFailedStart(
+                push, members: members, status: response.status, reason: response.reason, outcome: .deadLettered)
+            return \.failed
+        case .goesAgain: return self.startAgain(push, members: members, delayMillis: 0, now: now)
+        case .waitsForRoute:
+            return self.startAgain(
+                push, members: members,
+                delayMillis: self.retryDelayMillis(push, response.retryAfterSeconds, isOfRoute: true), now: now)
+        case .waitsForToken:
+            return self.startAgain(
+                push, members: members, delayMillis: self.retryDelayMillis(push, response.retryAfterSeconds), now: now)
+        }
+    }
+    private mutating func startAgain(
+        _ push: MemberPush, members: CrowdTable.Members, delayMillis: Int64, isEarlierDeath: Bool = false,
+        now: EngineTime
+    ) -> WritableKeyPath<MemberCounters, UInt64>? {
+        let endsSeconds = self.audiences.crowds[push.crowd].startEndsSeconds
+        return self.audiences.crowds[push.crowd].starts.surelyNotArrived(
+            push, endsSeconds: endsSeconds, delayMillis: delayMillis,
+            attempt: push.nextAttempt(isEarlierDeath: isEarlierDeath), in: members.table, now: now)
+    }
+    /// A dead token leaves all its audiences.
+    private mutating func startTokenDied(_ member: MemberID, members: CrowdTable.Members, now: EngineTime) {
+        for other in members.memberships(of: members.table.token(of: member)) {
+            let crowd = self.audiences.crowds.startHome(of: other, members: members).crowd
+            let flags = members.table.flags(of: other)
+            if !flags.contains(.isInFlight) {
+                self.forgetStart(other, members: members)
+            } else if !flags.contains(.isGhost) {
+                self.leave(other, members: members, now: now)
+            }
+            self.schedule(crowd, now: now)
+        }
+    }
+    /// An outcome record of a member that was not started, or of which nobody knows.
+    private mutating func tellFailedStart(
+        _ push: MemberPush, members: CrowdTable.Members, status: UInt16, reason: String, outcome: Outcome
+    ) {
+        if outcome != .unknown, self.audiences.crowds[push.crowd].starts.report.start == push.start {
+            self.audiences.crowds[push.crowd].starts.report.note(
+                status: status, reason: reason, isOfMessage: outcome == .deadLettered)
+        }
+        guard self.audiences.crowds[push.crowd].starts.orderStamp == push.start,
+            self.audiences.crowds[push.crowd].starts.toldCount < Self.failedStartsToldMax
+        else { return }
+        let details = self.details(of: push, status: status, reason: reason, members: members)
+        self.tellFailedStart(outcome, of: push.crowd, details: details)
+    }
+    /// An outcome record of a member that the start which goes round has not reached, or may not have.
+    mutating func tellFailedStart(_ outcome: Outcome, of crowd: CrowdID, details: borrowing OutcomeDetails) {
+        guard let order = self.audiences.crowds[crowd].starts.order else { return }
+        self.audiences.crowds[crowd].starts.toldCount += 1
+        self.journal.tellFailedStart(
+            outcome, of: order, audience: self.audiences.crowds[crowd].id, app: self.audiences.crowds[crowd].app,
+            details: details, partition: self.audiences.crowds[crowd].partition, in: &self.memory)
+    }
+    /// Outcome records about single members of one start and partition; the others are counted.
+    static var failedStartsToldMax: Int { 1_024 }
 }

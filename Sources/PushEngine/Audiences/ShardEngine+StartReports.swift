@@ -4,20 +4,18 @@ import PushModel
 extension ShardEngine {
     // MARK: Counting
     /// Start members are owed more than before.
-    mutating func noteStartsDue(_ crowd: CrowdID, round: Int, before: Int) {
-        let step = self.audiences.crowds[crowd].starts.rounds[round].waitingCount - before
-        self.memory.counters.startMembers.due &+= UInt64(truncatingIfNeeded: step)
-        self.memory.counters.startMembers.waiting &+= UInt64(truncatingIfNeeded: step)
-        self.audiences.crowds[crowd].starts.report.add(UInt64(max(0, step)), to: \.due)
+    mutating func noteStartsDue(_ crowd: CrowdID, count: Int) {
+        self.memory.counters.startMembers.due &+= UInt64(truncatingIfNeeded: count)
+        self.memory.counters.startMembers.waiting &+= UInt64(truncatingIfNeeded: count)
+        self.audiences.crowds[crowd].starts.report.add(UInt64(max(0, count)), to: \.due)
     }
     /// Fewer are owed something than before, for this reason.
     mutating func settleStarts(
-        _ crowd: CrowdID, round: Int, before: Int, into reason: WritableKeyPath<MemberCounters, UInt64>
+        _ crowd: CrowdID, count: Int, into reason: WritableKeyPath<MemberCounters, UInt64>
     ) {
-        let step = before - self.audiences.crowds[crowd].starts.rounds[round].waitingCount
-        self.memory.counters.startMembers[keyPath: reason] &+= UInt64(truncatingIfNeeded: step)
-        self.memory.counters.startMembers.waiting &-= UInt64(truncatingIfNeeded: step)
-        self.audiences.crowds[crowd].starts.report.add(UInt64(max(0, step)), to: reason)
+        self.memory.counters.startMembers[keyPath: reason] &+= UInt64(truncatingIfNeeded: count)
+        self.memory.counters.startMembers.waiting &-= UInt64(truncatingIfNeeded: count)
+        self.audiences.crowds[crowd].starts.report.add(UInt64(max(0, count)), to: reason)
     }
     /// One is owed a start no more, for this reason.
     /// - Parameter start: which.

@@ -1,51 +1,49 @@
 import PushModel
 
-/// Starts that come to a partition, and when their pushes leave (fan-out, "`start` to start members").
+/// Starts that come to a partition, when their pushes leave, and what is written down of them (fan-out, "`start` to start members").
 extension ShardEngine {
     // MARK: Begin and end
+
     /// The newest version says which start goes round.
     mutating func takeStart(of version: Version, crowd: CrowdID, now: EngineTime) {
         self.takeStart(version.start, crowd: crowd, now: now)
     }
-    /// - Parameter new: `nil`: none goes round any more.
+    /// - Parameter new: `nil`: none goes round.
     mutating func takeStart(_ new: StartOrder?, crowd: CrowdID, now: EngineTime) {
-        if let old = self.audiences.crowds[crowd].starts.order {
-            if let new, new.isSame(as: old) {
-                // It goes on, with what is newest.
-                return self.audiences.crowds[crowd].starts.forgetBodies()
-            }
+        switch self.audiences.crowds[crowd].starts.coming(new) {
+        case .nothing: break
+        case .goesOn: self.audiences.crowds[crowd].starts.contentChanged()
+        case .ceases: self.ceaseStart(crowd, into: \.superseded, now: now)
+        case .begins(let order):
             self.ceaseStart(crowd, into: \.superseded, now: now)
-        }
-        guard let order = new, self.audiences.crowds[crowd].starts.mayBegin(order) else { return }
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        self.tellStarts(crowd, isOver: true, now: now)
-        self.audiences.crowds[crowd].starts.begin(order)
-        self.audiences.crowds[crowd].starts.isRecordDue = true
-        if self.audiences.crowds[crowd].starts.isRestoring { return self.resumeStart(order, of: crowd) }
-        for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            let before = self.audiences.crowds[crowd].starts.rounds[round].waitingCount
-            let count =
-                members.table.count(of: self.audiences.crowds[crowd].starts.rounds[round].ring)
-                - self.audiences.crowds[crowd].starts.rounds[round].ghosts.count
-            self.audiences.crowds[crowd].starts.rounds[round].begin(count: count)
-            self.noteStartsDue(crowd, round: round, before: before)
+            self.tellStarts(crowd, isOver: true, now: now)
+            self.beginStart(order, of: crowd)
         }
     }
-    /// Whoever has not been sent it is not.
+    private mutating func beginStart(_ order: StartOrder, of crowd: CrowdID) {
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        let begun = self.audiences.crowds[crowd].starts.startCame(
+            order, toldMax: Self.failedStartsToldMax, in: &members.table, entries: &self.audiences.scratchEntries)
+        self.noteStartsUnknown(crowd, count: begun.unknownCount)
+        self.noteStartsDue(crowd, count: begun.dueCount)
+        for member in begun.unheard {
+            var details = OutcomeDetails(cause: .mayBeSent)
+            details.tokenHash = PushComposer.hash(ofToken: members.table.token(of: member))
+            details.hasTokenHash = true
+            self.tellFailedStart(.unknown, of: crowd, details: details)
+        }
+    }
+    /// Members that have not been sent it are not.
     mutating func ceaseStart(
         _ crowd: CrowdID, into reason: WritableKeyPath<MemberCounters, UInt64>, now: EngineTime
     ) {
         guard self.audiences.crowds[crowd].starts.hasOrder else { return }
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            let before = self.audiences.crowds[crowd].starts.rounds[round].waitingCount
-            self.audiences.crowds[crowd].starts.rounds[round].cease(in: &members.table)
-            self.settleStarts(crowd, round: round, before: before, into: reason)
-        }
+        let count = self.audiences.crowds[crowd].starts.ceased(in: &members.table)
+        self.settleStarts(crowd, count: count, into: reason)
         self.tellStarts(crowd, isOver: true, now: now)
         self.endStartTrace(crowd, reason == \.expired ? .expired : .superseded)
-        self.audiences.crowds[crowd].starts.cease()
-        self.audiences.crowds[crowd].starts.isRecordDue = true
+        self.audiences.crowds[crowd].starts.over()
     }
     mutating func expireStart(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].starts.hasOrder,
@@ -55,32 +53,40 @@ extension ShardEngine {
     }
 
     // MARK: When
-    /// Starts may leave: the versions lie in `state`, and so do the joins from before.
+
+    func startTerms(_ crowd: CrowdID) -> StartTerms {
+        StartTerms(self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)])
+    }
+    /// Starts may leave: the partition pushes, the versions lie in `state`, and so do the joins from before.
     func mayStart(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
-        return self.audiences.crowds[crowd].starts.hasOrder && self.audiences.crowds[crowd].records.isDurable
-            && !self.audiences.crowds[crowd].isPaused
-            && self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
-            && self.audiences.crowds[crowd].starts.mayBegin
+        return self.audiences.crowds[crowd].mayStart && self.memory.partitions[partition].sends
+            && self.memory.partitions[partition].mayPush
+    }
+    /// A record about the crowd's start may be written.
+    private func writesStarts(_ crowd: CrowdID) -> Bool {
+        self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush
+            && self.audiences.crowds[crowd].records.isDurable
     }
     /// Puts the crowd's start rounds where they belong after any change.
     /// - Returns: when something is due, steady.
     mutating func scheduleStarts(_ crowd: CrowdID, now: EngineTime) -> Int64 {
         guard !self.audiences.crowds[crowd].starts.isIdle else { return .max }
         var deadline = min(
-            self.audiences.crowds[crowd].starts.sweepAtMillis,
+            self.audiences.crowds[crowd].starts.sweep.atMillis,
             max(now.steadyMillis, self.startReportDueMillis(crowd, now: now)))
         if self.audiences.crowds[crowd].starts.hasOrder {
             let left = self.audiences.crowds[crowd].startEndsSeconds * 1_000 - now.wallMillis
             deadline = min(deadline, now.steadyMillis + max(0, left))
         }
-        guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,
-            self.audiences.crowds[crowd].records.isDurable
-        else { return deadline }
+        guard self.writesStarts(crowd) else { return deadline }
         deadline = min(deadline, max(now.steadyMillis, self.startRecordDueMillis(crowd, now: now)))
         guard self.mayStart(crowd) else { return deadline }
+        let terms = self.startTerms(crowd)
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for round in self.audiences.crowds[crowd].starts.rounds.indices {
-            let due = self.startDueMillis(crowd, round: round, now: now)
+            let due = self.audiences.crowds[crowd].starts.turnDueMillis(
+                of: round, terms, in: members.table, now: now)
             if due <= now.steadyMillis {
                 self.enqueueStarts(crowd, round: round)
             } else {
@@ -91,10 +97,7 @@ extension ShardEngine {
     }
     private mutating func enqueueStarts(_ crowd: CrowdID, round: Int) {
         let lane = self.startLane(crowd, round: round)
-        guard !self.audiences.crowds[crowd].starts.rounds[round].isQueued, self.dispatch.lanes[lane].route != nil else {
-            return
-        }
-        self.audiences.crowds[crowd].starts.rounds[round].isQueued = true
+        guard self.dispatch.lanes[lane].route != nil, self.audiences.crowds[crowd].starts.queued(round) else { return }
         self.dispatch.lanes[lane].passes.append(
             PassReference(
                 crowd: crowd, generation: self.audiences.crowds[crowd].generation, pass: round, isStart: true),
@@ -105,68 +108,78 @@ extension ShardEngine {
             app: self.audiences.crowds[crowd].app,
             environment: self.audiences.crowds[crowd].starts.rounds[round].environment)
     }
-    /// When a push of the round can leave, steady; `Int64.max`: an acknowledgement or an answer comes first.
-    private mutating func startDueMillis(_ crowd: CrowdID, round: Int, now: EngineTime) -> Int64 {
-        let resends = self.resendsStarts(crowd)
-        if !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull {
-            if self.audiences.crowds[crowd].starts.rounds[round].lateAnnounced > 0 { return .min }
-            if resends, self.audiences.crowds[crowd].starts.rounds[round].hasLateToAnnounce { return .min }
-        }
-        let due = self.audiences.crowds[crowd].starts.rounds[round].retries.nextDueMillis(
-            sendsNamed: resends, nowMillis: now.steadyMillis)
-        guard !self.audiences.crowds[crowd].starts.rounds[round].retries.isFull,
-            let position = self.nextStartPosition(crowd, round: round),
-            resends || self.audiences.crowds[crowd].starts.rounds[round].isAnnounced(position)
-        else { return due }
-        return min(due, self.spreadMillis(crowd, until: position, now: now))
-    }
-    /// Where the next member stands that the round comes to; `nil`: it is over.
-    mutating func nextStartPosition(_ crowd: CrowdID, round: Int) -> Int64? {
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        return self.audiences.crowds[crowd].starts.rounds[round].next(in: members.table).map { Int64($0.position) }
-    }
-    func resendsStarts(_ crowd: CrowdID) -> Bool {
-        self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].startOnUnknown == .resend
-    }
     /// Does what has become due of a crowd's starts.
     mutating func advanceStarts(_ crowd: CrowdID, now: EngineTime) {
         self.expireStart(crowd, now: now)
         if self.startReportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellStarts(crowd, now: now) }
-        if self.audiences.crowds[crowd].starts.sweepAtMillis <= now.steadyMillis { self.sweepStarts(crowd, now: now) }
-        guard self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush,
-            self.audiences.crowds[crowd].records.isDurable
-        else { return }
-        if self.audiences.crowds[crowd].starts.hasOrder, self.audiences.crowds[crowd].starts.beganMillis == 0 {
-            self.audiences.crowds[crowd].starts.beganMillis = now.wallMillis
-        }
+        if self.audiences.crowds[crowd].starts.sweep.atMillis <= now.steadyMillis { self.sweepStarts(crowd, now: now) }
+        guard self.writesStarts(crowd) else { return }
+        self.audiences.crowds[crowd].starts.began(now: now)
         if self.startRecordDueMillis(crowd, now: now) <= now.steadyMillis { self.writeStarts(crowd, now: now) }
     }
 
-    // MARK: Spread
-    /// How long the round takes, milliseconds: never more than half the time that the start has.
-    private func spanMillis(_ crowd: CrowdID) -> Int64 {
-        guard self.audiences.crowds[crowd].starts.hasOrder else { return 0 }
-        let expiresMillis = self.audiences.crowds[crowd].starts.orderExpiresSeconds * 1_000
-        let spread = self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].audienceSpreadMillis
-        return min(spread, max(0, (expiresMillis - self.audiences.crowds[crowd].starts.beganMillis) / 2))
+    // MARK: Records
+
+    private mutating func startRecordDueMillis(_ crowd: CrowdID, now: EngineTime) -> Int64 {
+        let (announces, terms) = (self.mayStart(crowd), self.startTerms(crowd))
+        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
+        return self.audiences.crowds[crowd].starts.recordDueMillis(
+            announces: announces, terms, in: members.table, now: now)
     }
-    /// When the member at a position has its turn, steady.
-    func spreadMillis(_ crowd: CrowdID, until position: Int64, now: EngineTime) -> Int64 {
-        let span = self.spanMillis(crowd)
-        let began = self.audiences.crowds[crowd].starts.beganMillis
-        guard span > 0, began > 0 else { return .min }
-        // Positions are cut to 32 bits, so that the product has room.
-        let after = ((position >> 16) * span) >> 32
-        return now.steadyMillis + (began + after - now.wallMillis)
+    /// Announces who is next, and says how far the start is.
+    private mutating func writeStarts(_ crowd: CrowdID, now: EngineTime) {
+        let partition = self.audiences.crowds[crowd].partition
+        let (announces, terms) = (self.mayStart(crowd), self.startTerms(crowd))
+        let members = self.audiences.crowds.members(of: partition)
+        var progress = self.audiences.crowds[crowd].starts.record(
+            announces: announces, terms, in: members.table, pushes: self.audiences.pushes,
+            entries: &self.audiences.scratchEntries, now: now)
+        progress.epoch = self.memory.partitions[partition].epoch
+        self.journal.writeStarts(progress, of: crowd, in: &self.memory, audiences: self.audiences)
+        if announces { self.journal.batch.isUrgent = true }
     }
-    func isTurn(_ crowd: CrowdID, position: Int64, now: EngineTime) -> Bool {
-        self.spreadMillis(crowd, until: position, now: now) <= now.steadyMillis
+    /// Kafka has the record: what it announces may leave.
+    mutating func startsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
+        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
+            self.audiences.crowds[crowd].starts.recordAcknowledged(number, now: now)
+        else { return }
+        self.schedule(crowd, now: now)
     }
-    /// Members before it have their turn by then, steady.
-    func spreadPosition(_ crowd: CrowdID, atMillis: Int64, now: EngineTime) -> Int64 {
-        let span = self.spanMillis(crowd)
-        let passed = now.wallMillis + (atMillis - now.steadyMillis) - self.audiences.crowds[crowd].starts.beganMillis
-        guard span > 0, passed < span else { return StartRound.end }
-        return ((max(0, passed) << 32) / span) << 16
+    /// Nothing leaves until somebody says so: what was announced and has not left is announced no more.
+    mutating func withdrawStarts(_ crowd: CrowdID, now: EngineTime) {
+        guard self.audiences.crowds[crowd].starts.hasOrder else { return }
+        self.audiences.crowds[crowd].starts.withdrawn()
+        // Otherwise it is written as soon as the versions lie there.
+        guard self.writesStarts(crowd) else { return }
+        self.writeStarts(crowd, now: now)
+        self.journal.batch.isUrgent = true
+    }
+    /// Withdraws what was announced, as the partition is given back.
+    mutating func releaseStarts(_ crowd: CrowdID, now: EngineTime) {
+        guard
+            self.audiences.crowds[crowd].starts.hasOrder || self.audiences.crowds[crowd].starts.records.progress.isDue
+        else { return }
+        self.audiences.crowds[crowd].starts.withdrawn()
+        self.writeStarts(crowd, now: now)
+    }
+    /// A record of another about a crowd of this audience.
+    mutating func repairStarts(_ crowd: CrowdID, now: EngineTime) {
+        guard self.audiences.crowds[crowd].starts.rounds.isEmpty else { return self.writeStarts(crowd, now: now) }
+        var key: [UInt8] = []
+        AudienceCodec.appendKey(
+            .starts, bundleID: self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].bundleID,
+            id: self.audiences.crowds[crowd].id, to: &key)
+        self.journal.writeTombstone(key: key.span, of: self.audiences.crowds[crowd].partition, in: &self.memory)
+    }
+}
+
+extension Crowd {
+    /// Starts may leave, as far as that is the crowd's matter.
+    @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
+}
+
+extension StartTerms {
+    init(_ app: borrowing AppConfiguration) {
+        self.init(resends: app.startOnUnknown == .resend, spreadMillis: app.audienceSpreadMillis)
     }
 }

@@ -200,7 +200,7 @@ extension ShardEngine {
         while self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) {
             self.audiences.crowds[crowd].versions.removeLast()
             self.audiences.crowds[crowd].forgetBodies()
-            self.audiences.crowds[crowd].starts.forgetBodies()
+            self.audiences.crowds[crowd].starts.contentChanged()
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
             self.endPassTrace(crowd, .expired)
             self.returnToFormerReport(crowd)
@@ -246,7 +246,9 @@ extension ShardEngine {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.ceaseStart(crowd, into: \.superseded, now: now)
-        guard !self.hasOnlyStarts(crowd) else { return self.keepAfterVoid(crowd, void, entry: entry, now: now) }
+        guard !self.audiences.crowds.hasOnlyStarts(crowd) else {
+            return self.keepAfterVoid(crowd, void, entry: entry, now: now)
+        }
         guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
         else {
             return self.keepAfterVoid(crowd, void, entry: entry, now: now)

@@ -1,72 +1,58 @@
-import DequeModule
 import PushModel
 
 /// How far a partition has brought one start to the start members of one ring (fan-out, "`start` to start members").
 ///
-/// The ring is walked once, from its first position to its last. Nobody is sent the start before `state` says that he may have been: up to
+/// The ring is walked once, from its first position to its last. A member is sent the start when `state` says that it may have been, and not before: up to
 /// `horizon` for those met in turn, up to a number for those that joined since, and for those in `retries` by naming them no more.
-/// So a second card is never put up knowingly, and whoever takes over begins behind what was announced.
+/// A second card is never put up knowingly: a new owner begins behind what was announced.
+///
+/// What every push asks of it is inlined: a round that is handed to a function is copied.
 struct StartRound {
     /// A position behind all members.
     static let end = Int64(RingPosition.end)
 
-    /// A member that joined while the start went round.
-    struct Late {
-        var member: MemberID
-        /// Of its join's record, counted per crowd.
-        var number: UInt32
-        /// Where that lies in `state`; -1: not known yet.
-        var offset: Int64 = -1
+    /// Whose turn it is.
+    enum Turn {
+        /// The member's, which is owed nothing else by the round from here on.
+        case member(MemberID, attempt: UInt8)
+        /// Somebody's whom no record that Kafka has announces.
+        case unannounced
+        /// Nobody's, for now or for good.
+        case nobody
     }
 
     let ring: RingID
     let environment: PushEnvironment
     /// The next to be met; everybody before it has been.
     private(set) var position = Self.end
-    /// Of those at `position` itself, who has been.
+    /// Members at `position` itself that have been met.
     private var metHere: [MemberID] = []
     /// Whom the round still comes to.
-    private(set) var aheadCount = 0
+    private var aheadCount = 0
     /// Members before it are announced, and `state` has that.
-    var horizon: Int64 = 0
-    /// The same once the record under way is acknowledged.
-    var nextHorizon: Int64 = 0
+    private(set) var horizon: Int64 = 0
+    /// The horizon once the record under way is acknowledged.
+    private(set) var nextHorizon: Int64 = 0
     /// Announced by it and not met: what a takeover has to call unknown.
-    var announcedCount = 0
+    private var announcedCount = 0
     /// How many were announced and not met when the last record was written.
     private var announcedAtRecord = 0
-
-    /// In the order of their joins. Of some the number is another in `lateNumbers`, or none: they have left, or are further behind.
-    private(set) var late: Deque<Late> = []
-    private var lateNumbers: [MemberID: UInt32] = [:]
-    /// Of `late`, how many at its front are announced, and will be once the record under way is acknowledged.
-    private(set) var lateAnnounced = 0
-    private var lateNext = 0
-    /// Late members whose record lies below it have been announced.
-    private(set) var lateOffset: Int64 = 0
-    /// The record of nobody who was taken out to be sent the start lies at it or behind.
-    private var lateServedOffset: Int64 = 0
+    /// Who joined while the start went round.
+    private(set) var late = LateStarts()
     /// Late members that were sent the start before the round came to them: it passes over them.
     private(set) var servedEarly: Set<MemberID> = []
-
     /// Members that surely were not started.
-    var retries = StartRetries()
-
+    private(set) var retries = StartRetries()
     /// Members of whose push of this start nobody knows anything, and who are sent it again (`start.on-unknown`): it counts within their hour.
     private(set) var maybeSent: Set<MemberID> = []
-
     /// Members that left and were sent a start: which.
-    var ghosts: [MemberID: StartStamp] = [:]
-    /// Members without an answer.
-    var inFlightCount = 0
-    /// The first of their pushes; each names the next.
-    var firstPush = MemberPushID.none
-    /// The next members, from `position` on and up to `upcomingEnd`.
-    private var upcoming: [RingEntry] = []
-    private var upcomingNext = 0
-    private var upcomingEnd: Int64 = 0
+    private(set) var ghosts: [MemberID: StartStamp] = [:]
+    /// Its pushes without an answer, of a former start among them.
+    private var inFlight = PushesInFlight()
+    /// The next members, from `position` on.
+    private var upcoming = RingLookAhead()
     /// It stands in its lane's queue.
-    var isQueued = false
+    private(set) var isQueued = false
 
     /// A round that is over.
     init(ring: RingID, environment: PushEnvironment) {
@@ -75,11 +61,13 @@ struct StartRound {
     }
 
     /// Members that are owed the start, those without an answer included.
-    var waitingCount: Int { self.aheadCount + self.lateNumbers.count + self.retries.count + self.inFlightCount }
-    var lateCount: Int { self.lateNumbers.count }
-    var isUnderWay: Bool { self.position < Self.end }
+    @inline(__always) var waitingCount: Int {
+        self.aheadCount + self.late.count + self.retries.count + self.inFlight.count
+    }
+    @inline(__always) var isUnderWay: Bool { self.position < Self.end }
 
     // MARK: Begin and end
+
     /// A start goes round.
     /// - Parameter count: members it is for.
     mutating func begin(at position: Int64 = 0, count: Int, lateOffset: Int64 = 0) {
@@ -90,62 +78,63 @@ struct StartRound {
         self.nextHorizon = position
         self.announcedCount = 0
         self.announcedAtRecord = 0
-        self.lateOffset = lateOffset
-        self.lateServedOffset = lateOffset
-        self.forgetUpcoming()
+        self.late.begin(offset: lateOffset)
+        self.upcoming.forget()
     }
     /// Nobody is owed it any more; pushes in flight still are answered.
-    mutating func cease(in table: inout MemberTable) {
+    /// - Returns: how many were owed it.
+    mutating func cease(in table: inout MemberTable) -> Int {
+        let before = self.waitingCount
         self.position = Self.end
         self.metHere = []
         self.aheadCount = 0
         self.announcedCount = 0
-        for member in self.lateNumbers.keys { table.removeFlag(.isLate, of: member) }
-        self.lateNumbers = [:]
-        self.late = []
-        self.lateAnnounced = 0
-        self.lateNext = 0
+        for member in self.late.cease() { table.removeFlag(.isLate, of: member) }
         for member in self.servedEarly { table.removeFlag(.isServedEarly, of: member) }
         self.servedEarly = []
         self.retries = StartRetries()
         self.maybeSent = []
-        self.forgetUpcoming()
+        self.upcoming.forget()
+        return before - self.waitingCount
     }
 
     // MARK: In turn
-    /// Whoever stands there or behind has not been met.
+
+    /// Members that stand there or behind have not been met.
     var unmetPosition: Int64 { self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1) }
     /// The round comes to a member that stands there, which is neither late nor served.
-    func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
+    @inline(__always) func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
         let there = Int64(ringPosition)
         return there > self.position || (there == self.position && !self.metHere.contains(member))
     }
-    /// Members are looked up a few together.
-    private static var upcomingMax: Int { 64 }
+    /// The round comes to it with something that it has not been sent.
+    @inline(__always) private func isOwed(_ entry: RingEntry, in table: borrowing MemberTable) -> Bool {
+        Self.isMetInTurn(entry.member, in: table) && self.isAhead(entry.member, at: entry.position)
+    }
+    /// It has not joined late, nor left.
+    @inline(__always) static func isMetInTurn(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
+        table.flags(of: member).isDisjoint(with: [.isLate, .isGhost, .isServedEarly])
+    }
     /// The next member of the round and where it stands; `nil`: the round is over. It stays the next until it has been met.
-    mutating func next(in table: borrowing MemberTable) -> RingEntry? {
+    private mutating func next(in table: borrowing MemberTable) -> RingEntry? {
         while self.position < Self.end {
             if self.aheadCount == 0 {
                 self.move(to: Self.end)
                 return nil
             }
-            if self.upcomingNext < self.upcoming.count {
-                let entry = self.upcoming[self.upcomingNext]
+            if let entry = self.upcoming.next {
                 guard Int64(entry.position) > self.position || !self.metHere.contains(entry.member) else {
-                    self.upcomingNext += 1
+                    self.upcoming.passed()
                     continue
                 }
                 return entry
             }
-            if self.upcomingEnd > self.position {
-                self.move(to: self.upcomingEnd)
+            if self.upcoming.end > self.position {
+                self.move(to: self.upcoming.end)
                 continue
             }
-            self.forgetUpcoming()
-            let end = table.fill(
-                self.ring, from: UInt64(self.position), limit: Self.upcomingMax, into: &self.upcoming)
-            self.upcomingEnd = Int64(end)
-            for entry in self.upcoming { table.prefetchToken(entry.member) }
+            self.upcoming.lookUp(self.ring, from: self.position, in: table)
+            for entry in self.upcoming.entries { table.prefetchToken(entry.member) }
         }
         return nil
     }
@@ -154,148 +143,328 @@ struct StartRound {
         self.position = position
         self.metHere.removeAll(keepingCapacity: true)
     }
-    private mutating func forgetUpcoming() {
-        self.upcoming.removeAll(keepingCapacity: true)
-        self.upcomingNext = 0
-        self.upcomingEnd = 0
-    }
     /// The member that `next` named has had its turn.
     /// - Parameter wasOwed: it was neither late nor served nor gone.
-    mutating func met(_ entry: RingEntry, wasOwed: Bool) {
-        if wasOwed {
-            self.aheadCount -= 1
-            if Int64(entry.position) < self.nextHorizon { self.announcedCount -= 1 }
-        }
+    private mutating func met(_ entry: RingEntry, wasOwed: Bool) {
+        if wasOwed { self.aheadNoMore(at: entry.position) }
         self.move(to: Int64(entry.position))
         self.metHere.append(entry.member)
-        self.upcomingNext += 1
+        self.upcoming.passed()
     }
-    /// One that the round would have come to leaves.
-    mutating func leftAhead(at ringPosition: UInt64) {
+    private mutating func aheadNoMore(at ringPosition: UInt64) {
         self.aheadCount -= 1
         if Int64(ringPosition) < self.nextHorizon { self.announcedCount -= 1 }
     }
-    /// The member's number may be used again from here on.
-    mutating func forget(_ member: MemberID, in table: inout MemberTable) {
+
+    /// Says who is sent the start next: a member that failed and may be tried again, then one that joined late, then the next in the ring.
+    mutating func nextTurn(resends: Bool, spread: StartSpread, in table: inout MemberTable, now: EngineTime) -> Turn {
+        if let member = self.retries.nextDue(sendsNamed: resends, nowMillis: now.steadyMillis) {
+            return .member(member, attempt: self.retries.remove(member)?.attempt ?? 0)
+        }
+        guard !self.retries.isFull else { return .nobody }
+        if let member = self.late.popFirst(isFree: resends) {
+            table.removeFlag(.isLate, of: member)
+            self.sentEarly(to: member, in: &table)
+            return .member(member, attempt: 0)
+        }
+        while let entry = self.next(in: table) {
+            guard self.isOwed(entry, in: table) else {
+                self.met(entry, wasOwed: false)
+                continue
+            }
+            let position = Int64(entry.position)
+            guard spread.dueMillis(position, now: now) <= now.steadyMillis else { return .nobody }
+            guard resends || self.isAnnounced(position) else { return .unannounced }
+            self.met(entry, wasOwed: true)
+            return .member(entry.member, attempt: 0)
+        }
+        return .nobody
+    }
+    /// When somebody has a turn, steady; `Int64.max`: an acknowledgement or an answer comes first.
+    mutating func turnDueMillis(
+        resends: Bool, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        if !self.retries.isFull, self.late.announcedCount > 0 || (resends && self.late.hasUnannounced) { return .min }
+        let due = self.retries.nextDueMillis(sendsNamed: resends, nowMillis: now.steadyMillis)
+        guard !self.retries.isFull, let next = self.next(in: table),
+            resends || self.isAnnounced(Int64(next.position))
+        else { return due }
+        return min(due, spread.dueMillis(Int64(next.position), now: now))
+    }
+
+    // MARK: Pushes
+
+    /// It stands in its lane's queue from here on.
+    /// - Returns: false if it did before.
+    @inline(__always) mutating func queued() -> Bool {
+        defer { self.isQueued = true }
+        return !self.isQueued
+    }
+    /// It has left its lane's queue.
+    @inline(__always) mutating func dequeued() { self.isQueued = false }
+    /// A push to a member of the round has left.
+    @inline(__always) mutating func pushLeft(_ push: MemberPushID, in pushes: inout MemberPushStore) {
+        self.inFlight.left(push, in: &pushes)
+    }
+    /// The push was answered.
+    @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in pushes: inout MemberPushStore) {
+        self.inFlight.answered(push, in: &pushes)
+    }
+    /// The round is another crowd's from here on.
+    mutating func crowdChanged(to crowd: CrowdID, generation: UInt32, pushes: inout MemberPushStore) {
+        self.isQueued = false
+        var push = self.inFlight.first
+        while push.isSome {
+            pushes[push].crowd = crowd
+            pushes[push].crowdGeneration = generation
+            push = pushes[push].next
+        }
+    }
+    /// The member surely was not sent the start, and waits.
+    /// - Parameter notBeforeMillis: steady; `Int64.max`: for the answer to a push of another start.
+    mutating func hold(_ member: MemberID, notBeforeMillis: Int64, attempt: UInt8) {
+        self.retries.set(StartRetries.Entry(notBeforeMillis: notBeforeMillis, attempt: attempt), for: member)
+    }
+    /// The answer has come that the member waited for, if it did.
+    @inline(__always) mutating func wake(_ member: MemberID, nowMillis: Int64) {
+        guard let entry = self.retries[member], entry.notBeforeMillis == .max else { return }
+        self.hold(member, notBeforeMillis: nowMillis, attempt: entry.attempt)
+    }
+    /// The member was late, stands where the round has not been, and has been sent the start.
+    mutating func sentEarly(to member: MemberID, in table: inout MemberTable) {
+        table.insertFlag(.isServedEarly, of: member)
+        self.servedEarly.insert(member)
+    }
+    /// A push of this start to the member may have arrived, and it is sent another.
+    mutating func mayHaveArrived(at member: MemberID) { self.maybeSent.insert(member) }
+
+    // MARK: Members
+
+    /// Whether a member was sent the start that goes round, or may have been.
+    @inline(__always) func wasSent(_ current: StartStamp, to member: MemberID, in table: borrowing MemberTable) -> Bool
+    {
+        if !self.ghosts.isEmpty, let sent = self.ghosts[member] { return sent.names(current) }
+        let flags = table.flags(of: member)
+        if flags.contains(.isLate) || self.retries[member] != nil { return false }
+        return flags.contains(.isServedEarly) || !self.isAhead(member, at: table.position(of: member))
+    }
+    /// A token that stands in the ring has joined, or joined again.
+    /// - Parameters:
+    ///   - current: the start that goes round; `nil`: none does.
+    ///   - isBack: it was no member before, or a ghost.
+    /// - Returns: whether it waits for that start.
+    mutating func joined(
+        _ member: MemberID, isBack: Bool, current: StartStamp?, in table: inout MemberTable
+    ) -> Bool {
+        let ghost = self.ghosts.removeValue(forKey: member)
+        guard isBack, let current, !(ghost?.names(current) ?? false),
+            !table.flags(of: member).contains(.isServedEarly)
+        else { return false }
+        // It has not been sent what goes round, whatever else.
+        table.insertFlag(.isLate, of: member)
+        return true
+    }
+    /// The record of a member, which is written now: from it on, one that is late has its place behind the others.
+    /// - Parameters:
+    ///   - current: the start that goes round; `nil`: none does.
+    ///   - number: of the record.
+    mutating func record(
+        of member: MemberID, current: StartStamp?, number: UInt32, in table: borrowing MemberTable
+    ) -> StartCodec.Member {
+        let flags = table.flags(of: member)
+        var record = StartCodec.Member()
+        record.environment = self.environment
+        record.isFrequent = flags.contains(.isFrequent)
+        record.isChannelCapable = flags.contains(.isChannelCapable)
+        record.joinedSeconds = table.joinedSeconds(of: member)
+        if flags.contains(.isGhost) {
+            record.hasLeft = true
+            record.mark = .sent
+            record.start = self.ghosts[member] ?? StartStamp()
+        } else if let current, flags.contains(.isLate) || flags.contains(.isServedEarly) {
+            record.mark = flags.contains(.isLate) ? .waits : .sent
+            record.start = current
+            if flags.contains(.isLate) { self.late.joined(member, number: number) }
+        }
+        return record
+    }
+    /// Kafka has the record of a member.
+    mutating func memberAcknowledged(_ number: UInt32, offset: Int64) {
+        self.late.written(number, at: offset)
+    }
+    /// The round comes to the member no more, and it does not wait.
+    /// - Returns: how many fewer are owed the start.
+    private mutating func owesNothing(to member: MemberID, in table: inout MemberTable) -> Int {
+        let before = self.waitingCount
+        let flags = table.flags(of: member)
+        if flags.contains(.isLate) {
+            self.forgetLate(member, in: &table)
+        } else if self.retries[member] != nil {
+            self.retries.remove(member)
+        } else if flags.isDisjoint(with: [.isServedEarly, .isGhost]), self.isUnderWay {
+            let position = table.position(of: member)
+            if self.isAhead(member, at: position) { self.aheadNoMore(at: position) }
+        }
+        return before - self.waitingCount
+    }
+    private mutating func forgetLate(_ member: MemberID, in table: inout MemberTable) {
+        if self.late.left(member) { table.removeFlag(.isLate, of: member) }
+    }
+    /// The member has left, and stays as a ghost.
+    /// - Parameter sent: the start that it is remembered to have been sent.
+    /// - Returns: how many fewer are owed the start.
+    mutating func leftAsGhost(_ member: MemberID, sent: StartStamp, in table: inout MemberTable) -> Int {
+        let fewer = self.owesNothing(to: member, in: &table)
+        table.insertFlag(.isGhost, of: member)
+        self.ghosts[member] = sent
+        return fewer
+    }
+    /// The ghost surely was not sent the start after all: it need not be remembered for it.
+    mutating func ghostWasNotSent(_ member: MemberID) { self.ghosts[member] = StartStamp() }
+    /// A restore has read of a ghost; `nil`: of another member.
+    mutating func ghostRead(_ member: MemberID, sent: StartStamp?) { self.ghosts[member] = sent }
+    /// The member is removed: nothing is owed to it, and its number may be used again.
+    /// - Returns: how many fewer are owed the start.
+    mutating func removed(_ member: MemberID, in table: inout MemberTable) -> Int {
+        let fewer = self.owesNothing(to: member, in: &table)
         self.forgetLate(member, in: &table)
         self.retries.forget(member)
         self.ghosts[member] = nil
         self.maybeSent.remove(member)
         if self.servedEarly.remove(member) != nil { table.removeFlag(.isServedEarly, of: member) }
         self.metHere.removeAll { $0 == member }
-        self.forgetUpcoming()
+        self.upcoming.forget()
+        return fewer
     }
-
-    // MARK: Late
-    /// It joins behind the others; or its record is written once more.
-    mutating func wait(late member: MemberID, number: UInt32) {
-        self.late.append(Late(member: member, number: number))
-        self.lateNumbers[member] = number
-    }
-    /// The record of that number lies there.
-    mutating func noteLate(_ number: UInt32, offset: Int64) {
-        guard let first = self.late.first else { return }
-        var range = 0..<self.late.count
-        let wanted = number &- first.number
-        while !range.isEmpty {
-            let middle = (range.lowerBound + range.upperBound) / 2
-            let found = self.late[middle].number &- first.number
-            if found == wanted {
-                self.late[middle].offset = offset
-                return
-            }
-            range = found < wanted ? middle + 1..<range.upperBound : range.lowerBound..<middle
-        }
-    }
-    /// Late members that could be announced.
-    var hasLateToAnnounce: Bool { self.lateAnnounced < self.late.count && self.late[self.lateAnnounced].offset >= 0 }
-    /// Takes out the first that is announced.
-    /// - Parameter isFree: it need not be.
-    mutating func popLate(isFree: Bool) -> MemberID? {
-        while let first = self.late.first, self.lateAnnounced > 0 || (isFree && first.offset >= 0) {
-            self.late.removeFirst()
-            self.lateOffset = max(self.lateOffset, first.offset + 1)
-            self.lateAnnounced = max(0, self.lateAnnounced - 1)
-            self.lateNext = max(0, self.lateNext - 1)
-            guard self.lateNumbers[first.member] == first.number else { continue }
-            self.lateNumbers[first.member] = nil
-            self.lateServedOffset = max(self.lateServedOffset, first.offset + 1)
-            return first.member
-        }
-        return nil
-    }
-    /// It is not late any more.
-    mutating func forgetLate(_ member: MemberID, in table: inout MemberTable) {
-        guard self.lateNumbers.removeValue(forKey: member) != nil else { return }
-        table.removeFlag(.isLate, of: member)
-    }
-    /// It was late, stands where the round has not been, and has been sent the start.
-    mutating func noteServedEarly(_ member: MemberID, in table: inout MemberTable) {
-        table.insertFlag(.isServedEarly, of: member)
-        self.servedEarly.insert(member)
-    }
-
-    /// A push of this start to the member may have arrived, and it is sent another.
-    mutating func noteMaybeSent(_ member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Announcing
+
     /// Whether Kafka has the record that announces the member at this position. No other is sent the start in turn, or the next owner could send a second.
-    func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
-    /// Half of what was announced last has left, or nothing is.
-    var isShort: Bool { 2 * self.announcedCount <= self.announcedAtRecord }
-    /// Members up to a new horizon are announced with the record that follows.
-    /// - Parameter count: of those between the last one and it that are owed the start.
-    mutating func extend(to horizon: Int64, count: Int) {
+    @inline(__always) func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
+    /// Half of what was announced last has left, or nothing is, and there are more.
+    @inline(__always) var isShort: Bool {
+        self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
+    }
+    /// When a record has to announce somebody, or to name somebody no more; steady.
+    /// - Parameters:
+    ///   - lateMax: members that are late and announced at a time.
+    ///   - gatheredMillis: not before this, unless the round would stand still.
+    mutating func announcementDueMillis(
+        lateMax: Int, gatheredMillis: Int64, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
+    ) -> Int64 {
+        var due = Int64.max
+        if self.late.hasUnannounced, self.late.announcedCount < lateMax, !self.retries.isFull { due = gatheredMillis }
+        let named = self.retries.nextNamedDueMillis(nowMillis: now.steadyMillis)
+        if named != .max { due = min(due, max(named, gatheredMillis)) }
+        guard let next = self.next(in: table), self.isShort, !self.retries.isFull else { return due }
+        return min(due, spread.dueMillis(max(Int64(next.position), self.nextHorizon), now: now))
+    }
+    /// Members of the ring that are looked at for one record, in search of those that are owed the start.
+    private static var scannedMax: Int { 16_384 }
+    /// Members are looked up so many together, even if fewer are wanted.
+    private static var scannedMin: Int { 64 }
+    /// Members up to a new horizon are announced with the record that follows: the next one, and those whose turn comes soon.
+    private mutating func extendHorizon(
+        countMax: Int, resends: Bool, spread: StartSpread, in table: borrowing MemberTable,
+        entries: inout [RingEntry], now: EngineTime
+    ) {
+        guard let next = self.next(in: table) else {
+            self.nextHorizon = Self.end
+            return
+        }
+        guard !resends, !self.retries.isFull else { return }
+        let count = countMax - self.announcedCount
+        let due = max(
+            Int64(next.position) + 1, spread.position(atMillis: now.steadyMillis + StartPace.aheadMillis, now: now))
+        var (horizon, announced, scanned) = (self.nextHorizon, 0, 0)
+        while horizon < min(due, Self.end), announced < count, scanned < Self.scannedMax {
+            entries.removeAll(keepingCapacity: true)
+            let end = table.fill(
+                self.ring, from: UInt64(horizon), limit: max(count - announced, Self.scannedMin), into: &entries)
+            horizon = max(horizon, min(Int64(end), due))
+            scanned += max(1, entries.count)
+            for entry in entries where Int64(entry.position) < horizon && self.isOwed(entry, in: table) {
+                announced += 1
+            }
+        }
         self.nextHorizon = horizon
-        self.announcedCount += count
+        self.announcedCount += announced
         self.announcedAtRecord = self.announcedCount
     }
-    /// What a record names is settled: late members up to here, and of `retries` whoever is not due.
-    /// - Parameter lateMax: members that are late and announced at a time.
-    /// - Returns: who is named.
-    mutating func announce(lateMax: Int, nowMillis: Int64, namesAll: Bool) -> [MemberID] {
-        // A record that is under way has announced those before it: it may come to lie there.
-        var index = self.lateNext
-        while index < self.late.count, index < lateMax, self.late[index].offset >= 0 {
-            self.lateOffset = max(self.lateOffset, self.late[index].offset + 1)
-            index += 1
+    /// What a record says of the round, which is written now.
+    /// - Parameters:
+    ///   - start: that goes round.
+    ///   - announced: members announced at a time; `nil`: nothing leaves, and nobody is announced.
+    mutating func record(
+        of start: StartStamp, announcing announced: Int?, resends: Bool, spread: StartSpread,
+        in table: borrowing MemberTable, pushes: borrowing MemberPushStore, entries: inout [RingEntry], now: EngineTime
+    ) -> StartCodec.Round {
+        if let announced {
+            self.extendHorizon(
+                countMax: announced, resends: resends, spread: spread, in: table, entries: &entries, now: now)
         }
-        self.lateNext = index
-        return self.retries.announce(nowMillis: nowMillis, namesAll: namesAll)
-    }
-    /// The record is there.
-    mutating func announced() {
-        self.horizon = self.nextHorizon
-        self.lateAnnounced = self.lateNext
-        self.retries.announced()
-    }
-    /// Nothing more leaves here, or not for a while: whoever is announced and was not sent to is not announced any more.
-    mutating func withdrawAnnouncements() {
-        self.nextHorizon = self.unmetPosition
-        // Whoever lies behind it may leave no more, although `state` says so until the next record is there.
-        self.horizon = min(self.horizon, self.nextHorizon)
-        self.announcedCount = 0
-        self.lateAnnounced = 0
-        self.lateNext = 0
-        for entry in self.late where entry.offset >= 0 && self.lateNumbers[entry.member] == entry.number {
-            self.lateOffset = min(self.lateOffset, entry.offset)
+        self.late.announce(max: resends || self.retries.isFull ? 0 : announced ?? 0)
+        var named = self.retries.announce(nowMillis: now.steadyMillis, namesAll: resends || announced == nil)
+        var part = StartCodec.Round()
+        part.environment = self.environment
+        part.horizon = self.nextHorizon
+        if resends {
+            // Whatever has no answer is sent again.
+            part.horizon = self.unmetPosition
+            var push = self.inFlight.first
+            while push.isSome {
+                named.append(pushes[push].member)
+                push = pushes[push].next
+            }
+        } else {
+            part.unansweredCount = UInt64(clamping: self.unansweredCount)
+            part.unmet = min(part.horizon, self.unmetPosition)
+            part.unanswered = self.unansweredApart(of: start, pushes: pushes).map { Int64(table.position(of: $0)) }
         }
-        // Records may lie in another order than they were written in: rather none for one of those than a second for one who was served.
-        self.lateOffset = max(self.lateOffset, self.lateServedOffset)
+        part.lateOffset = self.late.offset
+        part.named = named.map { Int64(table.position(of: $0)) }.sorted()
+        return part
     }
-    /// Members that are announced, and that the round does not come to in turn: who joined late, and who is tried again.
-    /// - Parameter max: so many at most.
-    func announcedApart(max: Int) -> [MemberID] {
-        var members = self.retries.unnamed(max: max)
-        for late in self.late.prefix(self.lateNext) where members.count < max {
-            if self.lateNumbers[late.member] == late.number { members.append(late.member) }
+    /// Members that are announced, without an answer that says otherwise.
+    private var unansweredCount: Int {
+        self.announcedCount + self.inFlight.count + self.late.unansweredCount + self.retries.unnamedCount
+    }
+    /// Some of those, whom the round does not come to in turn.
+    private func unansweredApart(of start: StartStamp, pushes: borrowing MemberPushStore) -> [MemberID] {
+        let most = StartCodec.unansweredMax
+        var members = self.retries.unnamed(max: most)
+        members += self.late.unanswered(max: most - members.count)
+        var push = self.inFlight.first
+        while push.isSome, members.count < most {
+            if pushes[push].start == start { members.append(pushes[push].member) }
+            push = pushes[push].next
         }
         return members
     }
-    /// Members that are announced, without an answer that says otherwise.
-    var unansweredCount: Int {
-        self.announcedCount + self.inFlightCount
-            + self.late.prefix(self.lateNext).count { self.lateNumbers[$0.member] == $0.number }
-            + self.retries.unnamedCount
+    /// Kafka has the record.
+    mutating func announced() {
+        self.horizon = self.nextHorizon
+        self.late.announced()
+        self.retries.announced()
+    }
+    /// Nothing leaves here from now on, or not for a while: members that are announced and were not sent to are announced no more.
+    mutating func withdrawAnnouncements() {
+        self.nextHorizon = self.unmetPosition
+        // Members behind it may not be sent to, although `state` says so until the next record is there.
+        self.horizon = min(self.horizon, self.nextHorizon)
+        self.announcedCount = 0
+        self.late.withdraw()
+    }
+
+    // MARK: Restoring
+
+    /// A record has named members that surely were not started.
+    mutating func namedRead(_ members: [MemberID]) { self.retries.restoreNamed(members) }
+    /// A late member's record lies there, and its member waits.
+    /// - Parameter number: of the record, as if it had been written here.
+    mutating func lateRead(_ member: MemberID, number: UInt32, offset: Int64, in table: inout MemberTable) {
+        table.insertFlag(.isLate, of: member)
+        self.late.joined(member, number: number)
+        self.late.written(number, at: offset)
     }
 }

@@ -106,14 +106,13 @@ extension ShardEngine {
             isResumed: isResumed, now: now)
     }
     @inline(never) private mutating func beginStartTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
-        guard self.audiences.crowds[crowd].starts.isTraceOpen else { return }
-        self.audiences.crowds[crowd].starts.isTraceOpen = false
-        guard let order = self.audiences.crowds[crowd].starts.order,
+        guard let order = self.audiences.crowds[crowd].starts.traceLooked(),
             self.audiences.crowds[crowd].starts.report.waitingCount > 0
         else { return }
-        self.audiences.crowds[crowd].starts.isTraced = self.beginTrace(
+        let isTold = self.beginTrace(
             crowd, layer: order.layer, life: order.life, stampSeconds: order.stampSeconds, isStart: true,
             isResumed: isResumed, now: now)
+        if isTold { self.audiences.crowds[crowd].starts.traceBegan() }
     }
     /// - Returns: whether it is traced.
     private mutating func beginTrace(
@@ -169,16 +168,16 @@ extension ShardEngine {
             self.endPassTrace(crowd, .finished)
         }
         // Its rounds also know pushes of a start before, and know of an answer before it is counted.
-        if self.audiences.crowds[crowd].starts.isTraced, self.audiences.crowds[crowd].starts.report.waitingCount == 0 {
+        if self.audiences.crowds[crowd].starts.trace == .told,
+            self.audiences.crowds[crowd].starts.report.waitingCount == 0
+        {
             self.endStartTrace(crowd, .finished)
         }
     }
     /// Neither a version nor a start goes on here.
     mutating func endPassTraces(_ crowd: CrowdID, _ end: PassEnd) {
         self.endPassTrace(crowd, end)
-        // It may go on.
-        if self.audiences.crowds[crowd].starts.isTraced { self.audiences.crowds[crowd].starts.isTraceOpen = true }
-        self.endStartTrace(crowd, end)
+        self.endStartTrace(crowd, end, mayGoOn: true)
     }
     /// The version that is traced goes on no longer.
     @inline(__always) mutating func endPassTrace(_ crowd: CrowdID, _ end: PassEnd) {
@@ -193,11 +192,11 @@ extension ShardEngine {
         let counted = report.stampSeconds == live.stampSeconds ? report : former ?? CrowdReport()
         self.memory.traceNotes.append(.passEnded(live.id, end, PassTally(counted)), of: live.source)
     }
-    @inline(__always) mutating func endStartTrace(_ crowd: CrowdID, _ end: PassEnd) {
-        if self.audiences.crowds[crowd].starts.isTraced { self.endTraceOfStart(crowd, end) }
+    @inline(__always) mutating func endStartTrace(_ crowd: CrowdID, _ end: PassEnd, mayGoOn: Bool = false) {
+        if self.audiences.crowds[crowd].starts.trace == .told { self.endTraceOfStart(crowd, end, mayGoOn: mayGoOn) }
     }
-    @inline(never) private mutating func endTraceOfStart(_ crowd: CrowdID, _ end: PassEnd) {
-        self.audiences.crowds[crowd].starts.isTraced = false
+    @inline(never) private mutating func endTraceOfStart(_ crowd: CrowdID, _ end: PassEnd, mayGoOn: Bool) {
+        self.audiences.crowds[crowd].starts.traceEnded(mayGoOn: mayGoOn)
         guard let live = self.audiences.traces.end(PassTraces.Key(crowd: crowd, isStart: true)) else { return }
         let tally = PassTally(self.audiences.crowds[crowd].starts.report)
         self.memory.traceNotes.append(.passEnded(live.id, end, tally), of: live.source)

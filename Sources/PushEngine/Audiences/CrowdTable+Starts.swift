@@ -1,0 +1,91 @@
+import PushModel
+
+/// Start members as they are found among all crowds: a token may be in many audiences.
+extension CrowdTable {
+    /// The round over the crowd's start members in that environment, made when the first comes; `nil`: there are too many rings.
+    mutating func startRound(of crowd: CrowdID, environment: PushEnvironment) -> Int? {
+        if let index = self[crowd].starts.round(in: environment) { return index }
+        let members = self.members(of: self[crowd].partition)
+        let ring = members.table.makeRing(of: .start)
+        guard ring.isSome else { return nil }
+        while members.ringOwners.count <= ring.index { members.ringOwners.append(.none) }
+        members.ringOwners[ring.index] = crowd
+        self[crowd].starts.ringMade(ring, environment: environment)
+        return self[crowd].starts.rounds.count - 1
+    }
+    /// The token's membership in the crowd, ghosts included; none: it has none.
+    func findStart(_ token: Span<UInt8>, of crowd: CrowdID) -> MemberID {
+        guard let members = self.membersIfAny(of: self[crowd].partition) else { return .none }
+        return self[crowd].starts.member(token, in: members.table)
+    }
+    /// Whose start member it is, and of which of its rounds.
+    @inline(__always) func startHome(of member: MemberID, members: Members) -> (crowd: CrowdID, round: Int) {
+        let ring = members.table.ring(of: member)
+        let crowd = members.ringOwners[ring.index]
+        for index in self[crowd].starts.rounds.indices where self[crowd].starts.rounds[index].ring == ring {
+            return (crowd, index)
+        }
+        return (crowd, 0)
+    }
+    /// When the member's token may be sent another start, steady (`start.per-hour`). Counted are the starts that went round within the hour in
+    /// its audiences of this partition, if it was a member and may have been sent them: from their last push on.
+    func startAllowedMillis(_ member: MemberID, perHour limit: Int, members: Members, now: EngineTime) -> Int64 {
+        var millis: [Int64] = []
+        var other = members.table.firstMembership(ofStartToken: members.table.token(of: member))
+        while other.isSome {
+            let (crowd, round) = self.startHome(of: other, members: members)
+            self[crowd].starts.appendSentMillis(
+                to: other, of: round, isOwn: other == member, in: members.table, now: now, into: &millis)
+            other = members.table.nextMembership(after: other)
+        }
+        guard millis.count >= limit else { return .min }
+        millis.sort()
+        return millis[millis.count - limit] + RollingBudget.windowMillis
+    }
+    /// Start members of a crowd whose audience is over go over to a new one of the same name.
+    /// - Returns: that; `nil`: it had none.
+    mutating func moveStarts(from old: CrowdID, pushes: inout MemberPushStore) -> CrowdID? {
+        guard !self[old].starts.rounds.isEmpty, !self[old].id.isEmpty else { return nil }
+        let members = self.members(of: self[old].partition)
+        var starts = self[old].starts
+        self[old].starts = CrowdStarts()
+        guard starts.memberCount(in: members.table) > 0 else {
+            starts.removeRings(in: &members.table)
+            return nil
+        }
+        let crowd = self.make(
+            app: self[old].app, id: self[old].id, reference: self[old].reference, partition: self[old].partition)
+        starts.crowdChanged(to: crowd, generation: self[crowd].generation, pushes: &pushes)
+        for round in starts.rounds { members.ringOwners[round.ring.index] = crowd }
+        self[crowd].takeOver(starts, ofLife: self[old].life)
+        return crowd
+    }
+    /// A crowd has start members, and no others.
+    func hasOnlyStarts(_ crowd: CrowdID) -> Bool {
+        let members = self.membersIfAny(of: self[crowd].partition)
+        guard let members, self[crowd].starts.memberCount(in: members.table) > 0 else { return false }
+        return self[crowd].passes.allSatisfy { members.table.count(of: $0.ring) == 0 && $0.inFlight.count == 0 }
+    }
+}
+
+extension Crowd {
+    /// The crowd is made for the start members of another, whose audience is over.
+    fileprivate mutating func takeOver(_ starts: CrowdStarts, ofLife life: Int64) {
+        self.starts = starts
+        self.life = life
+        self.isLifeOver = true
+    }
+}
+
+extension CrowdTable.Members {
+    /// The memberships of a start token in this partition, ghosts included.
+    func memberships(of token: Span<UInt8>) -> [MemberID] {
+        var all: [MemberID] = []
+        var member = self.table.firstMembership(ofStartToken: token)
+        while member.isSome {
+            all.append(member)
+            member = self.table.nextMembership(after: member)
+        }
+        return all
+    }
+}
