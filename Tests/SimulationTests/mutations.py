@@ -524,7 +524,7 @@ MUTATIONS = [
         "        for id in self.new(in: [], since: creation.before) {\n", kept=True),
     Mutation(
         "kept-only-listeners", "once members are served by their tokens, phones without one get nothing over the channel",
-        engine("Channels/AudienceChannels"),
+        engine("Channels/AudienceChannel"),
         "var isTried: Bool { self.serves || self.isCatchingUp }", "var isTried: Bool { self.serves }", kept=True),
     Mutation(
         "kept-told-unwritten", "a channel is told of before `state` has its id", keeping("Keeper/HeldChannel"),

@@ -21,10 +21,13 @@ CEILINGS = pathlib.Path(__file__).resolve().with_name("house.json")
 # Where the state of fan-out may be written: the files of its own types, by their names.
 CROWD_ROOM = re.compile(r"/(Crowd\w*|Crowd\+\w+|CrowdTable\+\w+|Pass|Pass\+\w+|StartRound|StartRound\+\w+|RetrySet|StartRetries|PassMarks|RollUp)\.swift$|^Sources/FanOut/")
 ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|StartRound\+\w+|Round|Round\+\w+)\.swift$")
-BOOK_ROOM = re.compile(r"/(AudienceBook|AudienceChannels|AudienceOwner)(\+\w+)?\.swift$")
+OWNER_ROOM = re.compile(r"/(AudienceOwners?|AudienceChannels?|Publication|VersionLedger|RollUp)(\+\w+)?\.swift$")
+PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable|FormerOwners)(\+\w+)?\.swift$")
 # Fields of a crowd whose types own their state as a crowd does: a call of their methods is a call, as a call of a crowd's own is, and what lies in them no other file can write.
 CROWD_PARTS = {"records", "starts"}
-PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable)(\+\w+)?\.swift$")
+# Parts of an owner and of a partition. In other files nobody is lent one.
+OWNER_PARTS = ("AudienceOwners?", r"AudienceOwner\.Publication", "AudienceChannels", r"AudienceChannels\.Channel", "AudienceBudget", "VersionLedger", "RollUps?")
+PARTITION_PARTS = ("PartitionState", "PartitionTable", "FormerOwners", "VoidPositions")
 # What changes a value of the standard library in place; the engine's own `mutating` functions are found.
 CHANGES = {"append", "insert", "remove", "removeAll", "removeFirst", "removeLast", "removeValue", "removeSubrange", "popLast", "popFirst", "swapAt", "sort", "reverse",
            "formUnion", "subtract", "toggle", "merge", "reserveCapacity"}
@@ -158,14 +161,17 @@ def foreign_writes(tree):
                     written["Round"].append(place(name, text, at))
             elif names and not CROWD_ROOM.search(name) and is_written(tree.changes, is_lent, names, behind, own=2 if names[0] in CROWD_PARTS else 1):
                 written["Crowd"].append(place(name, text, at))
-        if not PARTITION_ROOM.search(name):
-            for at, is_lent, names, behind in chains(text, "partitions"):
-                if names and is_written(tree.changes, is_lent, names, behind):
-                    written["PartitionState"].append(place(name, text, at))
-        if not BOOK_ROOM.search(name):
-            for match in re.finditer(r"\bbook(?:\.\w+(?:\[[^\]\n]*\])?)+ " + ASSIGNED + r"|\bsetBook\(|&book\b", text):
-                written["AudienceOwner"].append(place(name, text, match.start()))
+        for kind, room, head, parts in (("AudienceOwner", OWNER_ROOM, "owners", OWNER_PARTS), ("PartitionState", PARTITION_ROOM, "partitions", PARTITION_PARTS)):
+            if not room.search(name):
+                written[kind] += owned_writes(tree, name, text, head, parts)
     return written
+
+
+def owned_writes(tree, name, text, head, parts):
+    """Where a file writes what lies in `head[…]`, or takes it whole, or is lent it or a part of it. Of a copy in a variable only the compiler knows; its fields are `private(set)`."""
+    at_places = [at for at, is_lent, names, behind in chains(text, head) if is_written(tree.changes, is_lent, names, behind)]
+    at_places += [match.start() for match in re.finditer(r"\binout (?:" + "|".join(parts) + r")\b(?!\.)", text)]
+    return [place(name, text, at) for at in at_places]
 
 
 # By record: how its writer, its reader, its size, its description for tools and its table in words are found. A writer and a reader that stand in one file are

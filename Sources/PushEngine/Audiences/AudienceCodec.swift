@@ -371,10 +371,10 @@ enum AudienceCodec {
     }
 
     // MARK: Books
-    static func byteCountMax(_ book: borrowing AudienceBook) -> Int {
+    static func byteCountMax(_ book: borrowing AudienceOwner) -> Int {
         var count = (13 + 2 * book.asked.count) * ByteCursor.leb128ByteCountMax + book.channels.byteCountMax
         for order in book.waitingStarts { count += StartCodec.byteCountMax(order) }
-        count += (book.ledger.count + book.frequentLedger.count) * ByteCursor.leb128ByteCountMax
+        count += (book.budget.ledger.count + book.budget.frequentLedger.count) * ByteCursor.leb128ByteCountMax
         for publication in book.publications {
             count += 4 * ByteCursor.leb128ByteCountMax + Self.byteCountMax(publication.version)
             for version in publication.fallbacks { count += Self.byteCountMax(version) }
@@ -382,7 +382,7 @@ enum AudienceCodec {
         return count
     }
     static func write(
-        _ book: borrowing AudienceBook, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
+        _ book: borrowing AudienceOwner, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
     ) {
         writer.signed(book.life)
         writer.signed(book.startsUntilSeconds)
@@ -393,8 +393,8 @@ enum AudienceCodec {
             writer.signed(Int64(partition))
             writer.signed(book.reported[partition] ?? 0)
         }
-        Self.write(book.ledger, now: now, to: &writer)
-        Self.write(book.frequentLedger, now: now, to: &writer)
+        Self.write(book.budget.ledger, now: now, to: &writer)
+        Self.write(book.budget.frequentLedger, now: now, to: &writer)
         writer.unsigned(UInt64(book.publications.count))
         for publication in book.publications {
             writer.byte(publication.isOpen ? 1 : 0)
@@ -418,47 +418,44 @@ enum AudienceCodec {
     }
     static func readBook(
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
-    ) throws(StateError) -> AudienceBook {
-        var book = AudienceBook()
-        book.life = try StateCodec.readSeconds(&reader)
-        book.startsUntilSeconds = try StateCodec.readSeconds(&reader)
+    ) throws(StateError) -> AudienceOwner {
+        let life = try StateCodec.readSeconds(&reader)
+        let startsUntilSeconds = try StateCodec.readSeconds(&reader)
         let starts = try reader.byte()
         guard starts < 2 else { throw .malformed("\(starts) starts wait") }
-        if starts == 1 {
-            book.waitingStarts = [
-                try StartCodec.readOrder(&reader, life: 0, topicHashes: topicHashes, now: now)
-            ]
-        }
-        let asked = try reader.unsigned()
-        guard asked <= Self.askedMax else { throw .malformed("\(asked) partitions") }
-        for _ in 0..<asked {
+        let waitingStart =
+            starts == 1 ? try StartCodec.readOrder(&reader, life: 0, topicHashes: topicHashes, now: now) : nil
+        let askedCount = try reader.unsigned()
+        guard askedCount <= Self.askedMax else { throw .malformed("\(askedCount) partitions") }
+        var asked: [(partition: Int32, doneStampSeconds: Int64)] = []
+        for _ in 0..<askedCount {
             guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
-            book.asked.append(partition)
-            let reported = try StateCodec.readSeconds(&reader)
-            if reported > 0 { book.reported[partition] = reported }
+            asked.append((partition, try StateCodec.readSeconds(&reader)))
         }
-        book.ledger = try Self.readLedger(&reader, now: now)
-        book.frequentLedger = try Self.readLedger(&reader, now: now)
+        let ledger = try Self.readLedger(&reader, now: now)
+        let budget = AudienceBudget(ledger: ledger, frequentLedger: try Self.readLedger(&reader, now: now))
         let count = try reader.unsigned()
         guard count <= Self.versionsMax else { throw .malformed("\(count) publications") }
+        var publications: [AudienceOwner.Publication] = []
         for _ in 0..<count {
-            var publication = AudienceBook.Publication()
-            publication.isOpen = try reader.byte() != 0
+            let isOpen = try reader.byte() != 0
             let merged = try reader.unsigned()
             guard merged <= StateCodec.mergedCountMax else { throw .malformed("\(merged) merged events") }
-            publication.mergedCount = UInt32(merged)
-            publication.fallbacks = try Self.readVersions(&reader, topicHashes: topicHashes, now: now)
-            guard let newest = publication.fallbacks.popLast() else { throw .malformed("a publication of nothing") }
-            publication.version = newest
-            publication.isDurable = true
-            book.publications.append(publication)
+            var fallbacks = try Self.readVersions(&reader, topicHashes: topicHashes, now: now)
+            guard let newest = fallbacks.popLast() else { throw .malformed("a publication of nothing") }
+            publications.append(
+                AudienceOwner.Publication(
+                    version: newest, fallbacks: fallbacks, status: isOpen ? .told : .done, mergedCount: UInt32(merged)))
         }
+        var channels = AudienceChannels()
         if !reader.isAtEnd {
-            let channels = try reader.run(byteCountMax: Self.channelsByteCountMax)
-            var channelsReader = StateReader(channels.span)
-            book.channels = try AudienceChannels(&channelsReader, topicHashes: topicHashes, now: now)
+            let bytes = try reader.run(byteCountMax: Self.channelsByteCountMax)
+            var channelsReader = StateReader(bytes.span)
+            channels = try AudienceChannels(&channelsReader, topicHashes: topicHashes, now: now)
         }
-        return book
+        return AudienceOwner(
+            life: life, startsUntilSeconds: startsUntilSeconds, waitingStart: waitingStart, asked: asked,
+            budget: budget, publications: publications, channels: channels)
     }
     private static func readLedger(_ reader: inout StateReader, now: EngineTime) throws(StateError) -> VersionLedger {
         let openCount = try reader.unsigned()

@@ -4,14 +4,11 @@ import PushModel
 /// The members of audiences: crowds, their passes, pushes to members in flight, and when a crowd has something to do.
 ///
 /// It alone changes crowds and tables of members. What a version costs and when its audience makes one is its owner's matter, a slot like any
-/// other (`AudienceBook`).
+/// other (`AudienceOwner`).
 struct Audiences: ~Copyable {
     var crowds: CrowdTable
     var pushes = MemberPushStore()
     var deadlines = DeadlineQueue<CrowdID>()
-    /// What owners of audiences have been told of their newest versions, the oldest first, and when they say so.
-    var rollUps: [SlotID: [RollUp]] = [:]
-    var rollUpDeadlines = DeadlineQueue<SlotID>()
     /// Pushes in flight to members that have left since, by partition and position of the token.
     var departed: [DepartedKey: MemberPushID] = [:]
     /// When phones of members that have left may be pushed to again, should they come back at once.
@@ -51,12 +48,8 @@ struct Audiences: ~Copyable {
         return isCrowdThere
     }
 
-    /// When a crowd, or an audience's owner, has something to do, steady; `Int64.max`: none waits for a time.
-    var nextDeadlineMillis: Int64 {
-        min(
-            self.deadlines.earliestMillis ?? .max, self.rollUpDeadlines.earliestMillis ?? .max,
-            self.leavers.nextOverMillis)
-    }
+    /// When a crowd has something to do, steady; `Int64.max`: none waits for a time.
+    var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.leavers.nextOverMillis) }
 }
 
 /// Tokens that have left a moment after they were pushed to.

@@ -1,3 +1,4 @@
+import APNSProtocol
 import PushModel
 
 /// What the owner of an audience has been told of one version, by partition, and when it says so in an `audience` record (fan-out contract: Member records).
@@ -6,67 +7,68 @@ struct RollUp {
         var isFinished = false
         var counts = CrowdReport()
     }
-    /// Versions of an audience that are summed; the oldest is given up. The newest that brought a start is kept beside them, and so are as many
-    /// of what outlives a version.
-    static let countMax = 4
     /// What is missing then is named.
     static let patienceMillis: Int64 = 60_000
     /// Once it is written, later reports are this often at most; and once more when the last partition has finished.
     static let rewriteMillis: Int64 = 60_000
 
-    /// Of the slot, which another audience may have taken since.
-    var generation: UInt32
     /// Older content that has had no round of its own: it goes to those whom a version that expires leaves unserved.
-    var isOfOutliving = false
+    let isOfOutliving: Bool
     /// The version: its event speaks for all that were merged into it.
-    var version: Version
-    var mergedCount: UInt32
+    private(set) var version: Version
+    let mergedCount: UInt32
     /// Partitions that were told, in ascending order.
-    var asked: [Int32]
+    let asked: [Int32]
     /// By partition, those that asked later too.
-    var told: [Int32: Told] = [:]
-    /// Steady.
-    var dueMillis: Int64
-    var lastWriteMillis: Int64 = .min
-    var wasComplete = false
+    private(set) var told: [Int32: Told] = [:]
+    /// Steady; `Int64.max`: nothing is to be said.
+    private(set) var dueMillis: Int64
+    private var lastWriteMillis: Int64 = .min
+    private var wasComplete = false
     /// By partition, of the start that it brought first.
-    var starts: [Int32: StartReport] = [:]
+    private(set) var starts: [Int32: StartReport] = [:]
     /// When it was last written with all of those over, steady.
-    var lastStartsMillis: Int64
+    private var lastStartsMillis: Int64
     /// What became of it on the audience's channels.
-    var broadcasts: [VersionBroadcast] = []
+    private(set) var broadcasts: [VersionBroadcast] = []
     /// Reasons for which APNs refused the message itself, and for which a dead letter was written.
-    var letters: [String] = []
+    private var letters: [String] = []
 
-    init(of publication: AudienceBook.Publication, generation: UInt32, asked: [Int32], nowMillis: Int64) {
-        self.generation = generation
+    /// - Parameter channels: of the audience. A new owner knows from its book which of them have had the version.
+    init(
+        of publication: AudienceOwner.Publication, asked: [Int32], channels: [AudienceChannels.Channel],
+        nowMillis: Int64
+    ) {
+        self.isOfOutliving = false
         self.version = publication.version
         self.mergedCount = publication.mergedCount
         self.asked = asked
         self.lastStartsMillis = nowMillis - Self.rewriteMillis
         self.dueMillis = asked.isEmpty ? nowMillis : nowMillis + Self.patienceMillis
+        self.broadcasts = self.version.channels.filter { declared in
+            declared.serves || channels.contains { $0.id == declared.id && $0.isCatchingUp }
+        }.map { declared in
+            var broadcast = VersionBroadcast(environment: declared.environment, channel: declared.id)
+            broadcast.isAccepted = channels.contains {
+                $0.id == declared.id && $0.takenStampSeconds == publication.version.stampSeconds
+            }
+            return broadcast
+        }
     }
-
-    /// The start that it carries began with it.
-    private var bringsStart: Bool { self.version.starts.contains { $0.stampSeconds == self.version.stampSeconds } }
     /// Of content that outlives a version, and of which nobody may ever tell: nothing is due before somebody does.
-    init(ofOutliving version: Version, generation: UInt32, nowMillis: Int64) {
-        var publication = AudienceBook.Publication()
-        publication.version = version
-        self.init(of: publication, generation: generation, asked: [], nowMillis: nowMillis)
+    init(ofOutliving version: Version, nowMillis: Int64) {
         self.isOfOutliving = true
+        self.version = version
+        self.mergedCount = 1
+        self.asked = []
+        self.lastStartsMillis = nowMillis - Self.rewriteMillis
         self.dueMillis = .max
     }
 
-    /// Which of an audience's versions is given up first; `nil`: there is room for all.
-    static func indexToGiveUp(in rollUps: [RollUp]) -> Int? {
-        let outliving = rollUps.indices.filter { rollUps[$0].isOfOutliving }
-        if outliving.count > Self.countMax { return outliving.first }
-        let versions = rollUps.indices.filter { !rollUps[$0].isOfOutliving }
-        guard versions.count > Self.countMax else { return nil }
-        // A start goes round for minutes, while a new version may come every second.
-        guard versions.last(where: { rollUps[$0].bringsStart }) == versions.first else { return versions.first }
-        return versions.count > Self.countMax + 1 ? versions[1] : nil
+    /// The start that it carries began with it.
+    var bringsStart: Bool { self.version.starts.contains { $0.stampSeconds == self.version.stampSeconds } }
+    func isOf(life: Int64, stampSeconds: Int64) -> Bool {
+        (self.version.life, self.version.stampSeconds) == (life, stampSeconds)
     }
     /// Every partition that was told has finished.
     var isComplete: Bool { self.asked.allSatisfy { self.told[$0]?.isFinished ?? false } }
@@ -81,6 +83,17 @@ struct RollUp {
         sum.refusals.sort()
         return sum
     }
+    /// What all have told of the start; `nil`: there was none, or nothing has come of it.
+    var startSum: StartReport? {
+        guard !self.starts.isEmpty else { return nil }
+        var sum = StartReport()
+        for report in self.starts.values { sum.add(report) }
+        sum.refusals.sort()
+        return sum
+    }
+    private var areStartsOver: Bool { self.starts.values.allSatisfy { $0.waitingCount == 0 } }
+
+    // MARK: What happens
 
     /// A partition's report replaces its former one.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
@@ -93,101 +106,129 @@ struct RollUp {
             self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
         }
     }
+    /// A partition has told of the version's start; what it told before is replaced.
+    mutating func take(_ report: StartReport, from partition: Int32, nowMillis: Int64) {
+        self.starts[partition] = report
+        // The first record comes when the version has been brought to all, or takes too long.
+        guard self.lastWriteMillis != .min else { return }
+        let last = self.areStartsOver ? self.lastStartsMillis : self.lastWriteMillis
+        self.dueMillis = min(self.dueMillis, max(nowMillis, last + Self.rewriteMillis))
+    }
+    /// A message that APNs refuses is handed back once for each reason, however many members it was for.
+    /// - Returns: whether it has not been for this one.
+    mutating func handsBack(_ refusal: RefusalCounts.Refusal) -> Bool {
+        guard refusal.isOfMessage, !self.letters.contains(refusal.reason),
+            self.letters.count < RefusalCounts.reasonsMax
+        else { return false }
+        self.letters.append(refusal.reason)
+        return true
+    }
+    /// A broadcast that brought it is answered, or lost.
+    /// - Parameter channel: on which it was broadcast.
+    mutating func take(_ result: PushAnswer.Result, on channel: [UInt8], nowMillis: Int64) {
+        guard let index = self.broadcasts.firstIndex(where: { $0.channel == channel }) else { return }
+        let wasAccepted = self.broadcasts[index].isAccepted
+        guard self.broadcasts[index].take(result), self.lastWriteMillis != .min else { return }
+        // What has been written lacks it.
+        let isNews = self.broadcasts[index].isAccepted != wasAccepted
+        self.dueMillis = min(
+            self.dueMillis, isNews ? nowMillis : max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
+    }
+    /// It has been told to nobody yet, and is of another life than was thought.
+    mutating func enterLife(_ life: Int64) { self.version.enterLife(life) }
+    /// It has been said.
     mutating func written(nowMillis: Int64) {
         self.wasComplete = self.isComplete
         self.lastWriteMillis = nowMillis
-        if !self.starts.isEmpty, self.starts.values.allSatisfy({ $0.waitingCount == 0 }) {
-            self.lastStartsMillis = nowMillis
-        }
+        if !self.starts.isEmpty, self.areStartsOver { self.lastStartsMillis = nowMillis }
         self.dueMillis = .max
     }
 }
 
-/// Versions of audiences, summed by their owner.
-extension ShardEngine {
-    /// Whoever takes the audience over asks its partitions once more how far they are.
-    func isRecent(_ publication: AudienceBook.Publication, now: EngineTime) -> Bool {
-        now.wallMillis - publication.version.layer.recordMillis < Self.toldAnewMillis
+/// What the owner of an audience has been told of its newest versions, the oldest first.
+struct RollUps {
+    /// Versions of an audience that are summed; the oldest is given up. The newest that brought a start is kept beside them, and so are as many
+    /// of what outlives a version.
+    static let countMax = 4
+    private(set) var all: [RollUp] = []
+
+    /// When the first of them has something to say, steady; `Int64.max`: none has.
+    var nextMillis: Int64 { self.all.map(\.dueMillis).min() ?? .max }
+    /// Some partition that was told of the version has not finished.
+    func isIncomplete(stampSeconds: Int64) -> Bool {
+        self.all.last { $0.version.stampSeconds == stampSeconds }.map { !$0.isComplete } ?? false
     }
-    /// A version is about to be told.
-    mutating func beginRollUp(
-        of publication: AudienceBook.Publication, slot: SlotID, asked: [Int32], now: EngineTime
+
+    /// Partitions are about to be told of a version.
+    mutating func begin(
+        _ publication: AudienceOwner.Publication, asked: [Int32], channels: [AudienceChannels.Channel],
+        nowMillis: Int64, into effects: inout OwnerEffects
     ) {
-        let generation = self.memory.slots[slot].generation
-        var rollUps = (self.audiences.rollUps[slot] ?? []).filter { $0.generation == generation }
-        guard
-            !rollUps.contains(where: {
-                ($0.version.life, $0.version.stampSeconds)
-                    == (publication.version.life, publication.version.stampSeconds)
-            })
-        else { return }
+        let version = publication.version
+        guard !self.all.contains(where: { $0.isOf(life: version.life, stampSeconds: version.stampSeconds) }) else {
+            return
+        }
         // What was a version itself has been summed as one.
-        let former = rollUps.map(\.version.stampSeconds).max() ?? .min
-        for version in publication.fallbacks
-        where version.life == publication.version.life && version.stampSeconds > former {
-            rollUps.append(RollUp(ofOutliving: version, generation: generation, nowMillis: now.steadyMillis))
+        let former = self.all.map(\.version.stampSeconds).max() ?? .min
+        for older in publication.fallbacks where older.life == version.life && older.stampSeconds > former {
+            self.all.append(RollUp(ofOutliving: older, nowMillis: nowMillis))
         }
-        var rollUp = RollUp(of: publication, generation: generation, asked: asked, nowMillis: now.steadyMillis)
-        rollUp.beginBroadcasts(on: self.memory.books[slot]?.channels.all ?? [])
-        rollUps.append(rollUp)
-        while let index = RollUp.indexToGiveUp(in: rollUps) {
-            let oldest = rollUps.remove(at: index)
-            if oldest.dueMillis != .max { self.journal.recordRollUp(oldest, of: slot, in: &self.memory) }
+        self.all.append(RollUp(of: publication, asked: asked, channels: channels, nowMillis: nowMillis))
+        while let index = self.indexToGiveUp {
+            let oldest = self.all.remove(at: index)
+            if oldest.dueMillis != .max { effects.append(.record(oldest)) }
         }
-        self.audiences.rollUps[slot] = rollUps
-        self.scheduleRollUps(slot)
+        effects.append(.scheduleRollUps)
     }
-    /// A partition tells how far it is with a version.
-    mutating func rollUp(_ report: BusRecord.Report, slot: SlotID, now: EngineTime) {
-        guard
-            let index = self.audiences.rollUps[slot]?.firstIndex(where: {
-                $0.generation == self.memory.slots[slot].generation && $0.version.life == report.life
-                    && $0.version.stampSeconds == report.counts.stampSeconds
-            })
-        else { return }
-        self.audiences.rollUps[slot]?[index].take(report, nowMillis: now.steadyMillis)
-        self.writeLetters(report.counts, slot: slot, index: index)
-        self.scheduleRollUps(slot)
+    /// Which is given up first; `nil`: there is room for all.
+    private var indexToGiveUp: Int? {
+        let outliving = self.all.indices.filter { self.all[$0].isOfOutliving }
+        if outliving.count > Self.countMax { return outliving.first }
+        let versions = self.all.indices.filter { !self.all[$0].isOfOutliving }
+        guard versions.count > Self.countMax else { return nil }
+        // A start goes round for minutes, while a new version may come every second.
+        guard versions.last(where: { self.all[$0].bringsStart }) == versions.first else { return versions.first }
+        return versions.count > Self.countMax + 1 ? versions[1] : nil
     }
-    /// A message that APNs refuses is handed back once for each reason, however many members it was for.
-    private mutating func writeLetters(_ counts: CrowdReport, slot: SlotID, index: Int) {
-        for refusal in counts.refusals.all where refusal.isOfMessage {
-            guard let rollUp = self.audiences.rollUps[slot]?[index], !rollUp.letters.contains(refusal.reason),
-                rollUp.letters.count < RefusalCounts.reasonsMax
-            else { continue }
-            self.audiences.rollUps[slot]?[index].letters.append(refusal.reason)
-            var details = OutcomeDetails()
-            details.status = refusal.status
-            details.reason = refusal.reason
-            self.journal.deadLetter(rollUp.version.layer, of: slot, details: details, in: &self.memory)
-        }
-    }
-    mutating func scheduleRollUps(_ slot: SlotID) {
-        let due = self.audiences.rollUps[slot]?.map(\.dueMillis).min() ?? .max
-        if due == .max {
-            self.audiences.rollUpDeadlines.remove(slot)
+    /// A partition tells how far it is.
+    mutating func take(_ report: BusRecord.Report, nowMillis: Int64, into effects: inout OwnerEffects) {
+        if let starts = report.starts {
+            guard let index = self.index(life: starts.life, stampSeconds: starts.stampSeconds) else { return }
+            self.all[index].take(starts, from: report.partition, nowMillis: nowMillis)
         } else {
-            self.audiences.rollUpDeadlines.set(due, for: slot)
-        }
-    }
-    /// Writes the `audience` records that are due.
-    mutating func advanceRollUps(now: EngineTime) {
-        while let slot = self.audiences.rollUpDeadlines.popDue(nowMillis: now.steadyMillis) {
-            guard let count = self.audiences.rollUps[slot]?.count, self.memory.slots[slot].isLive else { continue }
-            guard self.memory.partitions[self.memory.slots[slot].partition].sends else { continue }
-            for index in 0..<count {
-                guard let rollUp = self.audiences.rollUps[slot]?[index], rollUp.dueMillis <= now.steadyMillis else {
-                    continue
-                }
-                self.journal.recordRollUp(rollUp, of: slot, in: &self.memory)
-                self.audiences.rollUps[slot]?[index].written(nowMillis: now.steadyMillis)
+            guard let index = self.index(life: report.life, stampSeconds: report.counts.stampSeconds) else { return }
+            self.all[index].take(report, nowMillis: nowMillis)
+            for refusal in report.counts.refusals.all where self.all[index].handsBack(refusal) {
+                var details = OutcomeDetails()
+                details.status = refusal.status
+                details.reason = refusal.reason
+                effects.append(.deadLetter(self.all[index].version.layer, details))
             }
-            self.scheduleRollUps(slot)
         }
+        effects.append(.scheduleRollUps)
     }
-    /// The slot leaves memory.
-    mutating func forgetRollUps(_ slot: SlotID) {
-        guard self.audiences.rollUps.removeValue(forKey: slot) != nil else { return }
-        self.audiences.rollUpDeadlines.remove(slot)
+    private func index(life: Int64, stampSeconds: Int64) -> Int? {
+        self.all.firstIndex { $0.isOf(life: life, stampSeconds: stampSeconds) }
+    }
+    /// A broadcast of the version is answered, or lost.
+    mutating func take(
+        _ result: PushAnswer.Result, on channel: [UInt8], stampSeconds: Int64, nowMillis: Int64,
+        into effects: inout OwnerEffects
+    ) {
+        guard let index = self.all.firstIndex(where: { $0.version.stampSeconds == stampSeconds }) else { return }
+        self.all[index].take(result, on: channel, nowMillis: nowMillis)
+        effects.append(.scheduleRollUps)
+    }
+    /// Nobody has been told of that life's versions: they are of another.
+    mutating func enterLife(_ life: Int64, from former: Int64) {
+        for index in self.all.indices where self.all[index].version.life == former { self.all[index].enterLife(life) }
+    }
+    /// Those that are due are said.
+    mutating func timePassed(nowMillis: Int64, into effects: inout OwnerEffects) {
+        for index in self.all.indices where self.all[index].dueMillis <= nowMillis {
+            effects.append(.record(self.all[index]))
+            self.all[index].written(nowMillis: nowMillis)
+        }
+        effects.append(.scheduleRollUps)
     }
 }

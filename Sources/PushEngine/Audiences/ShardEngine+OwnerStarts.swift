@@ -20,7 +20,8 @@ extension ShardEngine {
         self.expire(slot, now: now)
         let update = self.memory.slots[slot].pending
         guard self.memory.slots[slot].life == .ending, update.isSome, self.memory.updates[update].isEnd,
-            self.memory.book(of: slot).openCount < AudienceBook.publicationsMax + AudienceBook.endsBeforeStartsMax
+            self.memory.owners[slot].openCount
+                < AudienceOwner.publicationsMax + AudienceOwner.endsBeforeStartsMax
         else { return }
         self.publish(slot, now: now)
     }
@@ -31,12 +32,10 @@ extension ShardEngine {
         order.isHigh = self.intake.event.priority == .high
         order.layer = self.coalescer.scratchLayer
         (order.layer.blob, order.layer.content) = self.coalescer.scratchLayer.combined(with: part)
-        var book = self.memory.book(of: slot)
-        book.waitingStarts = [order]
-        self.memory.setBook(book, of: slot)
+        self.memory.owners[slot].startCame(order)
         self.coalescer.scratchLayer.alert = ByteRange()
         let accepted = self.memory.slots[slot].lastAcceptedSeconds
-        if self.coalescer.scratchLayer.timestampSeconds < accepted, let newest = book.publications.last?.version,
+        if self.coalescer.scratchLayer.timestampSeconds < accepted, let newest = self.memory.owners[slot].newestVersion,
             !newest.isEnd
         {
             // Its content is older than what update members were told: they keep that.
@@ -46,40 +45,11 @@ extension ShardEngine {
         self.coalescer.scratchLayer.dropUncoveredBytes()
     }
     private mutating func dropExpiredStart(of slot: SlotID, now: EngineTime) {
-        var book = self.memory.book(of: slot)
         let pending = self.memory.slots[slot].pending
         let staleSeconds = pending.isSome ? self.memory.updates[pending].staleSeconds : .max
-        guard let order = book.waitingStarts.first,
-            order.isExpired(nowSeconds: now.wallSeconds) || staleSeconds <= now.wallSeconds
-        else { return }
-        book.waitingStarts = []
-        self.memory.setBook(book, of: slot)
+        guard self.memory.owners[slot].dropExpiredStart(staleSeconds: staleSeconds, now: now) else { return }
         self.memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
     }
-    /// The start that goes out with a version, if one waits and it is in time. What comes after an end is of a new life.
-    /// - Parameter isEnd: the version ends the audience, and whatever waits to start it.
-    mutating func takeWaitingStart(
-        of slot: SlotID, isEnd: Bool, book: inout AudienceBook, now: EngineTime
-    ) -> StartOrder? {
-        let order = book.waitingStarts.first
-        book.waitingStarts = []
-        if book.publications.last?.version.isEnd == true, order != nil || !isEnd {
-            book.life = max(book.life + 1, now.wallSeconds)
-        }
-        guard let order, !isEnd else { return nil }
-        // What waits is what its update members get, and what the start would show.
-        let staleSeconds = self.memory.updates[self.memory.slots[slot].pending].staleSeconds
-        guard !order.isExpired(nowSeconds: now.wallSeconds), staleSeconds > now.wallSeconds else {
-            self.memory.noteFailedStart(slot, outcome: .expired, timestampSeconds: 0)
-            return nil
-        }
-        return order
-    }
-}
-
-extension ShardMemory {
-    /// A start of the audience goes out with its next version.
-    func hasWaitingStart(_ slot: SlotID) -> Bool { !(self.books[slot]?.waitingStarts.isEmpty ?? true) }
 }
 
 extension Layer {

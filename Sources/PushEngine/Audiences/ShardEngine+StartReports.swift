@@ -83,17 +83,6 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.lastPassRecordMillis = report.waitingCount > 0 ? .min : now.steadyMillis
         self.journal.recordStartPass(report, of: crowd, in: &self.memory, audiences: self.audiences)
     }
-    /// A partition tells the audience's owner of a start.
-    mutating func rollUp(_ report: StartReport, from partition: Int32, slot: SlotID, now: EngineTime) {
-        guard
-            let index = self.audiences.rollUps[slot]?.firstIndex(where: {
-                $0.generation == self.memory.slots[slot].generation && $0.version.life == report.life
-                    && $0.version.stampSeconds == report.stampSeconds
-            })
-        else { return }
-        self.audiences.rollUps[slot]?[index].take(report, from: partition, nowMillis: now.steadyMillis)
-        self.scheduleRollUps(slot)
-    }
 }
 
 extension Journal {

@@ -118,25 +118,3 @@ struct StartReport: Equatable {
         JSONBytes.appendInteger(self.lastAcceptedMillis, to: &bytes)
     }
 }
-
-extension RollUp {
-    /// A partition has told of the version's start; what it told before is replaced.
-    mutating func take(_ report: StartReport, from partition: Int32, nowMillis: Int64) {
-        self.starts[partition] = report
-        // The first record comes when the version has been brought to all, or takes too long.
-        guard self.lastWriteMillis != .min else { return }
-        if self.starts.values.allSatisfy({ $0.waitingCount == 0 }) {
-            self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastStartsMillis + Self.rewriteMillis))
-        } else {
-            self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
-        }
-    }
-    /// What all have told; `nil`: there was no start, or nothing has come of it.
-    var startSum: StartReport? {
-        guard !self.starts.isEmpty else { return nil }
-        var sum = StartReport()
-        for report in self.starts.values { sum.add(report) }
-        sum.refusals.sort()
-        return sum
-    }
-}

@@ -276,7 +276,7 @@ struct Dispatch: ~Copyable {
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
         if memory.slots[slot].kind == .audience {
             // A version needs no route. Some partition of `routed` may be slow: a few versions may wait for it.
-            guard (memory.books[slot]?.openCount ?? 0) < AudienceBook.publicationsMax else { return .blocked }
+            guard memory.owners[slot].openCount < AudienceOwner.publicationsMax else { return .blocked }
         } else {
             guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
         }
@@ -285,7 +285,7 @@ struct Dispatch: ~Copyable {
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)
         if memory.updates[update].priority != .high {
-            guard memory.slots[slot].kind != .audience || !memory.hasWaitingStart(slot) else {
+            guard memory.slots[slot].kind != .audience || !memory.owners[slot].hasWaitingStart else {
                 return at <= now.steadyMillis ? .ready : .at(millis: at)
             }
             at = max(

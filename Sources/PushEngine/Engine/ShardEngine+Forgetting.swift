@@ -17,14 +17,14 @@ extension ShardEngine {
         while self.memory.slots[slot].pending.isSome { self.endPending(slot, outcome: .expired, cause: .lifeOver) }
         self.dispatch.leaveReadyQueue(slot, in: &self.memory)
         self.dispatch.noteWork(slot, in: &self.memory)
-        if self.memory.slots[slot].kind == .audience { self.memory.books[slot]?.waitingStarts = [] }
+        if self.memory.slots[slot].kind == .audience { self.memory.owners[slot].forgetStart() }
         guard self.mayForget(slot, now: now) else {
             if held { self.journal.markDirty(slot, in: &self.memory, now: now) }
             self.memory.prolongLife(slot, millis: Self.forgetEveryMillis, now: now)
             return self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }
         self.memory.beginLeaving(slot)
-        if self.memory.slots[slot].kind == .audience { self.tellVoid(slot) }
+        if self.memory.slots[slot].kind == .audience { self.tellVoid(slot, now: now) }
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 

@@ -6,15 +6,20 @@ extension ShardEngine {
     public var nextDeadlineMillis: Int64? {
         // Two at a time: a list of more is an array.
         var earliest = min(self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max)
-        earliest = min(earliest, min(self.ownership.nextDeadlineMillis, self.audiences.nextDeadlineMillis))
+        earliest = min(earliest, min(self.ownership.nextDeadlineMillis, self.audienceDeadlineMillis))
         earliest = min(earliest, min(self.keeperDeadlineMillis, self.review?.dueMillis ?? .max))
         return earliest == .max ? nil : earliest
+    }
+
+    /// When a crowd, or what an audience's owner was told, has something to do, steady; `Int64.max`: nothing waits for a time.
+    private var audienceDeadlineMillis: Int64 {
+        min(self.audiences.nextDeadlineMillis, self.rollUpDeadlines.earliestMillis ?? .max)
     }
 
     /// Does what has become due: windows that close, budget that returns, content that expires, waits that end, state to be written.
     public mutating func advance(now: EngineTime) {
         while let slot = self.dispatch.popDue(now: now) { self.becameDue(slot, now: now) }
-        if self.audiences.nextDeadlineMillis <= now.steadyMillis {
+        if self.audienceDeadlineMillis <= now.steadyMillis {
             self.advanceCrowds(now: now)
             self.advanceRollUps(now: now)
             self.forgetLeavers(now: now)

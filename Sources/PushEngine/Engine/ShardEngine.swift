@@ -23,6 +23,10 @@ public struct ShardEngine: ~Copyable {
     var errands = ChannelErrands()
     /// When audiences have something to do about their channels.
     var channelDeadlines = DeadlineQueue<SlotID>()
+    /// When they say what they were told of their newest versions.
+    var rollUpDeadlines = DeadlineQueue<SlotID>()
+    /// Lent to each call of an audience's owner.
+    var ownerEffects = OwnerEffects()
     private var samples: [AcceptedSample] = []
     /// Of the units in the record of `state` being read.
     var restoredAges: [Int64] = []
@@ -145,8 +149,10 @@ public struct ShardEngine: ~Copyable {
     mutating func removeSlot(_ slot: SlotID) {
         self.dispatch.letGo(slot, in: &self.memory)
         self.coalescer.letGo(slot, in: &self.memory)
-        self.forgetRollUps(slot)
-        if self.memory.slots[slot].kind == .audience { self.channelDeadlines.remove(slot) }
+        if self.memory.slots[slot].kind == .audience {
+            self.channelDeadlines.remove(slot)
+            self.rollUpDeadlines.remove(slot)
+        }
         self.memory.removeSlot(slot)
     }
 }

@@ -90,7 +90,9 @@ extension ShardMemory {
     mutating func reviveAfterFailedEnd(_ slot: SlotID) {
         guard self.slots[slot].life == .ending else { return }
         // A start of an audience may still wait beneath the end.
-        guard !self.hasWaitingStart(slot) else { return self.slots[slot].life = .starting }
+        guard self.slots[slot].kind != .audience || !self.owners[slot].hasWaitingStart else {
+            return self.slots[slot].life = .starting
+        }
         let isStarted = self.slots[slot].awaitsTokenOfStart
         let isAlive = self.slots[slot].hasToken && !(isStarted && self.slots[slot].kind == .audience)
         self.slots[slot].life = isAlive ? .alive : isStarted ? .started : .awaiting
@@ -98,7 +100,7 @@ extension ShardMemory {
 
     /// A version of the audience has not been told to every partition that asked.
     @inline(__always) func hasOpenVersion(_ slot: SlotID) -> Bool {
-        self.slots[slot].kind == .audience && self.books[slot]?.openCount ?? 0 > 0
+        self.slots[slot].kind == .audience && self.owners[slot].openCount > 0
     }
     /// Every partition has the audience's end: it is remembered for so long from now on.
     mutating func noteEndTold(_ slot: SlotID, now: EngineTime) {

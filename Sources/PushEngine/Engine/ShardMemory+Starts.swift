@@ -13,10 +13,11 @@ extension ShardMemory {
     static var startsStayMillis: Int64 { 600_000 }
     /// An audience of which nothing else is known is remembered as long as a partition keeps start members of it: that is told of its next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
-        guard let book = self.books[slot], book.publications.isEmpty, book.startsUntilSeconds > 0,
+        let until = self.owners[slot].startsUntilSeconds
+        guard until > 0, self.owners[slot].publications.isEmpty,
             self.slots[slot].life != .ended
         else { return }
-        let left = max(book.startsUntilSeconds * 1_000 - now.wallMillis, Self.startsStayMillis)
+        let left = max(until * 1_000 - now.wallMillis, Self.startsStayMillis)
         let ends = now.steadyMillis + left
         self.slots[slot].lifeEndsMillis = max(self.slots[slot].lifeEndsMillis, ends)
     }

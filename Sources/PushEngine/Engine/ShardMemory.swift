@@ -2,8 +2,8 @@ import PushModel
 
 /// What the parts of a shard's engine share. Each part is lent it for a call, and of another part only what that call needs.
 ///
-/// Which part writes which field of a slot is said in `Slot`. Of a partition `Dispatch` counts what is in flight, `Journal` what is not
-/// acknowledged, and the rest is written by what lies in `Partitions`.
+/// Which part writes which field of a slot is said in `Slot`. A partition and an audience's owner change by their
+/// own methods alone.
 struct ShardMemory: ~Copyable {
     /// Changed by `ShardEngine.reconfigure` alone.
     var configuration: EngineConfiguration
@@ -12,7 +12,7 @@ struct ShardMemory: ~Copyable {
     var partitions = PartitionTable()
     var counters = EngineCounters()
     /// Of the audiences that partitions of this shard own.
-    var books: [SlotID: AudienceBook] = [:]
+    var owners = AudienceOwners()
     /// Of the channels that publishers have sent to and that are kept for audiences: for which. Empty: for one that has not come yet.
     var keptFor: [SlotID: [UInt8]] = [:]
     var formerTokens = FormerTokens()
@@ -64,7 +64,7 @@ struct ShardMemory: ~Copyable {
             self.counters.channels -= 1
             self.keptFor[slot] = nil
         }
-        if self.slots[slot].kind == .audience { self.books[slot] = nil }
+        if self.slots[slot].kind == .audience { self.owners.remove(slot) }
         self.formerTokens.forget(slot)
         self.slots.remove(slot)
         self.counters.activities -= 1
@@ -74,7 +74,7 @@ struct ShardMemory: ~Copyable {
     func eventCount(of slot: SlotID) -> Int {
         self.eventCount(of: self.slots[slot].pending) + self.eventCount(of: self.slots[slot].behind)
             + self.eventCount(of: self.slots[slot].inFlight)
-            + (self.slots[slot].kind == .audience ? self.books[slot]?.openCount ?? 0 : 0)
+            + (self.slots[slot].kind == .audience ? self.owners[slot].openCount : 0)
     }
 
     private func eventCount(of update: UpdateID) -> Int {

@@ -155,20 +155,19 @@ extension ShardEngine {
 
     private func audienceReport(of slot: SlotID, now: EngineTime) -> AudienceReport {
         let app = self.memory.app(of: slot)
-        let book = self.memory.books[slot] ?? AudienceBook()
-        let generation = self.memory.slots[slot].generation
-        let rollUps = (self.audiences.rollUps[slot] ?? []).filter { $0.generation == generation && !$0.isOfOutliving }
+        let owner = self.memory.owners[slot]
+        let rollUps = owner.rollUps.all.filter { !$0.isOfOutliving }
         return AudienceReport(
             app: app.bundleID, partition: self.memory.partitions[self.memory.slots[slot].partition].number,
             hasEnded: self.memory.slots[slot].life == .ending || self.memory.slots[slot].life == .ended,
-            life: book.life, askedPartitions: book.asked,
-            versions: book.publications.map { AudienceReport.PublishedVersion($0) },
+            life: owner.life, askedPartitions: owner.asked,
+            versions: owner.publications.map { AudienceReport.PublishedVersion($0) },
             eventsPending: self.memory.eventCount(of: slot),
-            budget: book.ledger.budget(
+            budget: owner.budget.ledger.budget(
                 perHour: app.budgetAudiencePerHour, reserve: app.budgetReserve, nowMillis: now.steadyMillis),
-            frequentBudget: book.frequentLedger.budget(
+            frequentBudget: owner.budget.frequentLedger.budget(
                 perHour: app.budgetAudienceFrequentPerHour, reserve: app.budgetReserve, nowMillis: now.steadyMillis),
-            channels: book.channels.all.map { AudienceReport.Channel($0) },
+            channels: owner.channels.all.map { AudienceReport.Channel($0) },
             rollUps: rollUps.map { AudienceReport.RollUp($0) })
     }
 
@@ -209,7 +208,7 @@ extension ShardEngine {
 }
 
 extension AudienceReport.PublishedVersion {
-    fileprivate init(_ publication: AudienceBook.Publication) {
+    fileprivate init(_ publication: AudienceOwner.Publication) {
         self.init(
             stampSeconds: publication.version.stampSeconds, event: publication.version.isEnd ? "end" : "update",
             priority: publication.version.isHigh || publication.version.isFrequentHigh ? "high" : "low",

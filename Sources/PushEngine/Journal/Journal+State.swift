@@ -233,7 +233,7 @@ extension Journal {
 
     /// What an audience's record ends with.
     private mutating func appendBook(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) {
-        let book = memory.book(of: slot)
+        let book = memory.owners[slot]
         let topicHashes = self.topicHashes
         self.batch.bytes.append(atMost: AudienceCodec.byteCountMax(book), using: &self.scratchBytes) { cursor in
             AudienceCodec.write(book, topicHashes: topicHashes, now: now, to: &cursor)

@@ -166,7 +166,7 @@ extension ShardEngine {
         if let book {
             self.memory.counters.restored += UInt64(book.openCount)
             self.memory.counters.pending += UInt64(book.openCount)
-            self.memory.setBook(book, of: slot)
+            self.memory.owners.restore(book, of: slot)
             self.memory.stayForStarts(slot, now: now)
             self.dispatch.setErrand(.version, of: slot, in: &self.memory)
         }
@@ -239,7 +239,7 @@ extension ShardEngine {
         self.memory.counters.restored -= events
         self.memory.counters.pending -= events
         self.coalescer.letGo(slot, in: &self.memory)
-        self.memory.books[slot] = nil
+        self.memory.owners.remove(slot)
         self.dispatch.noteWork(slot, in: &self.memory)
     }
 }

@@ -190,7 +190,7 @@ public struct StateRecordReader: Sendable {
             "left": report.counts.left, "waiting": report.waitingCount, "retried": report.counts.repeated,
         ]
     }
-    private static func describe(_ book: AudienceBook) -> StateRecordDescription.Book {
+    private static func describe(_ book: AudienceOwner) -> StateRecordDescription.Book {
         .init(
             audienceLife: book.life,
             partitions: book.asked.map { .init(partition: $0, doneStampSeconds: book.reported[$0] ?? 0) },
@@ -199,7 +199,7 @@ public struct StateRecordReader: Sendable {
                     stampSeconds: $0.version.stampSeconds, isOpen: $0.isOpen, event: "\($0.version.kind)",
                     mergedCount: Int($0.mergedCount))
             },
-            budgetUnitsOut: book.ledger.count, frequentBudgetUnitsOut: book.frequentLedger.count,
+            budgetUnitsOut: book.budget.ledger.count, frequentBudgetUnitsOut: book.budget.frequentLedger.count,
             channels: book.channels.all.map {
                 .init(
                     environment: "\($0.environment)", standing: "\($0.standing)",

@@ -35,10 +35,10 @@ extension ShardEngine {
     /// A broadcast leaves. Beacons, which say an end once more, are not told.
     /// - Returns: `nil`: nobody has sampled the event of its version, or too long ago.
     @inline(never) mutating func tracedBroadcast(
-        _ errand: ChannelErrand, _ version: Version, of book: AudienceBook, slot: SlotID, now: EngineTime
+        _ errand: ChannelErrand, _ version: Version, of slot: SlotID, now: EngineTime
     ) -> TracedBroadcast? {
         guard let parent = PassTraces.parent(of: version.layer, now: now) else { return nil }
-        let merged = book.publications.first {
+        let merged = self.memory.owners[slot].publications.first {
             $0.version.life == version.life && $0.version.stampSeconds == version.stampSeconds
         }
         // The slot lives, so its bytes do.

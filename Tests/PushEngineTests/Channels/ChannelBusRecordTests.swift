@@ -139,39 +139,31 @@ import Testing
 
     @Test func aBookKeepsItsChannels() throws {
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
-        var book = AudienceBook()
-        book.life = 1_700_000_000
-        func read(_ value: [UInt8]) throws(StateError) -> AudienceBook {
+        func read(_ value: [UInt8]) throws(StateError) -> AudienceOwner {
             var reader = StateReader(value.span)
             let book = try AudienceCodec.readBook(&reader, topicHashes: [1], now: now)
             guard reader.isAtEnd else { throw .malformed("bytes behind it") }
             return book
         }
-        func write(_ book: AudienceBook) -> [UInt8] {
+        func write(_ book: AudienceOwner) -> [UInt8] {
             Self.bytes(AudienceCodec.byteCountMax(book)) {
                 AudienceCodec.write(book, topicHashes: [1], now: now, to: &$0)
             }
         }
-        let plain = write(book)
+        let plain = write(AudienceOwner(life: 1_700_000_000))
         #expect(try read(plain).channels.isBlank, "records without channels end before them")
-        book.channels.life = 1_700_000_001
-        book.channels.turn = 3
-        book.channels.environments = 3
-        for environment in PushEnvironment.allCases {
-            var channel = AudienceChannels.Channel(environment: environment)
-            channel.standing = environment == .production ? .open : .dead
-            channel.id = Array("Y2hhbm5lbA==".utf8)
-            channel.serves = environment == .production
-            channel.takenStampSeconds = 5
-            channel.takenAlertStampSeconds = 4
-            channel.byTokenUntilMillis = 1_700_000_000_123
-            channel.isEndTold = environment == .development
-            book.channels.all.append(channel)
+        let all = PushEnvironment.allCases.map { environment in
+            AudienceChannels.Channel(
+                environment: environment, standing: environment == .production ? .open : .dead,
+                id: Array("Y2hhbm5lbA==".utf8), serves: environment == .production, takenStampSeconds: 5,
+                takenAlertStampSeconds: 4, byTokenUntilMillis: 1_700_000_000_123,
+                isEndTold: environment == .development)
         }
-        var alert = Version()
-        (alert.life, alert.stampSeconds) = (5, 6)
+        var alert = Version(life: 5, stampSeconds: 6, layer: Layer())
         alert.layer.source.topic = 0
-        book.channels.alerts = [alert]
+        let book = AudienceOwner(
+            life: 1_700_000_000,
+            channels: AudienceChannels(life: 1_700_000_001, turn: 3, environments: 3, all: all, alert: alert))
         let value = write(book)
         #expect(value.starts(with: plain))
         let again = try read(value).channels

@@ -12,111 +12,81 @@ enum GoldenCrowds {
 
     // MARK: The owner
 
-    private static func book(_ change: (inout AudienceBook) -> Void = { _ in }) -> [UInt8] {
-        var book = AudienceBook()
-        change(&book)
-        return GoldenReading.slot(
+    private static func book(_ owner: AudienceOwner = AudienceOwner()) -> [UInt8] {
+        GoldenReading.slot(
             GoldenState.slot {
                 $0.slot.kind = .audience; $0.token = []
-            }, book: book)
+            }, book: owner)
     }
+    private static func book(_ channels: AudienceChannels) -> [UInt8] { Self.book(AudienceOwner(channels: channels)) }
     private static func publication(
         _ version: Version, isOpen: Bool = false, fallbacks: [Version] = []
-    ) -> AudienceBook.Publication {
-        var publication = AudienceBook.Publication()
-        publication.version = version
-        publication.isOpen = isOpen
-        publication.mergedCount = isOpen ? 3 : 1
-        publication.fallbacks = fallbacks
-        return publication
+    ) -> AudienceOwner.Publication {
+        AudienceOwner.Publication(
+            version: version, fallbacks: fallbacks, status: isOpen ? .told : .done, mergedCount: isOpen ? 3 : 1)
     }
-    private static func channel(
-        _ standing: AudienceChannels.Standing, _ environment: PushEnvironment = .production,
-        _ change: (inout AudienceChannels.Channel) -> Void = { _ in }
-    ) -> AudienceChannels.Channel {
-        var channel = AudienceChannels.Channel(environment: environment)
-        channel.standing = standing
-        change(&channel)
-        return channel
+    private static func ledger(open: [Int64], ages: [Int64]) -> VersionLedger {
+        var ledger = VersionLedger()
+        ledger.restore(open: open, ages: ages, nowMillis: GoldenReading.now.steadyMillis)
+        return ledger
     }
     private static let books: [Case] = [
-        ("audience.empty", Self.book()), ("audience.life", Self.book { $0.life = 1_699_990_000 }),
-        ("audience.starts-until", Self.book { $0.startsUntilSeconds = 1_700_600_000 }),
-        ("audience.waiting-start", Self.book { $0.waitingStarts = [GoldenParts.order()] }),
-        (
-            "audience.asked",
-            Self.book {
-                $0.asked = [0, 6, 11]
-                $0.reported = [6: 1_699_999_715]
-            }
-        ),
+        ("audience.empty", Self.book()), ("audience.life", Self.book(AudienceOwner(life: 1_699_990_000))),
+        ("audience.starts-until", Self.book(AudienceOwner(startsUntilSeconds: 1_700_600_000))),
+        ("audience.waiting-start", Self.book(AudienceOwner(waitingStart: GoldenParts.order()))),
+        ("audience.asked", Self.book(AudienceOwner(asked: [(0, 0), (6, 1_699_999_715), (11, 0)]))),
         (
             "audience.ledgers",
-            Self.book {
-                $0.ledger.restore(
-                    open: [1_699_999_711, 1_699_999_712], ages: [5_000], nowMillis: GoldenReading.now.steadyMillis)
-                $0.frequentLedger.restore(
-                    open: [1_699_999_713], ages: [7_000, 6_000], nowMillis: GoldenReading.now.steadyMillis)
-            }
+            Self.book(
+                AudienceOwner(
+                    budget: AudienceBudget(
+                        ledger: Self.ledger(open: [1_699_999_711, 1_699_999_712], ages: [5_000]),
+                        frequentLedger: Self.ledger(open: [1_699_999_713], ages: [7_000, 6_000]))))
         ),
-        ("audience.version", Self.book { $0.publications = [Self.publication(GoldenParts.version())] }),
+        ("audience.version", Self.book(AudienceOwner(publications: [Self.publication(GoldenParts.version())]))),
         (
             "audience.version-open",
-            Self.book { $0.publications = [Self.publication(GoldenParts.version(), isOpen: true)] }
+            Self.book(AudienceOwner(publications: [Self.publication(GoldenParts.version(), isOpen: true)]))
         ),
         (
             "audience.version-with-fallback",
-            Self.book {
-                $0.publications = [
+            Self.book(
+                AudienceOwner(publications: [
                     Self.publication(GoldenParts.version(1)),
                     Self.publication(GoldenParts.version(3), isOpen: true, fallbacks: [GoldenParts.version(2)]),
-                ]
-            }
+                ]))
         ),
-        ("audience.channels-none-yet", Self.book { $0.channels.environments = 2 }),
+        ("audience.channels-none-yet", Self.book(AudienceChannels(environments: 2))),
         (
             "audience.channel-wanted",
-            Self.book {
-                $0.channels.life = 1_699_990_000
-                $0.channels.environments = 1
-                $0.channels.all = [Self.channel(.wanted)]
-            }
+            Self.book(
+                AudienceChannels(
+                    life: 1_699_990_000, environments: 1,
+                    all: [AudienceChannels.Channel(environment: .production)]))
         ),
         (
             "audience.channel-serves",
-            Self.book {
-                $0.channels.life = 1_699_990_000
-                $0.channels.turn = 5
-                $0.channels.environments = 1
-                $0.channels.all = [
-                    Self.channel(.open) {
-                        $0.id = Array("cHJvZA==".utf8)
-                        $0.serves = true
-                        $0.takenStampSeconds = 1_699_999_710
-                        $0.takenAlertStampSeconds = 1_699_999_700
-                    }
-                ]
-            }
+            Self.book(
+                AudienceChannels(
+                    life: 1_699_990_000, turn: 5, environments: 1,
+                    all: [
+                        AudienceChannels.Channel(
+                            environment: .production, standing: .open, id: Array("cHJvZA==".utf8), serves: true,
+                            takenStampSeconds: 1_699_999_710, takenAlertStampSeconds: 1_699_999_700)
+                    ]))
         ),
         (
             "audience.channels",
-            Self.book {
-                $0.channels.life = 1_699_990_000
-                $0.channels.turn = 300
-                $0.channels.environments = 3
-                $0.channels.all = [
-                    Self.channel(.dead) {
-                        $0.id = Array("cHJvZA==".utf8)
-                        $0.isEndTold = true
-                    },
-                    Self.channel(.open, .development) {
-                        $0.id = Array("ZGV2".utf8)
-                        $0.byTokenUntilMillis = 1_700_000_300_001
-                        $0.takenStampSeconds = 1_699_999_709
-                    },
-                ]
-                $0.channels.alerts = [GoldenParts.version(9) { $0.layer = GoldenParts.layer(59, full: true) }]
-            }
+            Self.book(
+                AudienceChannels(
+                    life: 1_699_990_000, turn: 300, environments: 3,
+                    all: [
+                        AudienceChannels.Channel(
+                            environment: .production, standing: .dead, id: Array("cHJvZA==".utf8), isEndTold: true),
+                        AudienceChannels.Channel(
+                            environment: .development, standing: .open, id: Array("ZGV2".utf8),
+                            takenStampSeconds: 1_699_999_709, byTokenUntilMillis: 1_700_000_300_001),
+                    ], alert: GoldenParts.version(9) { $0.layer = GoldenParts.layer(59, full: true) }))
         ),
     ]
 

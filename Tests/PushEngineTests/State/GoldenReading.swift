@@ -108,7 +108,7 @@ enum GoldenReading {
     }
     /// A slot's record.
     static func slot(
-        _ read: StateCodec.ReadSlot, _ updates: [Update] = [], book: AudienceBook? = nil,
+        _ read: StateCodec.ReadSlot, _ updates: [Update] = [], book: AudienceOwner? = nil,
         isStorageConfigured: Bool = false
     ) -> [UInt8] {
         var slot = read.slot

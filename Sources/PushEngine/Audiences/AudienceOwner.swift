@@ -1,0 +1,594 @@
+import APNSProtocol
+import ChannelKeeping
+import PushModel
+
+/// The owner of an audience (fan-out contract: Owner and versions): who has asked, which versions are on their way to them, what they report, and the audience's channels.
+///
+/// It decides and knows neither slots nor Kafka. One method for each thing that happens; what is to be done is appended to the effects that are lent. `state` tells of it in
+/// the slot's record, as its *book*.
+struct AudienceOwner {
+    /// What became of the start that waited when a version was made.
+    enum StartEffect { case nothing, leaves, expired }
+    /// What follows a broadcast's answer.
+    enum BroadcastEffect: Equatable {
+        /// It is of no channel that the audience has now.
+        case ignored
+        case done
+        /// It is tried again: how often it was before, what APNs asks for, and how far throttled broadcasts are apart, milliseconds.
+        case goesAgain(attempt: UInt8, retryAfterSeconds: Int64?, distanceMillis: Int64)
+    }
+    /// Versions whose event has no outcome because a partition of `routed` is slow. The next waits while there are as many.
+    static let publicationsMax = 4
+    /// Ends that may become versions beyond that, because a start came behind each.
+    static let endsBeforeStartsMax = 4
+
+    /// Which life of the audience this is: seconds since 1970 when it began, or later; only grows.
+    private(set) var life: Int64 = 0
+    /// Partitions that have asked, in ascending order.
+    private(set) var asked: [Int32] = []
+    /// The oldest first; the newest version stays, to answer who asks.
+    private(set) var publications: [Publication] = []
+    private(set) var budget = AudienceBudget()
+    /// By partition that has asked: the newest stamp up to which nobody there is going to get priority 10.
+    private(set) var reported: [Int32: Int64] = [:]
+    /// Until when some partition keeps start members, seconds since 1970; 0: none does.
+    private(set) var startsUntilSeconds: Int64 = 0
+    /// A start that the next version brings: one element, or none.
+    private(set) var waitingStarts: [StartOrder] = []
+    private(set) var channels = AudienceChannels()
+    /// What it was told of its newest versions. Not written down.
+    private(set) var rollUps = RollUps()
+
+    init() {}
+    /// As a record of `state` tells it.
+    init(
+        life: Int64 = 0, startsUntilSeconds: Int64 = 0, waitingStart: StartOrder? = nil,
+        asked: [(partition: Int32, doneStampSeconds: Int64)] = [], budget: AudienceBudget = AudienceBudget(),
+        publications: [Publication] = [], channels: AudienceChannels = AudienceChannels()
+    ) {
+        self.life = life
+        self.startsUntilSeconds = startsUntilSeconds
+        if let waitingStart { self.waitingStarts = [waitingStart] }
+        self.asked = asked.map(\.partition)
+        for one in asked where one.doneStampSeconds > 0 { self.reported[one.partition] = one.doneStampSeconds }
+        self.budget = budget
+        self.publications = publications
+        self.channels = channels
+    }
+
+    /// Events in publications that have no outcome.
+    var openCount: Int { self.publications.count { $0.isOpen } }
+    /// The newest version that may be told.
+    var newest: Publication? { self.publications.last { $0.isDurable } }
+    /// The newest that has been made.
+    var newestVersion: Version? { self.publications.last?.version }
+    /// A start goes out with the next version.
+    var hasWaitingStart: Bool { !self.waitingStarts.isEmpty }
+
+    // MARK: Lives
+
+    /// The audience's first version, or its first channel, names its life. A reader of its channel and one of its version find the same.
+    private mutating func beginLife(now: EngineTime) {
+        guard self.life == 0 else { return }
+        self.life = self.channels.life == 0 ? max(1, now.wallSeconds) : self.channels.life
+    }
+    /// - Returns: whether it has not asked before.
+    private mutating func ask(_ partition: Int32) -> Bool {
+        guard !self.asked.contains(partition) else { return false }
+        self.asked.append(partition)
+        self.asked.sort()
+        return true
+    }
+    /// A partition asks.
+    mutating func questionCame(
+        _ question: BusRecord.Question, by rules: OwnerRules, now: EngineTime,
+        into effects: inout OwnerEffects
+    ) {
+        let isFirst = self.asked.isEmpty
+        let isKnown = !self.ask(question.partition)
+        if self.publications.isEmpty {
+            // What an `open` has named is the life of all that comes.
+            let named = self.channels.life == 0 ? now.wallSeconds : self.channels.life
+            self.life = max(self.life, question.life + 1, named)
+        } else if question.life > self.life {
+            // The clock has been set back since the life before, or is another's: what comes next is of a life that is newer for everybody.
+            let former = self.life
+            self.life = question.life + 1
+            if isFirst {
+                // Nobody has been told yet of the versions that are there: they are of that life as well.
+                for index in self.publications.indices { self.publications[index].enterLife(self.life) }
+                self.rollUps.enterLife(self.life, from: former)
+            }
+        }
+        self.startsUntilSeconds = max(self.startsUntilSeconds, question.startsUntilSeconds)
+        self.note(environments: question.environments, by: rules, now: now, into: &effects)
+        effects.append(.write)
+        guard let newest = self.newest else { return }
+        // The newest, and what outlives it. What it brings is late for the one that asks now, unless it is still on its way there: this may come first.
+        let versions = newest.versions.map {
+            var version = $0.answer(keepsAlert: newest.isOpen)
+            // A broadcast that has left may have been missed by members that have joined since.
+            if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
+            // The one that asks knows a newer life, which is over, and would take this for an older one. Others go on with what they were told.
+            if question.life > version.life { version.enterLife(self.life) }
+            return version
+        }
+        effects.append(.answer(versions, to: question.partition))
+    }
+    /// A partition tells how far it is with a version of this life.
+    mutating func reportCame(_ report: BusRecord.Report, now: EngineTime, into effects: inout OwnerEffects) {
+        // It serves members of this life, whether or not its question is known here.
+        if self.ask(report.partition) { effects.append(.write) }
+        self.reported[report.partition] = max(self.reported[report.partition] ?? 0, report.doneStampSeconds)
+        self.returnUnits(now: now)
+        self.rollUps.take(report, nowMillis: now.steadyMillis, into: &effects)
+    }
+    /// Nothing has come for the audience for too long, or its end is: partitions that have asked are told.
+    mutating func forgotten(by rules: OwnerRules, into effects: inout OwnerEffects) {
+        if let end = self.newestVersion, end.isEnd {
+            self.tellEnds(end, by: rules, into: &effects)
+        } else {
+            for channel in self.channels.all {
+                effects.append(.wish(.voided, channel.environment, life: self.channels.life, stateWaits: true))
+            }
+        }
+        self.channels.giveUp()
+        effects.append(.tellVoid(life: self.life, to: self.asked))
+    }
+
+    // MARK: Starts
+
+    /// A start waits for the next version, in place of one that waited.
+    mutating func startCame(_ order: StartOrder) { self.waitingStarts = [order] }
+    /// The audience's life is over: nobody is started from here on.
+    mutating func forgetStart() { self.waitingStarts = [] }
+    /// One that has not gone out in time makes room for another.
+    /// - Parameter staleSeconds: of the content that waits with it.
+    /// - Returns: whether one did.
+    mutating func dropExpiredStart(staleSeconds: Int64, now: EngineTime) -> Bool {
+        guard let order = self.waitingStarts.first,
+            order.isExpired(nowSeconds: now.wallSeconds) || staleSeconds <= now.wallSeconds
+        else { return false }
+        self.waitingStarts = []
+        return true
+    }
+    /// The start that goes out with a version, if one waits and it is in time. What comes after an end is of a new life.
+    private mutating func takeStart(for offer: VersionOffer, now: EngineTime) -> (StartOrder?, StartEffect) {
+        let order = self.waitingStarts.first
+        self.waitingStarts = []
+        if self.newestVersion?.isEnd == true, order != nil || !offer.isEnd {
+            self.life = max(self.life + 1, now.wallSeconds)
+        }
+        // An end ends the audience, and whatever waits to start it.
+        guard let order, !offer.isEnd else { return (nil, .nothing) }
+        // What waits is what its update members get, and what the start would show.
+        guard !order.isExpired(nowSeconds: now.wallSeconds), offer.top.staleSeconds > now.wallSeconds else {
+            return (nil, .expired)
+        }
+        return (order, .leaves)
+    }
+
+    // MARK: Versions
+
+    /// What waits becomes a version: it gets its life, its priority and its channels here, once.
+    mutating func publish(
+        _ offer: VersionOffer, by rules: OwnerRules, now: EngineTime,
+        into effects: inout OwnerEffects
+    ) -> StartEffect {
+        self.beginLife(now: now)
+        let (start, startEffect) = self.takeStart(for: offer, now: now)
+        let beneath = offer.under.map { Version(life: self.life, stampSeconds: $0.stampSeconds, layer: $0.layer) }
+        // Who joins when the newest has expired gets what outlives it.
+        let older = (self.publications.last?.versions ?? []).filter { $0.life == self.life }
+        let fallbacks = Version.outliving(offer.top.expiresSeconds, of: older + beneath)
+        var version = Version(life: self.life, stampSeconds: offer.stampSeconds, layer: offer.top)
+        version.withdrawsAlert = offer.withdrawsAlert
+        if let start { version.begin(start) }
+        if let former = self.newestVersion {
+            version.bringAlong(contentOf: former)
+            version.carry(startOf: former, nowSeconds: now.wallSeconds)
+        }
+        if offer.isHigh { self.budget.takeUnits(for: &version, by: rules, now: now) }
+        self.declareChannels(on: &version, by: rules, now: now, into: &effects)
+        self.publications.append(
+            Publication(version: version, fallbacks: fallbacks, mergedCount: offer.mergedCount))
+        self.dropDone()
+        return startEffect
+    }
+    /// Drops publications that nobody needs: their event has its outcome, and a newer one is there.
+    private mutating func dropDone() {
+        while self.publications.count > 1, let first = self.publications.first, !first.isOpen,
+            self.publications.dropFirst().contains(where: { $0.isDurable })
+        {
+            self.publications.removeFirst()
+        }
+    }
+    /// `state` has a record that was written when all that is there was: versions may leave.
+    mutating func stateWritten(now: EngineTime, into effects: inout OwnerEffects) {
+        for index in self.publications.indices where !self.publications[index].isDurable {
+            self.publications[index].stateWritten()
+            self.tellFirst(index, now: now, into: &effects)
+        }
+        self.tellTurn(into: &effects)
+        self.finish(into: &effects)
+    }
+    /// The audience comes to a new owner. What the one before had not finished telling is told again, the very same. Partitions are asked once more how far they are with
+    /// what is recent.
+    /// - Parameter sinceMillis: since when the owner before has sent nothing, steady.
+    mutating func takenOver(
+        sinceMillis: Int64, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
+    ) {
+        if !self.channels.all.isEmpty {
+            let newest = self.newest?.version.stampSeconds ?? 0
+            for index in self.channels.all.indices {
+                self.channels[index].takenOver(sinceMillis: sinceMillis, newestStampSeconds: newest, by: rules)
+            }
+            self.channels.turnIsUnknown()
+        }
+        for index in self.publications.indices
+        where self.publications[index].isOpen
+            || now.wallMillis - self.publications[index].version.layer.recordMillis < ShardEngine.toldAnewMillis
+        {
+            self.tellFirst(index, now: now, into: &effects)
+        }
+        self.tellTurn(into: &effects)
+        self.finish(into: &effects)
+    }
+    /// Its reports are summed from here on.
+    private mutating func tellFirst(_ index: Int, now: EngineTime, into effects: inout OwnerEffects) {
+        self.rollUps.begin(
+            self.publications[index], asked: self.asked, channels: self.channels.all, nowMillis: now.steadyMillis,
+            into: &effects)
+        self.tell(index, into: &effects)
+        if index == self.publications.count - 1 { self.channels.turnIsTold() }
+    }
+    /// Which of its channels serve has changed since the newest version was told.
+    private mutating func tellTurn(into effects: inout OwnerEffects) {
+        guard self.channels.isTurnUntold else { return }
+        self.channels.turnIsTold()
+        guard let index = self.publications.lastIndex(where: { $0.isDurable }) else { return }
+        self.tell(index, into: &effects)
+    }
+    /// Every partition that has asked is told, in the order of stamps.
+    private mutating func tell(_ index: Int, into effects: inout OwnerEffects) {
+        guard !self.asked.isEmpty else { return }
+        self.publications[index].leaves(to: self.asked.count)
+        effects.append(.tell(self.publications[index].versions, to: self.asked))
+    }
+    /// Kafka has a version for one partition.
+    /// - Parameter stampLow: of the version's stamp the lower half.
+    mutating func versionTold(stampLow: UInt32, into effects: inout OwnerEffects) {
+        guard
+            let index = self.publications.firstIndex(where: {
+                UInt32(truncatingIfNeeded: $0.version.stampSeconds) == stampLow
+            })
+        else { return }
+        if self.publications[index].told() { self.finish(into: &effects) }
+    }
+    /// Events whose version all partitions have got their outcome.
+    private mutating func finish(into effects: inout OwnerEffects) {
+        if self.leaveAlertsToTokens() { effects.append(.write) }
+        var isChanged = false
+        for index in self.publications.indices {
+            guard self.publications[index].finishes() else { continue }
+            isChanged = true
+            var details = OutcomeDetails()
+            details.versionStampSeconds = self.publications[index].version.stampSeconds
+            details.mergedCount = self.publications[index].mergedCount
+            effects.append(.fannedOut(self.publications[index].version.layer, details))
+        }
+        guard isChanged else { return }
+        self.dropDone()
+        effects.append(.write)
+        effects.append(.reschedule)
+    }
+    /// Roll-ups that are due are said.
+    mutating func timePassed(now: EngineTime, into effects: inout OwnerEffects) {
+        self.rollUps.timePassed(nowMillis: now.steadyMillis, into: &effects)
+    }
+    /// Units come back once no partition and no channel gives priority 10 by a version.
+    private mutating func returnUnits(now: EngineTime) {
+        var done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
+        if let newest = self.newestVersion { done = min(done, self.channels.doneStampSeconds(newest: newest)) }
+        self.budget.startReturn(upTo: done, nowMillis: now.steadyMillis)
+    }
+
+    // MARK: Channels
+
+    /// `open` has come: a channel is wanted before the first version.
+    mutating func openCame(by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects) {
+        _ = self.wantChannels(by: rules, now: now)
+        effects.append(.writeFirst)
+    }
+    /// Where the audience may have channels and has none, they are wanted.
+    /// - Returns: whether there are more than before.
+    private mutating func wantChannels(by rules: OwnerRules, now: EngineTime) -> Bool {
+        let environments = self.channels.lacking(by: rules)
+        guard !environments.isEmpty else { return false }
+        if self.channels.life == 0 { self.beginLife(now: now) }
+        self.channels.want(environments, life: self.life)
+        return true
+    }
+    /// A partition has said in which environments it has members.
+    private mutating func note(
+        environments: UInt8, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
+    ) {
+        guard environments != 0, rules.app.audienceChannel == .auto, self.channels.note(environments: environments),
+            !self.channels.all.isEmpty, self.newestVersion?.isEnd != true
+        else { return }
+        if self.wantChannels(by: rules, now: now) { effects.append(.writeFirst) }
+    }
+    /// A version says which channels bring it.
+    private mutating func declareChannels(
+        on version: inout Version, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
+    ) {
+        guard rules.app.audienceChannel == .auto || !self.channels.isBlank else { return }
+        if !version.isEnd {
+            if let end = self.newestVersion, end.isEnd {
+                self.tellEnds(end, by: rules, into: &effects)
+                self.channels.beginNextLife(atLeast: version.life)
+            }
+            _ = self.wantChannels(by: rules, now: now)
+        }
+        guard !self.channels.all.isEmpty else { return }
+        self.channels.noteAlert(of: version)
+        for index in self.channels.all.indices {
+            if self.channels[index].isCatchingUp {
+                self.goBothWays(version, channel: index, by: rules, now: now)
+            } else {
+                self.channels[index].versionComes()
+            }
+        }
+        self.channels.dropAlert(nowSeconds: now.wallSeconds)
+        version.channels = self.channels.declared
+        version.turn = self.channels.turn
+    }
+    /// The life of the channels is over: the keeper of each is told, before `state` says so.
+    private mutating func tellEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
+        for index in self.channels.all.indices { self.tellEnd(end, channel: index, by: rules, into: &effects) }
+    }
+    private mutating func tellEnd(
+        _ end: Version, channel index: Int, by rules: OwnerRules, into effects: inout OwnerEffects
+    ) {
+        guard self.channels[index].tellsEnd() else { return }
+        var content: [UInt8] = []
+        // Where APNs keeps the newest message, it keeps the end that it has taken.
+        let isStored =
+            rules.app.audienceChannelStorage.policy == .mostRecent
+            && self.channels[index].takenStampSeconds >= end.stampSeconds
+        if !isStored { end.appendBody(alertOf: nil, to: &content) }
+        effects.append(
+            .wish(
+                .ended(content: content), self.channels[index].environment, life: self.channels.life,
+                stateWaits: true))
+    }
+    /// The keeper tells what has become of a channel.
+    /// - Returns: `nil`: it is of none that the audience has. Otherwise whether something has changed, and is to be written down before anything follows from it.
+    mutating func newsCame(_ news: BusRecord.ChannelNews, by rules: OwnerRules, now: EngineTime) -> Bool? {
+        guard news.life == self.channels.life, let index = self.channels.index(news.environment) else { return nil }
+        let newest = self.newestVersion?.stampSeconds ?? 0
+        switch self.channels.take(news.news, of: index, newestStampSeconds: newest, by: rules, now: now) {
+        case .nothing: return false
+        case .kept, .lifeIsOver: return true
+        case .declared, .closed:
+            self.redeclareChannels()
+            return true
+        }
+    }
+    /// Which channels there are, and which serve, has changed: versions that are there say so.
+    private mutating func redeclareChannels() {
+        self.channels.noteTurn()
+        for index in self.publications.indices { self.publications[index].declare(self.channels) }
+    }
+    /// All partitions know the newest version, and which channels do not bring it: who listens on those gets its alert, and each before it, by
+    /// token. No broadcast brings these later, and no version after it owes them once more.
+    /// - Returns: whether something has changed.
+    private mutating func leaveAlertsToTokens() -> Bool {
+        guard !self.channels.isTurnUntold, let newest = self.publications.last, newest.isDurable,
+            newest.outstanding == 0
+        else { return false }
+        var isChanged = false
+        for index in self.channels.all.indices
+        where self.channels[index].leavesAlertToTokens(upTo: newest.version.stampSeconds) {
+            isChanged = true
+        }
+        return isChanged
+    }
+
+    // MARK: Broadcasts
+
+    /// Looks at all channels: what waits is broadcast, falls back, or is told to the keeper.
+    /// - Parameter isPaused: an operator has stopped what the audience sends.
+    /// - Returns: when they are to be looked at again, steady; `Int64.max`: they wait for no time.
+    mutating func lookAtChannels(
+        isPaused: Bool, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
+    ) -> Int64 {
+        let end = self.newest.flatMap { $0.version.isEnd ? $0.version : nil }
+        var (isChanged, next) = (false, Int64.max)
+        for index in self.channels.all.indices {
+            if end == nil, self.channels[index].wishes(by: rules, now: now) {
+                effects.append(
+                    .wish(
+                        .open(rules.app.audienceChannelStorage.policy), self.channels[index].environment,
+                        life: self.channels.life, stateWaits: false))
+            }
+            if self.advance(channel: index, isPaused: isPaused, by: rules, now: now, into: &effects) {
+                isChanged = true
+            }
+            // What has just fallen back is owed to the channel still.
+            if let end, !self.channels[index].isEndTold, !self.owesBroadcast(channel: index, now: now) {
+                self.tellEnd(end, channel: index, by: rules, into: &effects)
+                effects.append(.write)
+            }
+            next = min(next, self.channels[index].nextMillis(isOver: end != nil, by: rules, now: now))
+        }
+        self.channels.dropAlert(nowSeconds: now.wallSeconds)
+        if isChanged {
+            effects.append(.writeFirst)
+            effects.append(.reschedule)
+        }
+        return next
+    }
+    /// - Returns: whether something has to be written down before it goes on.
+    private mutating func advance(
+        channel index: Int, isPaused: Bool, by rules: OwnerRules, now: EngineTime,
+        into effects: inout OwnerEffects
+    ) -> Bool {
+        guard self.channels[index].isTried, let next = self.broadcast(channel: index, now: now)
+        else {
+            self.channels[index].waitsForNothing()
+            return false
+        }
+        switch self.channels[index].waits(isPaused: isPaused, by: rules, now: now) {
+        case .nothing: return false
+        case .fallsBack:
+            let minutes = AudienceChannels.Channel.byTokenMinutes
+            self.fallBack(
+                channel: index, untilMillis: now.wallMillis + rules.millis(ofMinutes: minutes), by: rules, now: now,
+                into: &effects)
+            return true
+        case .leaves:
+            let environment = self.channels[index].environment
+            guard !self.waitsForTokens(next.version, alert: next.alert, channel: index, by: rules, now: now),
+                let route = rules.app.route(environment, .broadcast)
+            else { return false }
+            self.channels[index].broadcastWaits()
+            effects.append(.broadcast(environment, route: route))
+            return false
+        }
+    }
+    private func owesBroadcast(channel index: Int, now: EngineTime) -> Bool {
+        self.channels[index].isTried && self.broadcast(channel: index, now: now) != nil
+    }
+    private mutating func waitsForTokens(
+        _ version: Version, alert: Version?, channel index: Int, by rules: OwnerRules, now: EngineTime
+    ) -> Bool {
+        guard self.channels[index].isCatchingUp, let alert, alert.stampSeconds < version.stampSeconds,
+            self.rollUps.isIncomplete(stampSeconds: version.stampSeconds)
+        else {
+            self.channels[index].waitsForNoTokens()
+            return false
+        }
+        return self.channels[index].waitsForTokens(by: rules, now: now)
+    }
+    /// What is broadcast next on a channel; `nil`: it has had all.
+    private func broadcast(channel index: Int, now: EngineTime) -> (version: Version, alert: Version?)? {
+        self.newest.flatMap { self.channels.next(on: index, of: $0.versions, nowSeconds: now.wallSeconds) }
+    }
+    /// A phone that listens may get a version by its token and by broadcast: with priority 10 both ways it costs two units. Without a second one the
+    /// broadcast has priority 5.
+    private mutating func goBothWays(
+        _ version: Version, channel index: Int, by rules: OwnerRules, now: EngineTime
+    ) {
+        self.channels[index].goesBothWays(version)
+        guard version.isHigh, self.channels[index].highStampSeconds < version.stampSeconds else { return }
+        // A phone listens in one environment.
+        guard
+            self.channels.all.contains(where: { $0.highStampSeconds == version.stampSeconds })
+                || self.budget.takeSecondUnits(for: version, by: rules, now: now)
+        else { return }
+        self.channels[index].hasUnit(for: version)
+    }
+    private mutating func fallBack(
+        channel index: Int, untilMillis: Int64, by rules: OwnerRules, now: EngineTime,
+        into effects: inout OwnerEffects
+    ) {
+        if self.channels[index].fallsBack(untilMillis: untilMillis) { effects.append(.fellBack) }
+        if let newest = self.newestVersion, self.channels[index].isCatchingUp {
+            self.goBothWays(newest, channel: index, by: rules, now: now)
+        }
+        self.redeclareChannels()
+        self.returnUnits(now: now)
+    }
+    /// A broadcast has its turn: what is newest now is put into it.
+    /// - Parameter mayLeave: nothing waits for `state`, and no operator has stopped it.
+    /// - Returns: `nil`: there is nothing to be sent.
+    mutating func broadcastLeaves(
+        channel index: Int, mayLeave: Bool, by rules: OwnerRules, now: EngineTime
+    ) -> OutgoingBroadcast? {
+        guard self.channels[index].isTried, mayLeave,
+            let next = self.broadcast(channel: index, now: now)
+        else {
+            self.channels[index].broadcastWithdrawn()
+            return nil
+        }
+        defer { self.channels[index].broadcastLeaves(by: rules, now: now) }
+        return OutgoingBroadcast(
+            version: next.version, alert: next.alert, channel: self.channels[index].id,
+            isHigh: self.channels[index].mayBeHigh(next.version))
+    }
+    /// What became of one.
+    mutating func broadcastEnded(
+        _ errand: ChannelErrand, _ result: PushAnswer.Result, by rules: OwnerRules, now: EngineTime,
+        into effects: inout OwnerEffects
+    ) -> BroadcastEffect {
+        // One that has not left names no channel. Of a channel that has gone since nothing is to be known.
+        guard let index = self.channels.index(errand.environment),
+            errand.target.isEmpty || errand.target == self.channels[index].id
+        else { return .ignored }
+        self.channels[index].broadcastWithdrawn()
+        if !errand.target.isEmpty {
+            self.rollUps.take(
+                result, on: errand.target, stampSeconds: errand.stampSeconds, nowMillis: now.steadyMillis,
+                into: &effects)
+        }
+        switch result {
+        case .accepted, .channel: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
+        case .response(let response):
+            return self.broadcastAnswered(errand, response, channel: index, by: rules, now: now, into: &effects)
+        case .notProcessed:
+            return .goesAgain(
+                attempt: self.channels[index].goesAgain(isRefused: false), retryAfterSeconds: nil, distanceMillis: 0)
+        case .unknown:
+            self.channels[index].broadcastUnanswered(
+                stampSeconds: errand.stampSeconds, alertStampSeconds: errand.alertStampSeconds,
+                dropsAlert: rules.app.alertOnUnknown == .drop)
+            return .goesAgain(
+                attempt: self.channels[index].goesAgain(isRefused: true), retryAfterSeconds: nil, distanceMillis: 0)
+        }
+    }
+    private mutating func broadcastTaken(
+        _ errand: ChannelErrand, channel index: Int, now: EngineTime, into effects: inout OwnerEffects
+    ) -> BroadcastEffect {
+        self.channels[index].broadcastTaken(
+            stampSeconds: errand.stampSeconds, alertStampSeconds: errand.alertStampSeconds)
+        let newest = self.publications.last?.versions.last { !$0.isExpired(nowSeconds: now.wallSeconds) }
+        if self.channels[index].takenStampSeconds >= newest?.stampSeconds ?? 0 { self.channels[index].caughtUp() }
+        self.returnUnits(now: now)
+        effects.append(.broadcastTaken)
+        effects.append(.write)
+        return .done
+    }
+    private mutating func broadcastAnswered(
+        _ errand: ChannelErrand, _ response: PushResponse, channel index: Int, by rules: OwnerRules,
+        now: EngineTime, into effects: inout OwnerEffects
+    ) -> BroadcastEffect {
+        var distanceMillis: Int64 = 0
+        switch response.verdict.consequence.push {
+        case .accepted: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
+        case .tokenDead:
+            // Its keeper is told at once, unless it has just said that there is such a channel.
+            self.channels[index].broadcastFoundNothing()
+            self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
+            effects.append(.writeFirst)
+            return .done
+        case .refused:
+            // The next version is another message.
+            self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
+            effects.append(.writeFirst)
+            return .done
+        case .waitsForToken: distanceMillis = self.channels[index].throttled(by: rules)
+        case .goesAgain, .waitsForRoute: break
+        }
+        return .goesAgain(
+            attempt: self.channels[index].goesAgain(isRefused: true), retryAfterSeconds: response.retryAfterSeconds,
+            distanceMillis: distanceMillis)
+    }
+    /// How long a broadcast that is tried again waits, milliseconds.
+    mutating func broadcastWaits(
+        _ environment: PushEnvironment, delayMillis: Int64, distanceMillis: Int64, now: EngineTime
+    ) {
+        guard let index = self.channels.index(environment) else { return }
+        self.channels[index].goesAgain(delayMillis: delayMillis, distanceMillis: distanceMillis, now: now)
+    }
+}

@@ -1,0 +1,70 @@
+import PushModel
+
+/// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit comes back an hour after the last partition has
+/// reported that it gives nobody priority 10.
+struct VersionLedger: Equatable {
+    /// Stamps of versions that are not reported yet, oldest first.
+    private(set) var open: [Int64] = []
+    /// When those reported were, steady, oldest first.
+    private(set) var returning: [Int64] = []
+
+    mutating func spent(nowMillis: Int64) -> Int {
+        while let first = self.returning.first, first + RollingBudget.windowMillis <= nowMillis {
+            self.returning.removeFirst()
+        }
+        return self.open.count + self.returning.count
+    }
+    /// Whether a unit is left of those of an hour.
+    mutating func hasUnit(of limit: Int, nowMillis: Int64) -> Bool { self.spent(nowMillis: nowMillis) < max(0, limit) }
+    mutating func take(stampSeconds: Int64) { self.open.append(stampSeconds) }
+    mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
+        while let first = self.open.first, first <= stampSeconds {
+            self.open.removeFirst()
+            self.returning.append(nowMillis)
+        }
+    }
+    mutating func restore(open: [Int64], ages: [Int64], nowMillis: Int64) {
+        self.open = open
+        self.returning = ages.map { nowMillis - max(0, $0) }.sorted()
+    }
+}
+
+/// The ledgers of one audience: for members without `frequent-updates`, and for those with.
+struct AudienceBudget {
+    private(set) var ledger = VersionLedger()
+    private(set) var frequentLedger = VersionLedger()
+
+    init() {}
+    init(ledger: VersionLedger, frequentLedger: VersionLedger) {
+        self.ledger = ledger
+        self.frequentLedger = frequentLedger
+    }
+
+    /// Priority 10 for each of the two kinds of members whose ledger has a unit.
+    mutating func takeUnits(for version: inout Version, by rules: OwnerRules, now: EngineTime) {
+        let reserve = rules.reserve(for: version)
+        version.isHigh = self.ledger.hasUnit(
+            of: rules.app.budgetAudiencePerHour - reserve, nowMillis: now.steadyMillis)
+        version.isFrequentHigh = self.frequentLedger.hasUnit(
+            of: rules.app.budgetAudienceFrequentPerHour - reserve, nowMillis: now.steadyMillis)
+        if version.isHigh { self.ledger.take(stampSeconds: version.stampSeconds) }
+        if version.isFrequentHigh { self.frequentLedger.take(stampSeconds: version.stampSeconds) }
+    }
+    /// A second unit of each, for a version that goes both ways.
+    /// - Returns: whether both had one.
+    mutating func takeSecondUnits(for version: Version, by rules: OwnerRules, now: EngineTime) -> Bool {
+        let reserve = rules.reserve(for: version)
+        guard self.ledger.hasUnit(of: rules.app.budgetAudiencePerHour - reserve, nowMillis: now.steadyMillis),
+            self.frequentLedger.hasUnit(
+                of: rules.app.budgetAudienceFrequentPerHour - reserve, nowMillis: now.steadyMillis)
+        else { return false }
+        self.ledger.take(stampSeconds: version.stampSeconds)
+        self.frequentLedger.take(stampSeconds: version.stampSeconds)
+        return true
+    }
+    /// No version up to that gives anybody priority 10.
+    mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
+        self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
+        self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
+    }
+}
