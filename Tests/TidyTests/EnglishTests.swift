@@ -17,14 +17,13 @@ struct EnglishTests {
     static let sentenceWordsMax = 25
 
     static let rules = [
-        Rule(name: "begins with a word that continues its neighbour", ceiling: 585) { block in
+        Rule(name: "begins with a word that continues its neighbour", ceiling: 198) { block in
             Self.continuing.contains { block.text.hasPrefix($0 + " ") || block.text.hasPrefix($0 + ",") }
         },
-        Rule(name: "uses a rare word where there is a common one", ceiling: 734) { block in
-            let words = " " + block.words.joined(separator: " ").lowercased() + " "
-            return Self.rare.contains { words.contains(" \($0) ") }
+        Rule(name: "uses a rare word where there is a common one", ceiling: 230) { block in
+            block.text.range(of: Self.rare, options: [.regularExpression, .caseInsensitive]) != nil
         },
-        Rule(name: "has a sentence of more than \(Self.sentenceWordsMax) words", ceiling: 119) { block in
+        Rule(name: "has a sentence of more than \(Self.sentenceWordsMax) words", ceiling: 91) { block in
             block.sentences.contains { $0.count > Self.sentenceWordsMax }
         },
     ]
@@ -35,20 +34,20 @@ struct EnglishTests {
         "As those", "As that", "Like those", "Like that",
     ]
     /// Words for which *who*, *whose*, *now*, *as many* or a name is meant.
-    private static let rare = ["whoever", "whomever", "whichever", "of which", "of whom", "any more", "so many"]
+    private static let rare = #"\b(whoever|whomever|whichever|of which|of whom|any more|so many)\b"#
+
+    private static let blocks = ProjectFiles.swiftFiles().flatMap(CommentBlock.blocks)
 
     @Test(arguments: Self.rules)
     func commentsAreReadOnce(_ rule: Rule) {
-        let blocks = ProjectFiles.swiftFiles().flatMap(CommentBlock.blocks)
-        #expect(blocks.count > 10_000, "the test finds what it looks for")
-        let broken = blocks.filter(rule.breaks)
+        #expect(Self.blocks.count > 10_000, "the test finds what it looks for")
+        let broken = Self.blocks.filter(rule.breaks)
         #expect(
             broken.count <= rule.ceiling,
-            "\(broken.count) comments where \(rule.ceiling) is the most: \(broken.map { "\n\($0.path):\($0.line): \($0.text)" }.joined())"
-        )
-        #expect(
-            broken.count > rule.ceiling - 10 || rule.ceiling == 0,
-            "only \(broken.count) comments are left: lower the ceiling of \(rule.ceiling)")
+            "\(broken.count) comments where \(rule.ceiling) is the most: \(Self.list(broken))")
+    }
+    private static func list(_ blocks: [CommentBlock]) -> String {
+        blocks.map { "\n\($0.path):\($0.line): \($0.text)" }.joined()
     }
 
     @Test func aBlockIsWhatStandsTogether() {
@@ -75,7 +74,6 @@ struct CommentBlock: Sendable {
     /// The lines, joined.
     var text: String
 
-    var words: [Substring] { self.text.split { !($0.isLetter || $0.isNumber || $0 == "'" || $0 == "-") } }
     /// The words of each sentence, clause behind a colon or semicolon, or entry of a list.
     var sentences: [[Substring]] {
         var sentences: [[Substring]] = [[]]
