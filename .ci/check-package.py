@@ -6,6 +6,7 @@ and Debian's mirror.
 
 - From `apt install` until `/api/state` of `mailboat dev` says that a phone shows a card: 60 s at most. `mailboat demo` ends well.
 - Every library that the program loads comes from Debian.
+- README, its pages and the small publishers are there, and each link among them leads somewhere.
 - The unit verifies, manual pages render, bash completes, the example is a conffile and good but for its key, the files have the owners and modes that they should.
 - Removing leaves settings, purging leaves the user and nothing else.
 - lintian finds no error.
@@ -177,6 +178,13 @@ def check_files(root, version):
     told = (faults.stdout + faults.stderr).strip()
     if faults.returncode != 1 or "key-file" not in told or "AuthKey_KEY1234567.p8" not in told:
         fail(f"the example's settings: {told}")
+    pages = root.path / "usr/share/doc/mailboat"
+    for page in ("README.md", "Events.md", "Outcomes.md", "Audiences.md", "Upgrading.md", "deploy/Configuration.md", "deploy/Operations.md", "deploy/quickstart/python/publish.py"):
+        if not (pages / page).is_file():
+            fail(f"/usr/share/doc/mailboat has no {page}")
+    links = subprocess.run([PROJECT / "deploy/package/pages.py", "--check", pages], capture_output=True, text=True)
+    if links.returncode != 0:
+        fail(links.stderr.strip())
     schema = re.search(r"\$schema=(\S+)", (root.path / "etc/mailboat/mailboat.yaml").read_text())
     if not schema or not (root.path / schema[1].lstrip("/")).exists():
         fail(f"the example names the schema {schema and schema[1]}, which is not there")
@@ -197,8 +205,14 @@ def check_comforts(root):
             list(map(str, root.command(["man", "--warnings=all", "--pager=cat", f"/usr/share/man/man1/{page}"]))), capture_output=True, text=True)
         if done.returncode != 0 or done.stderr.strip() or "SYNOPSIS" not in done.stdout:
             fail(f"man {page}: {done.stderr.strip()[-500:]}")
-    if "apns-simulator" not in root.run("man", "--pager=cat", "mailboat"):
-        fail("man mailboat does not list the commands")
+    for page, words in {
+        "mailboat": ["apns-simulator", "FILES", "/etc/mailboat/keys", "mailboat-run(1)"], "mailboat-dev": ["--phones, --no-phones"],
+        "mailboat-check": ["/usr/share/doc/mailboat", "mailboat-publish(1)"],
+    }.items():
+        text = re.sub(r"\s+", " ", root.run("man", "--pager=cat", page))
+        for word in words:
+            if word not in text:
+                fail(f"man {page} has no {word}")
     completed = root.run(
         "bash", "-c",
         "source /usr/share/bash-completion/bash_completion; _completion_loader mailboat; complete -p mailboat >/dev/null; "

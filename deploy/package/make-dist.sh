@@ -42,8 +42,8 @@ cp deploy/schemas/*.json Sources/PushWorker/Admin/admin.openapi.json "$stage/sch
 cp deploy/prometheus/mailboat-rules.yaml "$stage/prometheus/"
 cp deploy/grafana/dashboards/mailboat.json "$stage/grafana/"
 sed 's,=schemas/,=/usr/share/mailboat/schemas/,' deploy/mailboat.example.yaml >"$stage/mailboat.yaml"
-# By its own name, debhelper would take it for the package's changelog, which has a form of its own.
-cp CHANGELOG.md "$stage/notes/release-notes.md"
+# CHANGELOG.md becomes release-notes.md: debhelper would take it for the package's changelog, which has a form of its own.
+deploy/package/pages.py --output "$stage/notes"
 cp -r deploy/package/debian "$stage/debian"
 cp deploy/systemd/mailboat.service "$stage/debian/mailboat.service"
 # To Debian a hyphen begins the number of a packaging; what comes before a release sorts before it.
@@ -52,7 +52,7 @@ maintainer=$(sed -n 's/^Maintainer: //p' deploy/package/debian/control)
 cat >"$stage/debian/changelog" <<END
 mailboat ($debian_version) bookworm; urgency=medium
 
-  * Mailboat $version: see release-notes.md.gz beside this file.
+  * Mailboat $version: see release-notes.md beside this file.
 
  -- $maintainer  $(date --rfc-email --date "@$SOURCE_DATE_EPOCH")
 END
@@ -68,6 +68,7 @@ sed -i 's,=/usr/share/,=/usr/local/share/,' "$scratch/$name/etc/mailboat/mailboa
 install -D -m 0644 deploy/systemd/mailboat.service "$scratch/$name/lib/systemd/system/mailboat.service"
 cp LICENSE "$scratch/$name/share/doc/mailboat/"
 rm -rf "$scratch/$name/share/lintian"
+deploy/package/pages.py --check "$scratch/$name/share/doc/mailboat"
 tar --create --directory "$scratch" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" "$name" |
     xz --threads=1 >"$scratch/$name.tar.xz"
 

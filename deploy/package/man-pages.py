@@ -56,7 +56,54 @@ def sections(command):
     return (text[:found.start()] + text[found.end():]).strip("\n"), re.sub(r"^Exit status(?: of every command)?: ", "", found[1])
 
 
-def page(command, words, version, date):
+def merged(arguments):
+    """A flag and the one that takes it back as one, as `--help` has them: they share a text."""
+    shown = []
+    for argument in arguments:
+        names = [name["name"] for name in argument.get("names") or []]
+        before = [name["name"] for name in shown[-1].get("names") or []] if shown else []
+        if argument["kind"] == "flag" and names and names[0].removeprefix("no-") in before and names[0].startswith("no-"):
+            shown[-1] = {**shown[-1], "names": shown[-1]["names"] + argument["names"]}
+        else:
+            shown.append(argument)
+    return shown
+
+
+# What a package brings, beside the program.
+FILES = [
+    ("/etc/mailboat/mailboat.yaml", "the settings of the worker that the unit mailboat.service starts"),
+    ("/etc/mailboat/keys", "Apple's keys for it, readable for the group mailboat"),
+    ("/etc/mailboat/environment", "settings for it that are secrets, one variable a line; made by hand"),
+    ("/usr/share/doc/mailboat", "README.md and the pages that texts name, such as deploy/Operations.md"),
+    ("/usr/share/mailboat", "JSON Schemas, alert rules, a dashboard"),
+]
+
+
+def files(words):
+    """Those that concern a command: all of them the program itself, and the worker."""
+    chosen = FILES if words in (["mailboat"], ["mailboat", "run"]) else FILES[3:4]
+    return [".SH FILES", *(line for path, text in chosen for line in (".TP", f"\\fI{escaped(path)}\\fR", escaped(text[0].upper() + text[1:] + ".")))]
+
+
+def related(command, words, known):
+    """Other pages to read: those above, those below, and the commands that the text names."""
+    names = ["-".join(words[:count]) for count in range(1, len(words))]
+    names += ["-".join([*words, one["commandName"]]) for one in command.get("subcommands", []) if one["commandName"] != "help" and one["shouldDisplay"]]
+    text = command.get("discussion", "") + " " + " ".join(argument.get("abstract", "") for argument in command.get("arguments", []))
+    for found in re.finditer(r"mailboat ([a-z-]+)(?: ([a-z-]+))?", text):
+        names += [name for name in (f"mailboat-{found[1]}-{found[2]}", f"mailboat-{found[1]}") if name in known][:1]
+    own = "-".join(words)
+    return [name for name in dict.fromkeys(names) if name != own]
+
+
+def page_names(command, words):
+    yield "-".join(words)
+    for one in command.get("subcommands", []):
+        if one["commandName"] != "help" and one["shouldDisplay"]:
+            yield from page_names(one, [*words, one["commandName"]])
+
+
+def page(command, words, version, date, known):
     name = "-".join(words)
     shown = [argument for argument in command.get("arguments", []) if argument["shouldDisplay"]]
     below = [one for one in command.get("subcommands", []) if one["commandName"] != "help" and one["shouldDisplay"]]
@@ -75,7 +122,7 @@ def page(command, words, version, date):
             lines += [".TP", f"\\fB{escaped(one['commandName'])}\\fR", f"{escaped(one['abstract'])} See \\fB{escaped(name + '-' + one['commandName'])}\\fR(1)."]
     if shown:
         lines.append(".SH OPTIONS")
-        for argument in shown:
+        for argument in merged(shown):
             facts = [f"one of {', '.join(argument['allValues'])}"] if argument.get("allValues") else []
             facts += [f"default: {argument['defaultValue']}"] if argument.get("defaultValue") else []
             text = argument.get("abstract", "") + (f" ({'; '.join(facts)})" if facts else "")
@@ -83,11 +130,12 @@ def page(command, words, version, date):
     lines += [paragraphs(part) for part in rest]
     if status:
         lines += [".SH EXIT STATUS", escaped(status[0].upper() + status[1:])]
-    if len(words) > 1:
-        lines += [".SH SEE ALSO", ", ".join(f"\\fB{escaped('-'.join(words[:count]))}\\fR(1)" for count in range(1, len(words)))]
+    lines += files(words)
+    if names := related(command, words, known):
+        lines += [".SH SEE ALSO", ", ".join(f"\\fB{escaped(name)}\\fR(1)" for name in names)]
     yield f"{name}.1", "\n".join(lines) + "\n"
     for one in below:
-        yield from page(one, [*words, one["commandName"]], version, date)
+        yield from page(one, [*words, one["commandName"]], version, date, known)
 
 
 def main():
@@ -103,7 +151,8 @@ def main():
     date = datetime.datetime.fromtimestamp(int(asked.date.lstrip("@")), datetime.timezone.utc).strftime("%Y-%m-%d")
     command = json.loads(said("--experimental-dump-help"))["command"]
     asked.output.mkdir(parents=True, exist_ok=True)
-    for name, text in page(command, [command["commandName"]], said("--version").strip(), date):
+    words = [command["commandName"]]
+    for name, text in page(command, words, said("--version").strip(), date, set(page_names(command, words))):
         (asked.output / name).write_text(text, encoding="utf-8")
 
 
