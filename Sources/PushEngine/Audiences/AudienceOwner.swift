@@ -28,16 +28,16 @@ struct AudienceOwner {
     private(set) var asked: [Int32] = []
     /// The oldest first; the newest version stays, to answer who asks.
     private(set) var publications: [Publication] = []
-    private(set) var budget = AudienceBudget()
+    var budget = AudienceBudget()
     /// By partition that has asked: the newest stamp up to which nobody there is going to get priority 10.
     private(set) var reported: [Int32: Int64] = [:]
     /// Until when some partition keeps start members, seconds since 1970; 0: none does.
     private(set) var startsUntilSeconds: Int64 = 0
     /// A start that the next version brings: one element, or none.
     private(set) var waitingStarts: [StartOrder] = []
-    private(set) var channels = AudienceChannels()
+    var channels = AudienceChannels()
     /// What it was told of its newest versions. Not written down.
-    private(set) var rollUps = RollUps()
+    var rollUps = RollUps()
 
     init() {}
     /// As a record of `state` tells it.
@@ -287,7 +287,7 @@ struct AudienceOwner {
         self.rollUps.timePassed(nowMillis: now.steadyMillis, into: &effects)
     }
     /// Units come back once no partition and no channel gives priority 10 by a version.
-    private mutating func returnUnits(now: EngineTime) {
+    mutating func returnUnits(now: EngineTime) {
         var done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
         if let newest = self.newestVersion { done = min(done, self.channels.doneStampSeconds(newest: newest)) }
         self.budget.startReturn(upTo: done, nowMillis: now.steadyMillis)
@@ -347,7 +347,7 @@ struct AudienceOwner {
     private mutating func tellEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
         for index in self.channels.all.indices { self.tellEnd(end, channel: index, by: rules, into: &effects) }
     }
-    private mutating func tellEnd(
+    mutating func tellEnd(
         _ end: Version, channel index: Int, by rules: OwnerRules, into effects: inout OwnerEffects
     ) {
         guard self.channels[index].tellsEnd() else { return }
@@ -376,7 +376,7 @@ struct AudienceOwner {
         }
     }
     /// Which channels there are, and which serve, has changed: versions that are there say so.
-    private mutating func redeclareChannels() {
+    mutating func redeclareChannels() {
         self.channels.noteTurn()
         for index in self.publications.indices { self.publications[index].declare(self.channels) }
     }
@@ -393,202 +393,5 @@ struct AudienceOwner {
             isChanged = true
         }
         return isChanged
-    }
-
-    // MARK: Broadcasts
-
-    /// Looks at all channels: what waits is broadcast, falls back, or is told to the keeper.
-    /// - Parameter isPaused: an operator has stopped what the audience sends.
-    /// - Returns: when they are to be looked at again, steady; `Int64.max`: they wait for no time.
-    mutating func lookAtChannels(
-        isPaused: Bool, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
-    ) -> Int64 {
-        let end = self.newest.flatMap { $0.version.isEnd ? $0.version : nil }
-        var (isChanged, next) = (false, Int64.max)
-        for index in self.channels.all.indices {
-            if end == nil, self.channels[index].wishes(by: rules, now: now) {
-                effects.append(
-                    .wish(
-                        .open(rules.app.audienceChannelStorage.policy), self.channels[index].environment,
-                        life: self.channels.life, stateWaits: false))
-            }
-            if self.advance(channel: index, isPaused: isPaused, by: rules, now: now, into: &effects) {
-                isChanged = true
-            }
-            // What has just fallen back is owed to the channel still.
-            if let end, !self.channels[index].isEndTold, !self.owesBroadcast(channel: index, now: now) {
-                self.tellEnd(end, channel: index, by: rules, into: &effects)
-                effects.append(.write)
-            }
-            next = min(next, self.channels[index].nextMillis(isOver: end != nil, by: rules, now: now))
-        }
-        self.channels.dropAlert(nowSeconds: now.wallSeconds)
-        if isChanged {
-            effects.append(.writeFirst)
-            effects.append(.reschedule)
-        }
-        return next
-    }
-    /// - Returns: whether something has to be written down before it goes on.
-    private mutating func advance(
-        channel index: Int, isPaused: Bool, by rules: OwnerRules, now: EngineTime,
-        into effects: inout OwnerEffects
-    ) -> Bool {
-        guard self.channels[index].isTried, let next = self.broadcast(channel: index, now: now)
-        else {
-            self.channels[index].waitsForNothing()
-            return false
-        }
-        switch self.channels[index].waits(isPaused: isPaused, by: rules, now: now) {
-        case .nothing: return false
-        case .fallsBack:
-            let minutes = AudienceChannels.Channel.byTokenMinutes
-            self.fallBack(
-                channel: index, untilMillis: now.wallMillis + rules.millis(ofMinutes: minutes), by: rules, now: now,
-                into: &effects)
-            return true
-        case .leaves:
-            let environment = self.channels[index].environment
-            guard !self.waitsForTokens(next.version, alert: next.alert, channel: index, by: rules, now: now),
-                let route = rules.app.route(environment, .broadcast)
-            else { return false }
-            self.channels[index].broadcastWaits()
-            effects.append(.broadcast(environment, route: route))
-            return false
-        }
-    }
-    private func owesBroadcast(channel index: Int, now: EngineTime) -> Bool {
-        self.channels[index].isTried && self.broadcast(channel: index, now: now) != nil
-    }
-    private mutating func waitsForTokens(
-        _ version: Version, alert: Version?, channel index: Int, by rules: OwnerRules, now: EngineTime
-    ) -> Bool {
-        guard self.channels[index].isCatchingUp, let alert, alert.stampSeconds < version.stampSeconds,
-            self.rollUps.isIncomplete(stampSeconds: version.stampSeconds)
-        else {
-            self.channels[index].waitsForNoTokens()
-            return false
-        }
-        return self.channels[index].waitsForTokens(by: rules, now: now)
-    }
-    /// What is broadcast next on a channel; `nil`: it has had all.
-    private func broadcast(channel index: Int, now: EngineTime) -> (version: Version, alert: Version?)? {
-        self.newest.flatMap { self.channels.next(on: index, of: $0.versions, nowSeconds: now.wallSeconds) }
-    }
-    /// A phone that listens may get a version by its token and by broadcast: with priority 10 both ways it costs two units. Without a second one the
-    /// broadcast has priority 5.
-    private mutating func goBothWays(
-        _ version: Version, channel index: Int, by rules: OwnerRules, now: EngineTime
-    ) {
-        self.channels[index].goesBothWays(version)
-        guard version.isHigh, self.channels[index].highStampSeconds < version.stampSeconds else { return }
-        // A phone listens in one environment.
-        guard
-            self.channels.all.contains(where: { $0.highStampSeconds == version.stampSeconds })
-                || self.budget.takeSecondUnits(for: version, by: rules, now: now)
-        else { return }
-        self.channels[index].hasUnit(for: version)
-    }
-    private mutating func fallBack(
-        channel index: Int, untilMillis: Int64, by rules: OwnerRules, now: EngineTime,
-        into effects: inout OwnerEffects
-    ) {
-        if self.channels[index].fallsBack(untilMillis: untilMillis) { effects.append(.fellBack) }
-        if let newest = self.newestVersion, self.channels[index].isCatchingUp {
-            self.goBothWays(newest, channel: index, by: rules, now: now)
-        }
-        self.redeclareChannels()
-        self.returnUnits(now: now)
-    }
-    /// A broadcast has its turn: what is newest now is put into it.
-    /// - Parameter mayLeave: nothing waits for `state`, and no operator has stopped it.
-    /// - Returns: `nil`: there is nothing to be sent.
-    mutating func broadcastLeaves(
-        channel index: Int, mayLeave: Bool, by rules: OwnerRules, now: EngineTime
-    ) -> OutgoingBroadcast? {
-        guard self.channels[index].isTried, mayLeave,
-            let next = self.broadcast(channel: index, now: now)
-        else {
-            self.channels[index].broadcastWithdrawn()
-            return nil
-        }
-        defer { self.channels[index].broadcastLeaves(by: rules, now: now) }
-        return OutgoingBroadcast(
-            version: next.version, alert: next.alert, channel: self.channels[index].id,
-            isHigh: self.channels[index].mayBeHigh(next.version))
-    }
-    /// What became of one.
-    mutating func broadcastEnded(
-        _ errand: ChannelErrand, _ result: PushAnswer.Result, by rules: OwnerRules, now: EngineTime,
-        into effects: inout OwnerEffects
-    ) -> BroadcastEffect {
-        // One that has not left names no channel. Of a channel that has gone since nothing is to be known.
-        guard let index = self.channels.index(errand.environment),
-            errand.target.isEmpty || errand.target == self.channels[index].id
-        else { return .ignored }
-        self.channels[index].broadcastWithdrawn()
-        if !errand.target.isEmpty {
-            self.rollUps.take(
-                result, on: errand.target, stampSeconds: errand.stampSeconds, nowMillis: now.steadyMillis,
-                into: &effects)
-        }
-        switch result {
-        case .accepted, .channel: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
-        case .response(let response):
-            return self.broadcastAnswered(errand, response, channel: index, by: rules, now: now, into: &effects)
-        case .notProcessed:
-            return .goesAgain(
-                attempt: self.channels[index].goesAgain(isRefused: false), retryAfterSeconds: nil, distanceMillis: 0)
-        case .unknown:
-            self.channels[index].broadcastUnanswered(
-                stampSeconds: errand.stampSeconds, alertStampSeconds: errand.alertStampSeconds,
-                dropsAlert: rules.app.alertOnUnknown == .drop)
-            return .goesAgain(
-                attempt: self.channels[index].goesAgain(isRefused: true), retryAfterSeconds: nil, distanceMillis: 0)
-        }
-    }
-    private mutating func broadcastTaken(
-        _ errand: ChannelErrand, channel index: Int, now: EngineTime, into effects: inout OwnerEffects
-    ) -> BroadcastEffect {
-        self.channels[index].broadcastTaken(
-            stampSeconds: errand.stampSeconds, alertStampSeconds: errand.alertStampSeconds)
-        let newest = self.publications.last?.versions.last { !$0.isExpired(nowSeconds: now.wallSeconds) }
-        if self.channels[index].takenStampSeconds >= newest?.stampSeconds ?? 0 { self.channels[index].caughtUp() }
-        self.returnUnits(now: now)
-        effects.append(.broadcastTaken)
-        effects.append(.write)
-        return .done
-    }
-    private mutating func broadcastAnswered(
-        _ errand: ChannelErrand, _ response: PushResponse, channel index: Int, by rules: OwnerRules,
-        now: EngineTime, into effects: inout OwnerEffects
-    ) -> BroadcastEffect {
-        var distanceMillis: Int64 = 0
-        switch response.verdict.consequence.push {
-        case .accepted: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
-        case .tokenDead:
-            // Its keeper is told at once, unless it has just said that there is such a channel.
-            self.channels[index].broadcastFoundNothing()
-            self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
-            effects.append(.writeFirst)
-            return .done
-        case .refused:
-            // The next version is another message.
-            self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
-            effects.append(.writeFirst)
-            return .done
-        case .waitsForToken: distanceMillis = self.channels[index].throttled(by: rules)
-        case .goesAgain, .waitsForRoute: break
-        }
-        return .goesAgain(
-            attempt: self.channels[index].goesAgain(isRefused: true), retryAfterSeconds: response.retryAfterSeconds,
-            distanceMillis: distanceMillis)
-    }
-    /// How long a broadcast that is tried again waits, milliseconds.
-    mutating func broadcastWaits(
-        _ environment: PushEnvironment, delayMillis: Int64, distanceMillis: Int64, now: EngineTime
-    ) {
-        guard let index = self.channels.index(environment) else { return }
-        self.channels[index].goesAgain(delayMillis: delayMillis, distanceMillis: distanceMillis, now: now)
     }
 }
