@@ -1,8 +1,8 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Gives topics more partitions; answers for each. The count of a `NewTopic` is the one that its topic is to have; the rest of it is
-    /// not looked at. Kafka takes no partition away again. Blocks, at most about `limit`.
+    /// Gives topics more partitions; answers for each. `NewTopic.partitionCount` is the number that its topic will
+    /// have; its other fields are ignored. Kafka cannot take partitions away again. Blocks, at most about `limit`.
     public func addPartitions(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var requests: [OpaquePointer?] = []
@@ -31,8 +31,8 @@ extension KafkaAdmin {
             })
     }
 
-    /// Gives topics other settings; answers for each. What a `NewTopic` does not name gets the broker's default; its counts are not looked at.
-    /// Blocks, at most about `limit`.
+    /// Gives topics other settings; answers for each. A setting that a `NewTopic` does not name gets the broker's
+    /// default; its counts are ignored. Blocks, at most about `limit`.
     public func configureTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var resources: [OpaquePointer?] = topics.map {

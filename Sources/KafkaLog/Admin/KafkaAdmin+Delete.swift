@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension KafkaAdmin {
-    /// Deletes topics; answers for each. One that does not exist is answered with `unknownTopicOrPartition`.
+    /// Deletes topics; answers for each. The answer for a topic that does not exist is `unknownTopicOrPartition`.
     /// Blocks, at most about `limit`.
     public func deleteTopics(_ names: [String], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !names.isEmpty else { return [] }
@@ -16,8 +16,8 @@ extension KafkaAdmin {
             })
     }
 
-    /// Deletes consumer groups with what they have committed; answers for each. One with members is answered with
-    /// Kafka's `NON_EMPTY_GROUP`, one that does not exist with `groupIDNotFound`. Blocks, at most about `limit`.
+    /// Deletes consumer groups and their committed offsets; answers for each. The answer for a group with members is
+    /// Kafka's `NON_EMPTY_GROUP`, for one that does not exist `groupIDNotFound`. Blocks, at most about `limit`.
     public func deleteGroups(_ names: [String], within limit: Duration) throws(KafkaError) -> [GroupAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteGroup_new($0) }
@@ -46,6 +46,6 @@ extension KafkaAdmin {
 public struct GroupAnswer: Sendable, Hashable {
     /// The group's identifier.
     public var name: String
-    /// `nil`: done.
+    /// Why the group was not deleted; `nil` when it was.
     public var error: KafkaError?
 }

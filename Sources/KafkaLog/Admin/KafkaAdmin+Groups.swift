@@ -1,10 +1,11 @@
 import CRDKafka
 
-/// A consumer group, as the broker tells of it.
+/// A consumer group as the broker describes it.
 public struct GroupDescription: Sendable, Hashable {
-    /// What its members have agreed on, such as `cooperative-sticky`; empty: nobody is in it, or they have not agreed yet.
+    /// The assignment strategy that the members agreed on, such as `cooperative-sticky`. Empty while the group has no
+    /// members or they have not agreed yet.
     public var strategy: String
-    /// Who is in it now.
+    /// The group's members now.
     public var members: [GroupMember]
 
     public init(strategy: String, members: [GroupMember]) {
@@ -13,17 +14,17 @@ public struct GroupDescription: Sendable, Hashable {
     }
 }
 
-/// A member of a consumer group, as the broker tells of it.
+/// A member of a consumer group as the broker describes it.
 public struct GroupMember: Sendable, Hashable {
-    /// `client.id` of the member.
+    /// The member's `client.id`.
     public var clientID: String
-    /// Where it is connected from.
+    /// The address that the member is connected from.
     public var host: String
-    /// `nil`: not a static member.
+    /// The member's `group.instance.id`; `nil` unless it is a static member.
     public var groupInstanceID: String?
-    /// The host as others write it: the broker puts a slash before addresses.
+    /// The host without the slash that the broker puts before addresses.
     public var address: String { self.host.hasPrefix("/") ? String(self.host.dropFirst()) : self.host }
-    /// What it has been given. Of topics that others ride along with, workers tell the broker nothing.
+    /// The member's partitions of the topic that it subscribes to. The broker does not know of the riding topics.
     public var assignment: [TopicPartition]
 
     public init(clientID: String, host: String, groupInstanceID: String?, assignment: [TopicPartition] = []) {
@@ -35,13 +36,13 @@ public struct GroupMember: Sendable, Hashable {
 }
 
 extension KafkaAdmin {
-    /// Lists who is in a group now; nobody when there is no such group. Needs what `group` needs.
+    /// Lists a group's members now; empty when the group does not exist. Needs the same right as `group`.
     public func members(of group: String, within limit: Duration) throws(KafkaError) -> [GroupMember] {
         try self.group(group, within: limit).members
     }
 
-    /// Who is in a group now, with what they have; nobody when there is no such group. Needs Describe on the group. A broker without
-    /// administration (the embedded one) makes the call throw `unsupportedFeature`.
+    /// Describes a group with its members and their partitions; no members when the group does not exist. Needs
+    /// Describe on the group. Throws `unsupportedFeature` for a broker without administration (the embedded one).
     public func group(_ group: String, within limit: Duration) throws(KafkaError) -> GroupDescription {
         try self.ask(
             RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, within: limit,

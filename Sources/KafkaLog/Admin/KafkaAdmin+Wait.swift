@@ -1,6 +1,6 @@
 extension KafkaAdmin {
     /// Waits until the cluster's metadata shows topics that were created. Blocks, at most about `limit`.
-    /// - Throws: also `timedOut`, which names what is not shown by then.
+    /// - Throws: also `timedOut`, which names the topics that are still missing.
     public func waitUntilShown(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) {
         let missing = try self.outwait(TopicWait(for: topics, limitMillis: Int64(limit.wholeMillis)), within: limit)
         guard missing.isEmpty else {
@@ -8,8 +8,8 @@ extension KafkaAdmin {
         }
     }
 
-    /// Waits until the cluster's metadata shows topics no more that were deleted. Blocks, at most about `limit`.
-    /// - Throws: also `timedOut`, which names what is still shown by then.
+    /// Waits until the cluster's metadata no longer shows topics that were deleted. Blocks, at most about `limit`.
+    /// - Throws: also `timedOut`, which names the topics that are still shown.
     public func waitUntilGone(_ names: [String], within limit: Duration) throws(KafkaError) {
         let left = try self.outwait(TopicWait(untilGone: names, limitMillis: Int64(limit.wholeMillis)), within: limit)
         guard left.isEmpty else {
@@ -17,8 +17,8 @@ extension KafkaAdmin {
         }
     }
 
-    /// There is no event to wait for: the cluster has to be asked again.
-    /// - Returns: what is waited for in vain.
+    /// Asks the cluster again and again, because no event says when its metadata has changed.
+    /// - Returns: the topics still waited for when the time was over.
     private func outwait(_ wait: consuming TopicWait, within limit: Duration) throws(KafkaError) -> [String] {
         let beganAt = ContinuousClock.now
         while true {

@@ -1,13 +1,13 @@
 import CRDKafka
 
-/// Asks for, creates and deletes a cluster's topics, and deletes groups. Every method blocks, at most about its limit.
+/// Lists, creates and deletes a cluster's topics, and deletes groups. Every method blocks, at most about its limit.
 public final class KafkaAdmin: Sendable {
     private let client: ClientHandle
-    /// Where librdkafka says what it cannot connect for. Read after each failure and emptied with it.
+    /// The queue on which librdkafka reports why it cannot connect. Read and emptied after each failure.
     private let events: KafkaQueue
 
-    /// A client for administration alone. Connects to nobody yet.
-    /// - Parameter log: librdkafka's log lines; `nil`: standard error.
+    /// Makes a client for administration alone. Does not connect yet.
+    /// - Parameter log: receives librdkafka's log lines; `nil`: standard error.
     /// - Throws: for a property that librdkafka does not accept.
     public init(_ settings: KafkaSettings, log: KafkaLogHandler? = nil) throws(KafkaError) {
         let client = try ClientConfiguration.withoutGroup(settings)
@@ -19,8 +19,8 @@ public final class KafkaAdmin: Sendable {
     /// The cluster's identifier; `nil` when unknown within `limit`.
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
-    /// The topics that exist among `names` (all, when `nil`), by name. Never creates one: it asks for the list of all
-    /// topics, because asking for one by name makes some brokers create it.
+    /// Describes those of `names` (all topics when `nil`) that exist, by name. Never creates a topic: it asks for the
+    /// list of all topics, because asking for one by name makes some brokers create it.
     public func describeTopics(_ names: [String]? = nil, within limit: Duration) throws(KafkaError)
         -> [TopicDescription]
     {
@@ -40,11 +40,12 @@ public final class KafkaAdmin: Sendable {
         return topics.sorted { $0.name < $1.name }
     }
 
-    /// Why a topic that `describeTopics` did not list is not shown to this client; `nil`: it does not exist, or the cluster cannot be asked. The
-    /// list of all topics leaves out those that the client may not describe; asked for by its name, the broker says so.
+    /// Why this client is not shown a topic that `describeTopics` did not list. `nil` when the topic does not exist or
+    /// the cluster cannot be asked. The list of all topics leaves out those that the client may not describe; a
+    /// question for one name gets the reason.
     public func refusal(toShow topic: String, within limit: Duration) throws(KafkaError) -> KafkaError? {
         do throws(KafkaError) {
-            // Without administration there are no rights either, and asking by name may create the topic.
+            // A cluster without administration has no rights either, and asking by name may create the topic.
             try self.requireController(within: limit)
         } catch {
             guard error.code == .unsupportedFeature else { throw error }
@@ -63,8 +64,8 @@ public final class KafkaAdmin: Sendable {
         return KafkaError(code, subject: .topic(topic)).needing(.describe)
     }
 
-    /// The cluster's brokers and topics, to be destroyed by the caller. librdkafka only waits when it cannot connect; a refused password or
-    /// certificate ends the wait.
+    /// The cluster's brokers and topics, to be destroyed by the caller. librdkafka only waits when it cannot connect; a
+    /// refused password or certificate ends the wait early.
     private func metadata(within limit: Duration) throws(KafkaError) -> UnsafePointer<rd_kafka_metadata> {
         let deadline = ContinuousClock.now + limit
         var slice = Self.metadataSliceMin
@@ -79,7 +80,8 @@ public final class KafkaAdmin: Sendable {
             let error = self.client.error(failure)
             if error.isWithoutToken { throw error }
             guard error.code == .timedOut || error.code == .transport, ContinuousClock.now < deadline else {
-                // Why no broker could be asked, such as a refused connection, says more than that none answered.
+                // The reason why no broker could be asked, such as a refused connection, is more useful than "timed
+                // out".
                 throw complaint.map { KafkaError(code: error.code, text: $0.text) } ?? error
             }
             if error.code == .transport { Sleeping.sleep(.milliseconds(100)) }
@@ -87,29 +89,30 @@ public final class KafkaAdmin: Sendable {
         }
     }
 
-    /// At first this long, then twice as long each time.
+    /// Length of the first try; each further one is twice as long.
     private static let metadataSliceMin = Duration.seconds(1)
 
-    /// Why a connection failed since the last call: a refusal before anything else, otherwise the latest.
+    /// Why connections failed since the last call: a refusal if there was one, otherwise the latest error.
     private func takeComplaint() -> KafkaError? {
         var complaint: KafkaError?
         while let event = rd_kafka_queue_poll(self.events.pointer, 0) {
             defer { rd_kafka_event_destroy(event) }
-            // Any other is no error, and would be read as one called "Success".
+            // Any other event is no error, and would be read as one called "Success".
             guard rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR else { continue }
             let error = KafkaError(event: event, client: self.client)
-            // There may be a token by now.
+            // A token may have arrived since.
             if error.isWithoutToken { continue }
-            // That all brokers are down is said beside the cause.
+            // "All brokers down" only accompanies the cause, so it replaces nothing.
             if error.code != .allBrokersDown, complaint?.isRefusal != true { complaint = error }
         }
         return complaint
     }
 
-    /// Creates topics and waits for them to exist; answers for each. A topic that exists already is answered with
-    /// Kafka's `TOPIC_ALREADY_EXISTS` and not touched. A broker without administration (the embedded one) makes the call throw
-    /// `unsupportedFeature`.
-    /// - Parameter isOnlyAsked: nothing is created: the brokers say whether they would, policies of the cluster included.
+    /// Creates topics and waits until they exist; answers for each. The answer for a topic that exists already is
+    /// Kafka's `TOPIC_ALREADY_EXISTS`, and the topic is not touched. Throws `unsupportedFeature` for a broker without
+    /// administration (the embedded one).
+    /// - Parameter isOnlyAsked: whether to create nothing, and only ask the brokers if they would, policies of the
+    ///   cluster included.
     public func createTopics(
         _ topics: [NewTopic], within limit: Duration, isOnlyAsked: Bool = false
     ) throws(KafkaError) -> [TopicAnswer] {
@@ -194,10 +197,10 @@ public final class KafkaAdmin: Sendable {
         return values
     }
 
-    /// A cluster without administration names no broker of its own as the controller (librdkafka's mock cluster names 0
-    /// and counts from 1), and librdkafka would wait for it in vain.
+    /// Throws where the cluster has no administration: librdkafka would wait for its controller in vain. Such a cluster
+    /// names no broker of its own as the controller (librdkafka's mock cluster names 0 and counts from 1).
     private func requireController(within limit: Duration) throws(KafkaError) {
-        // First, as it hears of refusals.
+        // The metadata is asked for first, because this notices refusals.
         let metadata = try self.metadata(within: limit)
         defer { rd_kafka_metadata_destroy(metadata) }
         let controller = rd_kafka_controllerid(self.client.pointer, limit.wholeMillis)
@@ -212,7 +215,7 @@ public final class KafkaAdmin: Sendable {
         }
     }
 
-    /// What librdkafka lists in `whole`; nothing when there is no such result. Lives as long as the event it is of.
+    /// What librdkafka lists in `whole`; empty when there is no such result. Valid as long as its event.
     static func entries(
         of whole: OpaquePointer?,
         _ list: (OpaquePointer?, UnsafeMutablePointer<Int>?) -> UnsafeMutablePointer<OpaquePointer?>?
@@ -240,7 +243,7 @@ public final class KafkaAdmin: Sendable {
         }
         if isOnlyAsked {
             let failure = rd_kafka_AdminOptions_set_validate_only(options, 1, &reason, reasonCapacity)
-            // Otherwise what was only asked about would be done.
+            // Without this option the brokers would really create what was only asked about.
             guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw KafkaError(failure) }
         }
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))

@@ -2,9 +2,9 @@
 public struct TopicDescription: Sendable, Hashable {
     /// The topic's name.
     public var name: String
-    /// How many partitions it has.
+    /// Number of partitions of the topic.
     public var partitionCount: Int
-    /// Replicas of its first partition.
+    /// Number of replicas of the topic's first partition.
     public var replicationFactor: Int
 
     public init(name: String, partitionCount: Int, replicationFactor: Int) {
@@ -18,14 +18,14 @@ public struct TopicDescription: Sendable, Hashable {
 public struct NewTopic: Sendable, Hashable {
     /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
     public var name: String
-    /// How many partitions it gets. 1 or more.
+    /// Number of partitions that the topic gets, 1 or more.
     public var partitionCount: Int
-    /// -1: the broker's default.
+    /// Number of replicas of each partition; -1: the broker's default.
     public var replicationFactor: Int
     /// Kafka's topic settings by name.
     public var configuration: [String: String]
 
-    /// Without more, the broker's defaults decide.
+    /// A topic to be created. What is left out is decided by the broker's defaults.
     public init(name: String, partitionCount: Int, replicationFactor: Int = -1, configuration: [String: String] = [:]) {
         self.name = name
         self.partitionCount = partitionCount
@@ -38,7 +38,7 @@ public struct NewTopic: Sendable, Hashable {
 public struct TopicAnswer: Sendable, Hashable {
     /// The topic's name.
     public var name: String
-    /// `nil`: done.
+    /// Why the operation failed; `nil` when it succeeded.
     public var error: KafkaError?
 
     public init(name: String, error: KafkaError?) {

@@ -1,14 +1,14 @@
-/// How brokers are named. librdkafka takes nearly everything: it reads a port as far as there are digits, modulo 65,536, and waits for a broker that
-/// has no name.
+/// The form in which brokers are named. Stricter than librdkafka, which accepts nearly everything: it reads a port up
+/// to the first non-digit, modulo 65,536, and waits for a broker without a name.
 public enum BrokerList {
-    /// What is accepted, completing "expected …".
+    /// Description of the accepted form, completing "expected …".
     public static let expected = "brokers as host:port, separated by commas, ports from 1 to 65535"
 
-    /// librdkafka's names of protocols, which may stand in front of a host.
+    /// librdkafka's names of protocols, which may precede a host.
     private static let protocols: Set<Substring> = ["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"]
 
-    /// `host:port` or `host`, separated by commas, with a protocol in front or none; an IPv6 address stands in brackets. No user: it would be shown
-    /// wherever brokers are.
+    /// Whether `text` is a list of `host:port` or `host`, separated by commas. A protocol may precede each; an IPv6
+    /// address is in brackets. No user is accepted, because it would be shown wherever brokers are.
     public static func isValid(_ text: String) -> Bool {
         text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { Self.isBroker($0.trimmingSpaces()) }
     }

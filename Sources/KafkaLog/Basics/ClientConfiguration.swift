@@ -1,13 +1,14 @@
 import CRDKafka
 import Redaction
 
-/// One `rd_kafka_conf_t` being filled: our defaults, the operator's properties, then what a promise of ours rests on.
+/// One `rd_kafka_conf_t` being filled: first our defaults, then the operator's properties, then the properties that
+/// Mailboat's promises depend on.
 struct ClientConfiguration: ~Copyable {
     let pointer: OpaquePointer
     let role: KafkaSettings.Role
-    /// Values that librdkafka may repeat in what it writes, and nobody may see.
+    /// Secret values, to be removed from what librdkafka writes, since it may repeat them.
     private var withheld = WithheldValues()
-    /// The tokens of a login by OAUTHBEARER; `nil`: it logs in otherwise, or not at all.
+    /// Source of the tokens for a login by OAUTHBEARER; `nil` when the client logs in otherwise, or not at all.
     private var tokens: KafkaTokens?
 
     init(role: KafkaSettings.Role) {
@@ -15,13 +16,13 @@ struct ClientConfiguration: ~Copyable {
         self.role = role
     }
 
-    /// A client has it, and destroys it.
+    /// Whether a client owns the configuration now, and will destroy it.
     private var isTakenOver = false
 
     deinit { if !self.isTakenOver { rd_kafka_conf_destroy(self.pointer) } }
 
-    /// For a client that reads or asks but joins no group: `group.…` properties are left out.
-    /// - Parameter defaults: where they differ from a consumer's.
+    /// A configuration for a client that reads or asks but joins no group: `group.…` properties are left out.
+    /// - Parameter defaults: properties that differ from a consumer's.
     static func withoutGroup(
         _ settings: KafkaSettings, defaults: KafkaSettings = KafkaSettings([])
     ) throws(KafkaError) -> ClientConfiguration {
@@ -35,7 +36,7 @@ struct ClientConfiguration: ~Copyable {
         return client
     }
 
-    /// Every property in order; refuses those of `fixedProperties`.
+    /// Sets every property in order; refuses those of `fixedProperties`.
     mutating func apply(_ settings: KafkaSettings) throws(KafkaError) {
         self.tokens = settings.tokens ?? self.tokens
         for property in settings.properties {
@@ -76,7 +77,7 @@ struct ClientConfiguration: ~Copyable {
         throw refusal(reason.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
     }
 
-    /// What librdkafka was told, or its own default; `nil`: this build of it has no such property.
+    /// The value that was set, or librdkafka's default; `nil` when this build of librdkafka has no such property.
     private func value(of name: String) -> String? {
         var byteCount = 512
         var bytes = [CChar](repeating: 0, count: byteCount)
@@ -84,7 +85,7 @@ struct ClientConfiguration: ~Copyable {
         return bytes.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
     }
 
-    /// Whether the program has to bring a token: librdkafka of this build gets none by itself, but those that it makes for tests.
+    /// Whether the program has to bring a token. This build of librdkafka makes only tokens for tests by itself.
     private var needsToken: Bool {
         self.value(of: "sasl.mechanisms")?.uppercased() == "OAUTHBEARER"
             && self.value(of: "security.protocol")?.lowercased().hasPrefix("sasl") == true
@@ -92,7 +93,7 @@ struct ClientConfiguration: ~Copyable {
             && self.value(of: "sasl.oauthbearer.method")?.lowercased() != "oidc"
     }
 
-    /// Without a token such a client would wait for ever, without a word.
+    /// Throws for a client that needs a token and has no source of one: it would wait for ever and say nothing.
     private func requireSource() throws(KafkaError) {
         guard self.needsToken, self.tokens == nil else { return }
         throw KafkaError(
@@ -102,10 +103,11 @@ struct ClientConfiguration: ~Copyable {
             subject: .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
     }
 
-    /// Makes the client and destroys it again, before this returns. To be told no brokers: then nobody is contacted.
+    /// Makes the client and destroys it again before it returns. The configuration must name no brokers, so that nobody
+    /// is contacted.
     /// - Throws: what the client would be refused for, in librdkafka's words.
     consuming func tryOut() throws(KafkaError) {
-        // Otherwise Kerberos is asked for a ticket. Not every build has the property.
+        // Without this, Kerberos would be asked for a ticket. Not every build has the property.
         _ = rd_kafka_conf_set(self.pointer, "sasl.kerberos.min.time.before.relogin", "0", nil, 0)
         do throws(KafkaError) {
             try self.makeClient(log: { _ in }, isNeeded: false).destroyAndWait()
@@ -117,11 +119,11 @@ struct ClientConfiguration: ~Copyable {
 
     private static let refusalStart = "librdkafka could not start a client: "
 
-    /// The client, which takes this configuration over.
+    /// Makes the client, which takes this configuration over.
     /// - Parameters:
-    ///   - joinWatch: told of the client's requests to its group.
+    ///   - joinWatch: observes the client's requests to its group.
     ///   - brokerThreadNiceness: see `BrokerThreadNiceness`; 0: none.
-    ///   - isNeeded: it is to log in. Otherwise nobody is asked for a token.
+    ///   - isNeeded: whether the client is to log in. Otherwise nobody is asked for a token.
     consuming func makeClient(
         log: KafkaLogHandler?, joinWatch: JoinWatch? = nil, brokerThreadNiceness: Int32 = 0, isNeeded: Bool = true
     ) throws(KafkaError) -> ClientHandle {
@@ -151,7 +153,8 @@ struct ClientConfiguration: ~Copyable {
         let type = self.role == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let client = rd_kafka_new(type, self.pointer, &reason, reasonCapacity) else {
             retained.release()
-            // librdkafka 2.0.2 has destroyed the interceptors by then, and would do so again with the configuration: it is left behind.
+            // librdkafka 2.0.2 has destroyed the interceptors already and would destroy them again with the
+            // configuration. So the configuration is leaked.
             self.isTakenOver = isNeeded
             throw KafkaError(
                 code: .invalidArgument,
@@ -182,32 +185,33 @@ struct ClientConfiguration: ~Copyable {
 
 /// One line of librdkafka's own log.
 public struct KafkaLogLine: Sendable {
-    /// As in syslog: 0 emergency … 3 error, 4 warning, 5 notice, 6 info, 7 debug.
+    /// Severity as in syslog: 0 emergency … 3 error, 4 warning, 5 notice, 6 info, 7 debug.
     public var severity: Int
     /// librdkafka's short tag, such as `FAIL` or `REQTMOUT`.
     public var facility: String
-    /// What librdkafka says, as it says it.
+    /// The text as librdkafka wrote it.
     public var text: String
 
-    /// Nothing to act on. One list of properties serves producers and consumers here, and librdkafka warns each of those
-    /// that are for the other; and it warns of brokers too old to be told not to create topics.
+    /// Whether nobody has to act on the line. One list of properties serves producers and consumers here, and
+    /// librdkafka warns each about properties for the other. It also warns of brokers too old to be told not to create
+    /// topics.
     public var isChatter: Bool {
         (self.facility == "CONFWARN" && self.text.contains("will be ignored by this")) || self.facility == "AUTOCREATE"
     }
 }
 
-/// Called on the librdkafka thread that has something to say: must be quick and must not call back into the client.
-/// Without one, librdkafka writes all but chatter to standard error.
+/// Receives log lines on the librdkafka thread that writes them. Must be quick and must not call back into the client.
+/// Without a handler, librdkafka writes all but chatter to standard error.
 public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 
 /// What the C side can reach from a client.
 final class ClientContext: Sendable {
     let log: KafkaLogHandler?
-    /// Here so that it lives as long as the client.
+    /// Kept here so that it lives as long as the client.
     private let joinWatch: JoinWatch?
-    /// Struck from whatever librdkafka and brokers say.
+    /// Secret values that are removed from every text of librdkafka and of brokers.
     private let withheld: WithheldValues
-    /// The tokens that it logs in with by OAUTHBEARER; `nil`: it logs in otherwise, or not at all.
+    /// Source of the tokens for a login by OAUTHBEARER; `nil` when the client logs in otherwise, or not at all.
     let tokens: KafkaTokens?
 
     init(log: KafkaLogHandler?, joinWatch: JoinWatch?, withheld: WithheldValues, tokens: KafkaTokens?) {
@@ -217,7 +221,7 @@ final class ClientContext: Sendable {
         self.tokens = tokens
     }
 
-    /// A text of librdkafka's or a broker's, without the values that nobody may see.
+    /// A text of librdkafka or of a broker, with secret values removed.
     func struck(_ text: String) -> String {
         let text = self.withheld.struck(from: text)
         return self.tokens?.struck(from: text) ?? text

@@ -9,7 +9,7 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
-    /// While set, letting go of the client does not destroy it: its threads and memory stay until the process ends.
+    /// Whether releasing the client leaves it undestroyed. Its threads and memory then stay until the process ends.
     let isIndestructible = Atomic<Bool>(false)
 
     init(_ pointer: OpaquePointer, context: Unmanaged<ClientContext>) {
@@ -17,13 +17,13 @@ final class ClientHandle: @unchecked Sendable {
         self.context = context
     }
 
-    /// What librdkafka or a broker says, without the values that nobody may see.
+    /// A text of librdkafka or of a broker, with secret values removed.
     func struck(_ text: String) -> String { self.context.takeUnretainedValue().struck(text) }
 
-    /// Whether somebody brings the tokens of its login.
+    /// Whether the client logs in with tokens that the program brings.
     var logsInByToken: Bool { self.context.takeUnretainedValue().tokens != nil }
 
-    /// What a call failed for: that there is no token to log in with says more than that nobody answered.
+    /// The error of a failed call. A missing login token is a more useful cause than "no answer", and replaces it.
     func error(_ code: rd_kafka_resp_err_t, subject: KafkaError.Subject = .client) -> KafkaError {
         let error = KafkaError(code, subject: subject)
         guard [.timedOut, .transport, .allBrokersDown].contains(error.code) else { return error }
@@ -31,7 +31,7 @@ final class ClientHandle: @unchecked Sendable {
     }
 
     /// `rd_kafka_destroy` joins librdkafka's threads and, in 2.0.2, can hang (kafka.md: hazard 7 is the consumer's
-    /// close). The thread that lets go of the last reference must not hang with it, so it runs on a thread of its own.
+    /// close). It runs on a thread of its own, so that the thread that releases the last reference cannot hang with it.
     deinit {
         guard !self.isIndestructible.load(ordering: .acquiring) else { return }
         struct Parts: @unchecked Sendable {  // Handed over whole to the one thread that uses them.
@@ -45,16 +45,15 @@ final class ClientHandle: @unchecked Sendable {
         }
     }
 
-    /// For a client that has connected to nobody and joined nothing, and that nobody else has: it is gone when this returns. The process may end
-    /// then, which is not safe while another thread destroys a client.
+    /// Destroys a client and waits until it is gone. Only for a client that never connected or joined anything and has
+    /// no other owner. The process may end afterwards, which is not safe while another thread destroys a client.
     consuming func destroyAndWait() {
         self.isIndestructible.store(true, ordering: .releasing)
         rd_kafka_destroy_flags(self.pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         self.context.release()
     }
 
-    /// The cluster's identifier, waiting for metadata at most this long; `nil` when the broker gave none in time.
-    /// Blocks.
+    /// The cluster's identifier, waiting for metadata at most this long; `nil` when no broker gave it in time. Blocks.
     func clusterID(within limit: Duration) -> String? {
         guard let text = rd_kafka_clusterid(self.pointer, limit.wholeMillis) else { return nil }
         defer { rd_kafka_mem_free(self.pointer, text) }
@@ -70,15 +69,16 @@ struct KafkaQueue: ~Copyable, @unchecked Sendable {
     init(_ pointer: OpaquePointer) { self.pointer = pointer }
     deinit { rd_kafka_queue_destroy(self.pointer) }
 
-    /// Calls `wakeUp` when the queue turns from empty to non-empty, on a librdkafka thread that holds the queue's lock.
-    /// `wakeUp` must outlive the call of `disableWakeUp`.
+    /// Calls `wakeUp` when the queue changes from empty to non-empty, on a librdkafka thread that holds the queue's
+    /// lock. `wakeUp` must stay alive until `disableWakeUp` has returned.
     func enableWakeUp(_ wakeUp: WakeUp) {
         rd_kafka_queue_cb_event_enable(
             self.pointer, { _, context in Unmanaged<WakeUp>.fromOpaque(context!).takeUnretainedValue().call() },
             Unmanaged.passUnretained(wakeUp).toOpaque())
     }
 
-    /// After this returns no call is running or will come: librdkafka calls under the queue's lock, and this takes it.
+    /// Ends the wake-ups. When this returns, no call is running and none will follow: librdkafka calls under the
+    /// queue's lock, and this takes it.
     func disableWakeUp() { rd_kafka_queue_cb_event_enable(self.pointer, nil, nil) }
 }
 
@@ -89,7 +89,7 @@ final class WakeUp: Sendable {
 }
 
 extension Duration {
-    /// Milliseconds, rounded up, within what librdkafka's `int` arguments take.
+    /// The duration in milliseconds, rounded up, within the range of librdkafka's `int` arguments.
     var wholeMillis: Int32 {
         let (seconds, attoseconds) = self.components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }

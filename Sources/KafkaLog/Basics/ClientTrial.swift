@@ -1,5 +1,6 @@
-/// Has librdkafka make a client with everything that one is told, and destroy it again. Some properties are refused only then: two that do not go
-/// together, or what this build of librdkafka was not made for. Contacts nobody, as brokers are left out.
+/// Makes a librdkafka client with its whole configuration, and destroys it again. Some properties are refused only
+/// then: two that contradict each other, or one that this build of librdkafka does not support. Contacts nobody,
+/// because brokers are left out.
 public enum ClientTrial: Sendable, CaseIterable {
     /// A `KafkaConsumer`.
     case consumer
@@ -10,10 +11,12 @@ public enum ClientTrial: Sendable, CaseIterable {
     /// A `KafkaAdmin`.
     case admin
 
+    /// Makes such a client and destroys it.
     /// - Parameters:
     ///   - settings: as such a client gets them.
     ///   - group: `group.id` and `group.instance.id` of a consumer.
-    /// - Throws: what it would be refused for, in librdkafka's words; the same for a property that cannot be set at all.
+    /// - Throws: what the client would be refused for, in librdkafka's words; also for a property that cannot be set at
+    ///   all.
     public func run(_ settings: KafkaSettings, group: (id: String, instanceID: String?)) throws(KafkaError) {
         let offline = settings.keeping { !KafkaSettings.namesBrokers($0.name) }
         switch self {

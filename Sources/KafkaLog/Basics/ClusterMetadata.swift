@@ -1,20 +1,20 @@
 import CRDKafka
 
-/// What the cluster says of some topics: how many partitions each has, and who leads them.
+/// The cluster's description of some topics: the number of partitions of each, and their leaders.
 struct ClusterMetadata {
     private struct Topic {
         var error: rd_kafka_resp_err_t
-        /// By partition; `-1`: nobody.
+        /// The leading broker of each partition; `-1`: none.
         var leaders: [Int32: Int32] = [:]
     }
 
     private var topics: [String: Topic] = [:]
 
-    /// Asks. Blocks, at most until `deadline`.
+    /// Asks the cluster. Blocks, at most until `deadline`.
     init(
         client: ClientHandle, topics names: Set<String>, until deadline: ContinuousClock.Instant
     ) throws(KafkaError) {
-        // librdkafka asks for the topics that it knows, and it knows those that have a handle.
+        // librdkafka asks only for topics that it knows, and it knows those that have a handle.
         var handles: [KafkaTopic] = []
         for name in names { handles.append(try KafkaTopic(name, client: client)) }
         var found: UnsafePointer<rd_kafka_metadata>?
@@ -33,7 +33,7 @@ struct ClusterMetadata {
         }
     }
 
-    /// How many partitions a topic has; `nil`: it is not shown.
+    /// Number of partitions of a topic; `nil` when the cluster does not show it.
     func partitionCount(of name: String) -> Int? {
         guard let topic = self.topics[name], topic.error == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return topic.leaders.count

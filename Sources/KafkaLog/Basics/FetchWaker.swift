@@ -1,12 +1,12 @@
 import CRDKafka
 import Synchronization
 
-/// Makes librdkafka look again at which partitions it may fetch. Any thread; never blocks the caller.
+/// Makes librdkafka look again at which partitions it may fetch. Works from any thread; never blocks the caller.
 ///
-/// Before each Fetch the thread that speaks to a broker decides what to ask for. It leaves out paused partitions and those whose queue is full.
-/// When nothing is left it sleeps, up to a second, and neither a drained queue nor the end of a pause wakes it
-/// (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume` of 2.0.2). Any request wakes it, so this asks the leaders of
-/// the partitions for an offset.
+/// Before each Fetch, the thread that talks to a broker decides what to ask for. It leaves out paused partitions and
+/// those whose queue is full. When nothing is left it sleeps, up to a second. Neither a drained queue nor the end of a
+/// pause wakes it (`rd_kafka_broker_consumer_serve` and `rd_kafka_toppar_pause_resume` of 2.0.2). Any request wakes it,
+/// so this asks the leaders of the partitions for an offset.
 final class FetchWaker: Sendable {
     private struct State {
         var wanted: Set<TopicPartition> = []
@@ -17,15 +17,16 @@ final class FetchWaker: Sendable {
     private let client: ClientHandle
     private let state = Mutex(State())
 
-    /// An answer that comes later than this is of no use: the thread has woken by itself.
+    /// Longest wait for the answer. A later one is of no use: the thread has woken by itself.
     private static let answerDurationMax: Duration = .seconds(1)
 
     init(client: ClientHandle) { self.client = client }
 
-    /// Questions asked so far.
+    /// Number of questions asked so far.
     var askedCount: Int { self.state.withLock { $0.askedCount } }
 
-    /// Wakes the threads that fetch these partitions. Calls while a question is under way are asked together after it.
+    /// Wakes the threads that fetch these partitions. Calls made while a question is under way are combined into one
+    /// question after it.
     func wake(_ partitions: some Sequence<TopicPartition>) {
         let mustStart = self.state.withLock { state in
             state.wanted.formUnion(partitions)
@@ -51,7 +52,7 @@ final class FetchWaker: Sendable {
                 partitions.map {
                     TopicPartitionOffset(topic: $0.topic, partition: $0.partition, offset: LogStart.end.rawOffset)
                 })
-            // Whatever the answer: asking was all.
+            // The answer does not matter: the request alone wakes the thread.
             _ = rd_kafka_offsets_for_times(self.client.pointer, list.pointer, Self.answerDurationMax.wholeMillis)
         }
     }

@@ -1,12 +1,14 @@
 import CRDKafka
 
 extension KafkaError {
-    /// Reads an `RD_KAFKA_EVENT_ERROR`. For a fatal one librdkafka keeps the true cause aside.
+    /// Reads an `RD_KAFKA_EVENT_ERROR`. For a fatal error, asks librdkafka for the true cause, which it keeps
+    /// elsewhere.
     init(event: OpaquePointer, client: ClientHandle) {
         let code = rd_kafka_event_error(event)
         let text = rd_kafka_event_error_string(event).map { client.struck(String(cString: $0)) }
         guard code == RD_KAFKA_RESP_ERR__FATAL || rd_kafka_event_error_is_fatal(event) != 0 else {
-            // A connection that ends while it logs in is called a refusal; the brokers have said nothing.
+            // librdkafka calls it a refusal when a connection ends during the login, although the brokers have said
+            // nothing.
             let isCutShort = text?.contains(Self.cutShort) == true
             self.init(
                 isCutShort ? RD_KAFKA_RESP_ERR__TRANSPORT : code,
@@ -25,27 +27,29 @@ extension KafkaError {
             isRetriable: false, isFatal: true)
     }
 
-    /// Begins what is said where a client cannot log in because nobody has brought a token.
+    /// The first words of the error when a client cannot log in because nobody has brought a token.
     static let noTokenStart = "there is no token to log in with: "
 
-    /// What librdkafka puts before the reason for which there is no token (`rd_kafka_oauthbearer_set_token_failure`).
+    /// librdkafka's words before the reason for a missing token (`rd_kafka_oauthbearer_set_token_failure`).
     private static let libraryNoTokenStart = "Failed to acquire SASL OAUTHBEARER token: "
 
-    /// librdkafka's words for a login that the connection's end has cut short (`rd_kafka_broker_handle_SaslHandshake`).
+    /// librdkafka's words for a login that was cut short by the end of the connection
+    /// (`rd_kafka_broker_handle_SaslHandshake`).
     static let cutShort = "mechanism handshake failed: Local: "
 
-    /// Begins what a broker says of a token. It says no more than that it is refused, and not by which login.
+    /// The first words of the error when a broker refuses a token. A broker says only that it refuses, not which login
+    /// it refuses.
     static let refusedTokenStart = "the brokers refuse the token: "
 
     private static func inOwnWords(_ text: String, isRefusal: Bool, _ client: ClientHandle) -> String {
         guard !text.hasPrefix(Self.libraryNoTokenStart) else {
             return Self.noTokenStart + text.dropFirst(Self.libraryNoTokenStart.count)
         }
-        // Where they do not offer the mechanism, nobody has looked at a token.
+        // Brokers that do not offer the mechanism have not looked at a token.
         let isOfToken = isRefusal && client.logsInByToken && !text.contains("mechanism handshake failed")
         return isOfToken ? Self.refusedTokenStart + text : text
     }
 
-    /// There was no token to log in with, so no broker was asked.
+    /// Whether no broker was asked, because there was no token to log in with.
     public var isWithoutToken: Bool { self.code == .authentication && self.text.hasPrefix(Self.noTokenStart) }
 }

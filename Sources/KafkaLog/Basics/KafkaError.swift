@@ -1,7 +1,7 @@
 import CRDKafka
 
-/// What Kafka, or librdkafka in front of it, refused, and what it happened to. A value: nothing in this module traps on
-/// what a broker does.
+/// What Kafka, or librdkafka in front of it, refused, and what the error is about. A value: nothing in this module
+/// traps because of a broker.
 public struct KafkaError: Error, Sendable, Hashable {
     /// librdkafka's `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's
     /// own.
@@ -15,7 +15,7 @@ public struct KafkaError: Error, Sendable, Hashable {
     public enum Subject: Sendable, Hashable {
         /// The client as a whole: connection, authentication, a fatal state.
         case client
-        /// One librdkafka property. A secret's value is replaced before it gets here.
+        /// One librdkafka property. The value of a secret is replaced before it gets here.
         case setting(name: String, value: String)
         /// The topic of this name.
         case topic(String)
@@ -27,23 +27,23 @@ public struct KafkaError: Error, Sendable, Hashable {
         case group(String)
     }
 
-    /// What failed, for a program to decide by.
+    /// The error's code, for a program to decide by.
     public var code: Code
     /// The short constant's name, such as `_TIMED_OUT` or `UNKNOWN_TOPIC_OR_PART`.
     public var name: String
-    /// One sentence for an operator. Holds no secret.
+    /// One sentence for an operator, without secrets.
     public var text: String
-    /// Whether the same call can succeed later without anybody changing anything.
+    /// Whether the same call can succeed later although nobody changes anything.
     public var isRetriable: Bool
     /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static
     /// member).
     public var isFatal: Bool
     /// What the error happened to.
     public var subject: Subject
-    /// What the refused operation needs, where an authorization error does not say it itself; see `remedy`.
+    /// The right that the refused operation needs, for authorization errors that do not name it; see `remedy`.
     public var right: KafkaRight?
 
-    /// `name` follows from the code, and so do `text` and `isRetriable` where they are `nil`.
+    /// An error with this code. `name` follows from the code, as do `text` and `isRetriable` where they are `nil`.
     public init(
         code: Code, text: String? = nil, isRetriable: Bool? = nil, isFatal: Bool = false, subject: Subject = .client
     ) {
@@ -51,7 +51,7 @@ public struct KafkaError: Error, Sendable, Hashable {
         self.code = code
         self.name = String(cString: rd_kafka_err2name(raw))
         let text = text ?? String(cString: rd_kafka_err2str(raw))
-        // More may follow it on the same line, and librdkafka ends some of its reasons with a line's end.
+        // More may follow on the same line, and some of librdkafka's reasons end with a line break.
         var sentence = text[...]
         while let last = sentence.last, last.isNewline || last == " " { sentence.removeLast() }
         self.text = String(sentence.hasSuffix(".") ? sentence.dropLast() : sentence)
@@ -105,7 +105,7 @@ extension KafkaError.Code {
     public static let notCoordinator = Self(rawValue: 16)
     /// The group has begun a new generation since the member joined.
     public static let illegalGeneration = Self(rawValue: 22)
-    /// The group does not know the member, or knows it no more.
+    /// The group does not know the member, or no longer knows it.
     public static let unknownMember = Self(rawValue: 25)
     /// The group is being rebalanced: the member has to join again.
     public static let rebalanceInProgress = Self(rawValue: 27)
@@ -113,15 +113,16 @@ extension KafkaError.Code {
     public static let invalidConfiguration = Self(rawValue: 40)
     /// A policy of the cluster forbids what was asked for (`POLICY_VIOLATION`).
     public static let policyViolation = Self(rawValue: 44)
-    /// The group's members divide its partitions by another strategy than this one (`INCONSISTENT_GROUP_PROTOCOL`).
+    /// The group's members use another assignment strategy than this one (`INCONSISTENT_GROUP_PROTOCOL`).
     public static let inconsistentGroupProtocol = Self(rawValue: 23)
-    /// There is no group of this name.
+    /// The group does not exist.
     public static let groupIDNotFound = Self(rawValue: 69)
     /// Another process uses the same `group.instance.id` and has taken this one's place.
     public static let fencedInstance = Self(rawValue: 82)
 
-    /// librdkafka marks only some of its answers as retriable; for bare codes this table decides. Broker codes: the
-    /// protocol guide's "retriable" column; own codes: those that name a moment, not a fault.
+    /// Whether errors with this code are usually retriable, by this table: librdkafka marks only some of its answers.
+    /// For broker codes it follows the protocol guide's "retriable" column; of librdkafka's own codes it has those that
+    /// name a moment, not a fault.
     var isUsuallyRetriable: Bool {
         switch self.rawValue {
         case -195, -192, -187, -185, -184, -193, -190, -172, -171, -170, -167, -166: true
@@ -152,7 +153,7 @@ extension KafkaError {
         self.init(code: Code(rawValue: raw.rawValue), text: text, subject: subject)
     }
 
-    /// Takes over `error` and destroys it.
+    /// Converts `error` and destroys it.
     init(taking error: OpaquePointer, subject: Subject = .client) {
         self.init(
             code: Code(rawValue: rd_kafka_error_code(error).rawValue),
@@ -165,13 +166,13 @@ extension KafkaError {
 
 extension KafkaError.Code {
     /// Finds a code by its number or by librdkafka's name of it, in any case: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`.
-    /// `nil`: there is none.
+    /// `nil` when no code has it.
     public init?(text: String) {
         if let number = Int32(text) {
             self.init(rawValue: number)
             return
         }
-        // librdkafka's own codes lie between -200 and -100, the protocol's from 0 up; 2.0.2 knows 99 of them.
+        // librdkafka's own codes are between -200 and -100, the protocol's from 0 up; 2.0.2 knows 99 of them.
         guard
             let found = (Int32(-200)...200).first(where: {
                 String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue: $0))).uppercased() == text.uppercased()

@@ -1,4 +1,4 @@
-/// What an operation on a topic, a group or the cluster needs: Kafka's own names of the rights.
+/// The right that an operation on a topic, a group or the cluster needs, by Kafka's own name.
 public enum KafkaRight: String, Sendable, Hashable {
     case read = "Read"
     case write = "Write"
@@ -11,13 +11,13 @@ public enum KafkaRight: String, Sendable, Hashable {
 }
 
 extension KafkaError {
-    /// What an operator can do, where the error names a cause outside this process: a password, a certificate, a right. One clause, without a
-    /// secret; `nil`: nothing is known beyond the text.
+    /// What an operator can do about a cause outside this process, such as a password, a certificate or a right. One
+    /// clause without secrets; `nil` when nothing is known beyond the text.
     public var remedy: String? {
         switch self.code {
         case .authentication where self.text.contains("Unsupported SASL mechanism"), .unsupportedSASLMechanism:
             "sasl.mechanisms must be one that the brokers offer"
-        // What it says names the source of tokens.
+        // The error's text names the source of tokens already.
         case .authentication where self.isWithoutToken: nil
         case .authentication where self.text.hasPrefix(Self.refusedTokenStart):
             "check that it is for them (audience, scope, issuer), that this machine's clock and theirs agree, and kafka.oauth.extensions"
@@ -59,14 +59,15 @@ extension KafkaError {
 
     private var groupName: String? { if case .group(let group) = self.subject { group } else { nil } }
 
-    /// This error, known to be about an operation that needs a right.
+    /// This error, marked as the failure of an operation that needs `right`.
     public func needing(_ right: KafkaRight) -> KafkaError {
         var error = self
         error.right = right
         return error
     }
 
-    /// Whether the brokers were reached and refuse this client, or it refuses them: waiting does not help, a person does.
+    /// Whether the brokers were reached and refuse this client, or the client refuses them. Waiting does not help; a
+    /// person has to act.
     public var isRefusal: Bool {
         switch self.code {
         case .authentication, .saslAuthenticationFailed, .unsupportedSASLMechanism, .ssl, .topicAuthorizationFailed,

@@ -1,7 +1,8 @@
-/// Properties as text: `name=value` a line, as in the files of Kafka's own tools. Empty lines and those that begin with '#' mean nothing.
+/// Properties as text: `name=value` on each line, as in the files of Kafka's own tools. Empty lines and those that
+/// begin with '#' are ignored.
 extension KafkaSettings {
     /// Reads properties from the text of a file; spaces around names and values are left out.
-    /// - Throws: for the first line that is no property.
+    /// - Throws: for the first line that is not a property.
     public init(lines text: String) throws(PropertiesFault) {
         self.init()
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -16,9 +17,9 @@ extension KafkaSettings {
     }
 }
 
-/// A line that is no property. It may hold a password with its name forgotten, so it is not shown.
+/// A line that is not a property. The line is not shown, since it may be a password whose name was forgotten.
 public struct PropertiesFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// From 1.
+    /// Number of the line, from 1.
     public var line: Int
     public var description: String { "line \(self.line): expected name=value, such as security.protocol=SASL_SSL" }
 }

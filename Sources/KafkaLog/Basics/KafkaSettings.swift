@@ -22,9 +22,9 @@ public struct KafkaSettings: Sendable, Hashable {
     /// What kind of client the properties are for.
     public enum Role: Sendable, Hashable, CaseIterable { case consumer, producer }
 
-    /// In the order they were given; a later one overrides an earlier one.
+    /// The properties in the order they were given; a later one overrides an earlier one.
     public var properties: [Property]
-    /// Where a login by OAUTHBEARER gets its tokens; `nil`: nobody brings any.
+    /// Source of the tokens for a login by OAUTHBEARER; `nil` when nobody brings any.
     public var tokens: KafkaTokens?
 
     public init(_ properties: [Property] = [], tokens: KafkaTokens? = nil) {
@@ -32,7 +32,7 @@ public struct KafkaSettings: Sendable, Hashable {
         self.tokens = tokens
     }
 
-    /// Only the brokers, `host:port,…`.
+    /// Settings with nothing but the brokers, `host:port,…`.
     public init(bootstrap: String) { self.properties = [Property("bootstrap.servers", bootstrap)] }
 
     /// Adds a property that overrides those of the same name.
@@ -48,7 +48,7 @@ public struct KafkaSettings: Sendable, Hashable {
         KafkaSettings(self.properties + other.properties, tokens: other.tokens ?? self.tokens)
     }
 
-    /// A copy with those properties alone for which `isKept` holds.
+    /// A copy with only the properties for which `isKept` is true.
     public func keeping(_ isKept: (Property) -> Bool) -> KafkaSettings {
         KafkaSettings(self.properties.filter(isKept), tokens: self.tokens)
     }
@@ -56,10 +56,11 @@ public struct KafkaSettings: Sendable, Hashable {
     /// The last value given for `name`.
     public subscript(name: String) -> String? { self.properties.last { $0.name == name }?.value }
 
-    /// Asks librdkafka about every property without connecting to anything. What it refuses only when it makes a client, `ClientTrial` finds.
+    /// Asks librdkafka about every property without connecting to anything. `ClientTrial` finds what librdkafka refuses
+    /// only when it makes a client.
     ///
-    /// - Throws: for the first unacceptable one, `.setting(name, value)` and librdkafka's reason; the same for a
-    ///   property that Mailboat sets itself (offset storage, acknowledgements …) because a promise rests on it.
+    /// - Throws: for the first unacceptable property, `.setting(name, value)` and librdkafka's reason; also for a
+    ///   property that Mailboat sets itself because a promise depends on it (offset storage, acknowledgements …).
     public func validate(for role: Role) throws(KafkaError) {
         var configuration = ClientConfiguration(role: role)
         try configuration.apply(self)
@@ -70,7 +71,8 @@ public struct KafkaSettings: Sendable, Hashable {
         name == "bootstrap.servers" || name == "metadata.broker.list"
     }
 
-    /// Whether `name` is a property whose value must not be shown, known to librdkafka or not. What may be shown of others, `shownValue` decides.
+    /// Whether `name` is a property whose value must not be shown, whether librdkafka knows it or not. For other
+    /// properties, `shownValue` decides what may be shown.
     public static func isSecret(_ name: String) -> Bool {
         let lowered = name.lowercased()
         return lowered != "sasl.oauthbearer.token.endpoint.url"

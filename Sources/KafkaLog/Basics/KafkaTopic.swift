@@ -4,21 +4,22 @@ import CRDKafka
 ///
 /// `@unchecked Sendable`: the pointer never changes and librdkafka's topics may be used from any thread.
 public final class KafkaTopic: @unchecked Sendable {
-    /// The topic's name, as the client was given it.
+    /// The topic's name as it was given to the client.
     public let name: String
     let pointer: OpaquePointer
     private let client: ClientHandle
 
-    /// The handle for a topic name (1–249 bytes). Contacts nobody.
-    /// - Parameter timesOut: `false`: of a producer, a record is tried for as long as the client lives, whatever `message.timeout.ms` says.
+    /// Makes the handle for a topic name (1–249 bytes). Contacts nobody.
+    /// - Parameter timesOut: whether `message.timeout.ms` applies to a producer's records. `false`: a record is tried
+    ///   for as long as the client lives.
     init(_ name: String, client: ClientHandle, timesOut: Bool = true) throws(KafkaError) {
         var configuration: OpaquePointer?
         if !timesOut {
             configuration = rd_kafka_default_topic_conf_dup(client.pointer)
-            // 0 is without end; the name is known and the value valid, so nothing is said about it.
+            // 0 means no limit. The name is known and the value valid, so the call cannot fail.
             rd_kafka_topic_conf_set(configuration, "message.timeout.ms", "0", nil, 0)
         }
-        // It takes the configuration over, unless it fails.
+        // librdkafka takes the configuration over, unless it fails.
         guard let pointer = rd_kafka_topic_new(client.pointer, name, configuration) else {
             if let configuration { rd_kafka_topic_conf_destroy(configuration) }
             throw KafkaError(rd_kafka_last_error(), subject: .topic(name))
@@ -28,7 +29,7 @@ public final class KafkaTopic: @unchecked Sendable {
         self.client = client
     }
 
-    /// Inside a consume callback: this was the last one for now.
+    /// Ends the run of the consume callback that is executing now.
     func yield() { rd_kafka_yield(self.client.pointer) }
 
     deinit { rd_kafka_topic_destroy(self.pointer) }

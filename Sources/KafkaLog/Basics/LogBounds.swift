@@ -1,9 +1,9 @@
 import CRDKafka
 
-/// First and next offsets of many partitions, one request per leader instead of one per partition.
+/// Asks for the first and next offsets of many partitions, with one request per leader instead of one per partition.
 enum LogBounds {
-    /// ListOffsets takes -2 and -1 in place of a timestamp for "earliest" and "latest", and
-    /// `rd_kafka_offsets_for_times` passes the number on.
+    /// Asks for the offsets at both ends. ListOffsets takes -2 and -1 in place of a timestamp for "earliest" and
+    /// "latest", and `rd_kafka_offsets_for_times` passes the number on.
     static func query(
         client: ClientHandle, _ partitions: [TopicPartition], until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> (low: [Int64], end: [Int64]) {

@@ -1,14 +1,15 @@
 import CRDKafka
 
-/// First and next offsets of many partitions, where some cannot be asked.
+/// First and next offsets of many partitions when some of them cannot be asked.
 extension LogBounds {
-    /// One partition's, or why they are not known.
+    /// The offsets of one partition, or why they are not known.
     typealias Answer = Result<(low: Int64, end: Int64), KafkaError>
 
-    /// As `query`, with an answer for each partition, in order. A partition without a leader makes librdkafka wait for one and answer for none
-    /// (`rd_kafka_topic_partition_list_query_leaders` of 2.0.2), and so does a leader that says nothing. So where all cannot be asked at once,
-    /// the metadata says which can be, and each leader is asked apart.
-    /// - Throws: none of them can be asked, for a reason that is no partition's own.
+    /// Works like `query`, but with an answer for each partition, in order. librdkafka waits for a leader when a
+    /// partition has none, and then answers for no partition (`rd_kafka_topic_partition_list_query_leaders` of 2.0.2).
+    /// A leader that does not answer has the same effect. So when not all can be asked at once, the metadata says which
+    /// can be, and each leader is asked separately.
+    /// - Throws: when none can be asked, for a reason that is not one partition's own.
     static func queryEach(
         client: ClientHandle, _ partitions: [TopicPartition], until deadline: ContinuousClock.Instant
     ) throws(KafkaError) -> [Answer] {
@@ -66,7 +67,7 @@ extension LogBounds {
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else { throw client.error(failure) }
         return partitions.indices.map { index in
             let element = list[index]
-            // The question comes back where nobody was asked.
+            // The question is returned unchanged where nobody was asked.
             guard element.error == RD_KAFKA_RESP_ERR_NO_ERROR, element.offset >= 0 else {
                 let code =
                     element.error == RD_KAFKA_RESP_ERR_NO_ERROR ? RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION : element.error

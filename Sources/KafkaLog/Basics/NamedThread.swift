@@ -16,8 +16,7 @@ public enum NamedThread {
                 work.body()
                 return nil
             }, work.toOpaque())
-        // Without its threads nothing in the process can go on, and running `body` here could block an event loop for
-        // good.
+        // Without its threads the process cannot continue, and running `body` here could block an event loop for good.
         guard failure == 0 else { fatalError("cannot start the thread \(name): error \(failure)") }
         pthread_detach(thread)
     }

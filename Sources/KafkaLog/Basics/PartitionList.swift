@@ -25,7 +25,7 @@ struct PartitionList: ~Copyable {
         let element = rd_kafka_topic_partition_list_add(self.pointer, topic, partition)
         if let offset { element?.pointee.offset = offset }
         if let metadata, let bytes = strdup(metadata) {
-            // The list frees it.
+            // The list will free this memory.
             element?.pointee.metadata = UnsafeMutableRawPointer(bytes)
             element?.pointee.metadata_size = strlen(bytes)
         }
@@ -33,14 +33,14 @@ struct PartitionList: ~Copyable {
 
     var count: Int { Int(self.pointer.pointee.cnt) }
 
-    /// Index in 0..<count.
+    /// The element at `index`, which is in 0..<count.
     subscript(index: Int) -> Element { Element(self.pointer.pointee.elems[index]) }
 
     struct Element {
         let topicPartition: TopicPartition
         let offset: Int64
         let error: rd_kafka_resp_err_t
-        /// `nil`: none.
+        /// Metadata of the commit; `nil`: none.
         let metadata: String?
 
         init(_ raw: rd_kafka_topic_partition_t) {

@@ -2,23 +2,23 @@ import CRDKafka
 import Glibc
 import Redaction
 
-/// Which properties librdkafka knows, and what of the value of each may be shown. As librdkafka's own list of them says: one that it does not know
-/// may be a misspelt password.
+/// Kind of a property that librdkafka knows; it says what may be shown of the value. Read from librdkafka's own list. A
+/// property that is not in the list may be a misspelt password.
 enum PropertyKind: Sendable, Equatable {
     /// A number, a boolean, or words out of a few.
     case closed
     /// The path of a file.
     case path
-    /// Brokers.
+    /// Addresses of brokers.
     case addresses
-    /// A name: of a group, a client, a rack.
+    /// A name of a group, a client or a rack.
     case name
-    /// Any text. Nothing of it is shown.
+    /// Any text. It is never shown.
     case text
-    /// Known to be secret.
+    /// A known secret.
     case secret
 
-    /// By the names that librdkafka knows.
+    /// The kinds by property name, for all names that librdkafka knows.
     static let all: [String: PropertyKind] = Self.read()
 
     private static let closedTypes = ["integer", "boolean", "float", "enum value", "CSV flags"]
@@ -30,7 +30,8 @@ enum PropertyKind: Sendable, Equatable {
     ]
     private static let paths: Set<String> = ["sasl.kerberos.keytab", "offset.store.path"]
 
-    /// What `rd_kafka_conf_properties_show` writes: a table in Markdown, a property on each line, its type at the end.
+    /// Reads what `rd_kafka_conf_properties_show` writes: a table in Markdown with one property on each line, its type
+    /// at the end.
     private static func read() -> [String: PropertyKind] {
         var bytes: UnsafeMutablePointer<CChar>?
         var count = 0
@@ -65,15 +66,15 @@ extension KafkaSettings {
 }
 
 extension KafkaSettings.Property {
-    /// librdkafka's name of it; one that it does not know only where it looks like a name.
+    /// librdkafka's name of the property. A name that librdkafka does not know is shown only if it looks like a name.
     public var shownName: String { PropertyKind.all[self.name] == nil ? ShownText.unknownName(self.name) : self.name }
 
-    /// What may be shown of the value: stars for a secret, a description of what may be one.
+    /// What may be shown of the value: stars for a secret, a description of what may be a secret.
     public var shownValue: String {
         if KafkaSettings.isSecret(self.name) { return "***" }
         switch PropertyKind.all[self.name] {
         case .closed:
-            // Without quotes: the caller adds them.
+            // The quotes are left out, because the caller adds them.
             return ShownText.closed(self.value) == "\"\(self.value)\"" ? self.value : self.described
         case .path: return ShownText.path(self.value) ?? self.described
         case .addresses: return ShownText.addresses(self.value)
@@ -83,10 +84,11 @@ extension KafkaSettings.Property {
         }
     }
 
-    /// Nothing that holds it may be shown.
+    /// Whether text that contains the value must not be shown.
     var isWithheld: Bool { self.shownValue != self.value }
 
-    /// It is struck from what librdkafka says, too. A short text that is no password may be part of a broker's name.
+    /// Whether the value is also removed from what librdkafka says. A short text that is no password is left, since it
+    /// may be part of a broker's name.
     var isStruck: Bool {
         let isPassword = KafkaSettings.isSecret(self.name) && self.name != "sasl.username"
         return self.isWithheld && (isPassword || self.value.utf8.count >= 8)

@@ -4,7 +4,7 @@ import CRDKafka
 public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
     /// The topic's name.
     public var topic: String
-    /// From 0.
+    /// The number of the partition, from 0.
     public var partition: Int32
 
     public init(topic: String, partition: Int32) {
@@ -15,13 +15,13 @@ public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(self.topic)[\(self.partition)]" }
 }
 
-/// A place in a partition's log. In a commit it is the *next* offset to read, as everywhere in Kafka.
+/// An offset in a partition's log. In a commit it is the *next* offset to read, as everywhere in Kafka.
 public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible {
-    /// Whose log it is.
+    /// The partition that the log belongs to.
     public var topicPartition: TopicPartition
-    /// From 0.
+    /// The offset, from 0.
     public var offset: Int64
-    /// Kept with a commit until the next one of the partition, under 4,096 bytes; `nil`: nothing.
+    /// Metadata that Kafka keeps with a commit until the partition's next one, under 4,096 bytes; `nil`: none.
     public var metadata: String?
 
     public init(topic: String, partition: Int32, offset: Int64, metadata: String? = nil) {
@@ -41,15 +41,16 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
 public enum LogStart: Sendable, Hashable {
     /// The first record still in the log.
     case beginning
-    /// What is produced from now on.
+    /// The end of the log: only records that are produced from now on are read.
     case end
     /// This offset. When it is outside the log, the reader reports `PartitionFailure.offsetOutOfRange`; nothing is
     /// skipped silently.
     case offset(Int64)
-    /// Where the consumer's group committed. Without a commit the reader reports `PartitionFailure.noCommittedOffset`.
+    /// The offset that the consumer's group committed. Without a commit the reader reports
+    /// `PartitionFailure.noCommittedOffset`.
     case committed
 
-    /// The number librdkafka takes: its logical offsets are negative.
+    /// The number that librdkafka takes for this start: its logical offsets are negative.
     var rawOffset: Int64 {
         switch self {
         case .beginning: -2
@@ -62,12 +63,12 @@ public enum LogStart: Sendable, Hashable {
 
 /// What Kafka knows of one partition's log and of a group's progress in it.
 public struct PartitionPositions: Sendable, Hashable {
-    /// Whose log it is.
+    /// The partition that the log belongs to.
     public var topicPartition: TopicPartition
-    /// The next offset the group would read; `nil`: the group never committed here (or the query was made without a
-    /// group).
+    /// The next offset that the group would read; `nil` when the group never committed here, or the query was made
+    /// without a group.
     public var committed: Int64?
-    /// What the commit was accompanied by; `nil`: nothing.
+    /// The metadata of the commit; `nil`: none.
     public var committedMetadata: String?
     /// The first offset still in the log.
     public var lowOffset: Int64
@@ -85,6 +86,6 @@ public struct PartitionPositions: Sendable, Hashable {
         self.endOffset = endOffset
     }
 
-    /// Whether `committed` lies in the log (its end included). `true` without a commit.
+    /// Whether `committed` is within the log (its end included). `true` without a commit.
     public var isCommittedInLog: Bool { self.committed.map { $0 >= self.lowOffset && $0 <= self.endOffset } ?? true }
 }

@@ -4,29 +4,30 @@ import Synchronization
 /// The control thread of one consumer: everything here runs on it.
 ///
 /// librdkafka's part of a rebalance stays open between its event and `incremental_assign`/`incremental_unassign`. In
-/// between this thread goes on polling, so commit answers and errors keep coming and `max.poll.interval.ms` is not at
-/// risk, however long the worker drains.
+/// between this thread goes on polling, so that commit answers and errors keep arriving. `max.poll.interval.ms` is
+/// kept, no matter how long the worker drains.
 final class ConsumerControl {
     private let client: ClientHandle
     private let inbox: ControlInbox
     private let configuration: ConsumerConfiguration
     private let handler: @Sendable (ConsumerEvent) -> Void
 
-    /// Readers of the partitions that are assigned, or offered and not completed.
+    /// Readers of the partitions that are assigned, or offered and not completed yet.
     private var readers: [Int32: [PartitionReader]] = [:]
-    /// What librdkafka has been told to fetch: it takes nothing back that it was never given.
+    /// Partitions that librdkafka was told to fetch. It must not be told to stop one that it was never given.
     private var begun: Set<TopicPartition> = []
-    /// Partitions that begin after their rebalance; they wait while another is open, which they would complete.
+    /// Partitions that begin after their rebalance. They wait while another rebalance is open, because beginning them
+    /// would complete it.
     private var toBegin: [(reader: PartitionReader, start: LogStart)] = []
     private var steps = RebalanceSteps()
     private let waker: FetchWaker
     private var groupLookDue = ContinuousClock.now
     private var closing: Closing?
-    /// Completions of those who asked for a close that was under way.
+    /// Completions of those who asked to close while a close was under way.
     private var lateCloseCompletions: [@Sendable (Bool) -> Void] = []
     private var isEnded = false
 
-    /// Where librdkafka posts what happens during the close, as `rd_kafka_consumer_close_queue` wants it.
+    /// The queue where librdkafka posts events during the close, as `rd_kafka_consumer_close_queue` needs it.
     private final class Closing {
         let queue: KafkaQueue
         let deadline: ContinuousClock.Instant
@@ -42,8 +43,8 @@ final class ConsumerControl {
         }
     }
 
-    /// How long the poll waits when nothing is due: until it is time for another look at the group. A command interrupts it; only a time limit
-    /// that is read here does not.
+    /// Longest wait of the poll when nothing is due: until the next look at the group. A command interrupts the wait; a
+    /// time limit that is checked here does not.
     private static let pollWaitMax = ConsumerControl.groupLookInterval
     private static let groupLookInterval: Duration = .milliseconds(100)
     private static let closePollWaitMax: Duration = .milliseconds(20)
@@ -79,14 +80,14 @@ final class ConsumerControl {
         }
     }
 
-    /// Makes librdkafka's main thread see to its group: whether a heartbeat is due, or joining again. Otherwise it does so when an answer arrives
-    /// or a timer of its own fires, which may be half a second away (`rd_kafka_thread_main` of 2.0.2). A rebalance consists of two
-    /// or three such waits.
+    /// Makes librdkafka's main thread look after its group: send a heartbeat that is due, or join again. Without this,
+    /// the thread does so only when an answer arrives or one of its timers fires, which may take half a second
+    /// (`rd_kafka_thread_main` of 2.0.2). A rebalance consists of two or three such waits.
     private func haveGroupLookedAt() {
         let now = ContinuousClock.now
         guard self.closing == nil, now >= self.groupLookDue else { return }
         self.groupLookDue = now + Self.groupLookInterval
-        // Any question to that thread does, and this one it answers at once.
+        // Any question wakes that thread, and it answers this one at once.
         _ = rd_kafka_rebalance_protocol(self.client.pointer)
     }
 
@@ -107,7 +108,7 @@ final class ConsumerControl {
             pending.completion(CommitResult(event: event, asked: pending.positions))
         case RD_KAFKA_EVENT_ERROR:
             var error = KafkaError(event: event, client: self.client)
-            // librdkafka does not name the group, nor the topic that is subscribed.
+            // librdkafka names neither the group nor the subscribed topic in these errors.
             if error.code == .groupAuthorizationFailed || error.code == .inconsistentGroupProtocol {
                 error.subject = .group(self.configuration.groupID)
             }
@@ -124,11 +125,11 @@ final class ConsumerControl {
 
     private func rebalance(_ event: OpaquePointer) {
         let list = rd_kafka_event_topic_partition_list(event)
-        // librdkafka speaks of the subscribed topic alone; the riding topics follow its numbers.
+        // librdkafka names only the subscribed topic; the riding topics follow its partition numbers.
         let partitions = (list.map { PartitionList.elements(of: $0) } ?? []).map(\.topicPartition.partition).sorted()
         switch rd_kafka_event_error(event) {
         case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
-            // From here on the assignor has its state, and the member may be destroyed.
+            // From here on the assignor has its state, so that the member can be destroyed safely.
             self.client.isIndestructible.store(false, ordering: .releasing)
             self.offer(partitions)
         case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
@@ -146,10 +147,11 @@ final class ConsumerControl {
         let topics = self.configuration.topics
         var offered: [PartitionReader] = []
         for (topicIndex, name) in topics.enumerated() {
-            // The group reads it, so librdkafka knows it and has no reason to refuse.
+            // The group reads this topic, so librdkafka knows it and has no reason to refuse.
             guard let topic = try? KafkaTopic(name, client: self.client) else { continue }
             for partition in partitions {
-                // Taken and cut off from the main queue before the assignment exists, so that no record can go astray.
+                // The queue is taken and cut off from the main queue before the assignment exists, so that no record
+                // goes to the wrong queue.
                 guard let queue = rd_kafka_queue_get_partition(self.client.pointer, name, partition) else { continue }
                 rd_kafka_queue_forward(queue, nil)
                 offered.append(
@@ -171,7 +173,8 @@ final class ConsumerControl {
                 }))
     }
 
-    /// - Parameter starts: by topic and partition; `nil`: it begins later.
+    /// Tells librdkafka where the partitions of a step begin.
+    /// - Parameter starts: by topic and partition; `nil`: the partition begins later.
     private func assign(_ step: RebalanceSteps.Step, starts: [LogStart?]) {
         let topics = self.configuration.topics
         let list = PartitionList(capacity: step.partitions.count * topics.count)
@@ -192,7 +195,8 @@ final class ConsumerControl {
         self.wakeFetching()
     }
 
-    /// Adds partitions to the assignment outside of a rebalance. Those that have left since are not among the readers.
+    /// Adds partitions to the assignment outside of a rebalance. Partitions that have left since are not among the
+    /// readers.
     private func beginLate() {
         guard !self.toBegin.isEmpty, self.steps.open.isEmpty, self.closing == nil else { return }
         let list = PartitionList(capacity: self.toBegin.count)
@@ -212,7 +216,7 @@ final class ConsumerControl {
     // MARK: Revocation
 
     private func revoke(_ partitions: [Int32], isLost: Bool) {
-        // An assignment that is still open is void; its completion finds no step.
+        // An assignment that is still open is void; its later completion finds no step.
         for id in self.steps.removeAssignments(of: partitions) { _ = self.inbox.claimStep(id) }
         let step = self.openStep(.revocation, partitions, for: self.configuration.revocationDurationMax)
         self.handler(
@@ -224,7 +228,7 @@ final class ConsumerControl {
     }
 
     private func unassign(_ step: RebalanceSteps.Step) {
-        // Before the queues change hands: a reader must not see what belongs to a later assignment.
+        // Readers are closed before the queues change hands: a reader must not see records of a later assignment.
         for partition in step.partitions { self.closeReaders(of: partition) }
         guard self.isCooperative else {
             self.begun = []
@@ -234,13 +238,13 @@ final class ConsumerControl {
         let leaving = self.configuration.topics.flatMap { topic in
             step.partitions.map { TopicPartition(topic: topic, partition: $0) }
         }
-        // One that it does not have makes librdkafka keep all the others.
+        // A partition in this list that librdkafka does not have would make it keep all the others.
         let list = PartitionList(leaving.filter { self.begun.remove($0) != nil })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
         self.wakeFetching()
     }
 
-    /// The pause of the partitions that stay is over, which nobody has told the threads that fetch them.
+    /// Wakes the threads that fetch the partitions that stay. Nobody else tells them that the pause is over.
     private func wakeFetching() {
         guard self.closing == nil else { return }
         self.waker.wake(self.readers.values.joined().map(\.topicPartition).filter(self.begun.contains))
@@ -311,19 +315,20 @@ final class ConsumerControl {
             self.lateCloseCompletions.append(completion)
             return
         }
-        // A queue of its own: librdkafka forwards the consumer queue to the one given here.
+        // The close needs a queue of its own: librdkafka forwards the consumer queue to the one given here.
         let closing = Closing(
             queue: KafkaQueue(rd_kafka_queue_new(self.client.pointer)), deadline: deadline, completion: completion)
         self.closing = closing
         self.steps.hurry(to: self.drainDeadline)
         if let error = rd_kafka_consumer_close_queue(self.client.pointer, closing.queue.pointer) {
-            // A fatal error: there is no membership to give up in good order.
+            // After a fatal error there is no membership to give up in good order.
             self.handler(.failed(KafkaError(taking: error, subject: .group(self.configuration.groupID))))
             self.end(isClosed: true)
         }
     }
 
-    /// What is left for leaving the group once the worker has drained: a quarter of the time, at most a second.
+    /// Deadline for the drain. It leaves time for leaving the group afterwards: a quarter of the limit, at most a
+    /// second.
     private var drainDeadline: ContinuousClock.Instant {
         guard let closing = self.closing?.deadline else { return .now }
         return closing - min(.seconds(1), max(.zero, closing - .now) / 4)

@@ -1,24 +1,23 @@
 /// What happens to a consumer. Handed to its handler on the control thread, in order.
 public enum ConsumerEvent: Sendable {
-    /// New partitions. Nothing is fetched before `PartitionAssignment.complete`.
+    /// New partitions arrived. Nothing is fetched before `PartitionAssignment.complete`.
     case assigned(PartitionAssignment)
-    /// Partitions to give up, or lost already (`isLost`). Nobody else gets them before `PartitionRevocation.complete`,
-    /// unless they are lost.
+    /// Partitions must be given up, or are lost already (`isLost`). Nobody else gets them before
+    /// `PartitionRevocation.complete`, unless they are lost.
     case revoked(PartitionRevocation)
     /// A rebalance step was not completed in time and was completed by the consumer itself.
     case rebalanceOverdue(partitions: [Int32], isAssignment: Bool)
-    /// Something failed. `isFatal`: the consumer is finished, close it and make another one.
+    /// Something failed. If `isFatal`, the consumer is finished: close it and make another.
     case failed(KafkaError)
     /// librdkafka's statistics as JSON, when `statistics.interval.ms` is set.
     case statistics(String)
 }
 
-/// How a commit ended.
+/// The result of a commit.
 public struct CommitResult: Sendable {
     /// The offsets that Kafka now holds.
     public var committed: [TopicPartitionOffset]
-    /// The offsets that it refused, each with the reason (for instance because the partition belongs to somebody else
-    /// by now).
+    /// The offsets that Kafka refused, each with the reason, such as that the partition belongs to another member now.
     public var refused: [Refusal]
     /// An offset that was not committed.
     public struct Refusal: Sendable {

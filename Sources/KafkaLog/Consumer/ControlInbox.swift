@@ -1,7 +1,7 @@
 import CRDKafka
 import Synchronization
 
-/// What other threads ask of a consumer's control thread, and the commits that wait for an answer.
+/// Commands from other threads to a consumer's control thread, and the commits that wait for an answer.
 final class ControlInbox: Sendable {
     enum Command: Sendable {
         case assign(id: UInt64, starts: [LogStart?])
@@ -15,8 +15,8 @@ final class ControlInbox: Sendable {
         let completion: @Sendable (CommitResult) -> Void
     }
 
-    /// Commits without an answer that a consumer holds; more are refused. One every 200 ms that takes a minute to fail
-    /// makes 300.
+    /// Most commits without an answer that a consumer holds; more are refused. One every 200 ms, when each takes a
+    /// minute to fail, makes 300.
     static let pendingCommitCountMax = 1_024
 
     private struct State {
@@ -35,7 +35,7 @@ final class ControlInbox: Sendable {
 
     func withQueue<Result>(_ body: (OpaquePointer) -> Result) -> Result { body(self.queue.pointer) }
 
-    /// `false`: a control thread was started before, or the consumer is closed.
+    /// Records that the control thread starts. `false` when one was started before, or the consumer is closed.
     func markStarted() -> Bool {
         self.state.withLock { state in
             defer { state.isStarted = true }
@@ -43,8 +43,8 @@ final class ControlInbox: Sendable {
         }
     }
 
-    /// From any thread. After the control thread ended, a close is answered at once and the rest is dropped: nothing is
-    /// left to act on.
+    /// Sends a command from any thread. After the control thread has ended, a close is answered at once and the rest is
+    /// dropped, because nothing is left to act on.
     func send(_ command: Command) {
         let isClosed = self.state.withLock { state in
             if case .close = command, !state.isStarted { state.isClosed = true }
@@ -58,8 +58,8 @@ final class ControlInbox: Sendable {
         rd_kafka_queue_yield(self.queue.pointer)
     }
 
-    /// Remembers that a rebalance step waits for its completion. The worker or the time limit claims it, the first of
-    /// the two.
+    /// Remembers that a rebalance step waits for its completion. Whichever is first, the worker or the time limit,
+    /// claims it.
     func openStep(_ id: UInt64) { self.state.withLock { _ = $0.unclaimedSteps.insert(id) } }
 
     func claimStep(_ id: UInt64) -> Bool { self.state.withLock { $0.unclaimedSteps.remove(id) != nil } }
@@ -78,7 +78,7 @@ final class ControlInbox: Sendable {
         }
     }
 
-    /// `nil`: closed, or too many are waiting.
+    /// Records a commit that waits for an answer. `nil` when the consumer is closed or too many commits wait.
     func addCommit(_ positions: [TopicPartitionOffset], _ completion: @escaping @Sendable (CommitResult) -> Void)
         -> UInt64?
     {
@@ -92,7 +92,7 @@ final class ControlInbox: Sendable {
 
     func takeCommit(_ token: UInt64) -> PendingCommit? { self.state.withLock { $0.commits.removeValue(forKey: token) } }
 
-    /// The control thread ends: nothing more is accepted. Returns what is left to answer.
+    /// Closes the inbox when the control thread ends. Returns what is left to answer.
     func close() -> (commands: [Command], commits: [PendingCommit]) {
         self.state.withLock { state in
             state.isClosed = true

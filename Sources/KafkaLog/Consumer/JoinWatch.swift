@@ -1,23 +1,23 @@
 import CRDKafka
 import Synchronization
 
-/// Knows whether a consumer has asked to be let into its group and has not been told its part yet, by the requests it
-/// sends. Any thread.
+/// Knows whether a consumer has asked to join its group and has not received its assignment yet. It watches the
+/// requests that the consumer sends. Works from any thread.
 final class JoinWatch: Sendable {
     private let isOpen = Atomic(false)
 
-    /// Kafka's numbers of requests (https://kafka.apache.org/protocol#protocol_api_keys).
+    /// Numbers of Kafka's requests (https://kafka.apache.org/protocol#protocol_api_keys).
     private static let joinGroup: Int16 = 11
     private static let syncGroup: Int16 = 14
 
     var isJoining: Bool { self.isOpen.load(ordering: .acquiring) }
 
-    /// Has the client that is made of `configuration` tell this watch, which must outlive it.
+    /// Lets the client that is made from `configuration` report its requests to this watch, which must outlive it.
     func install(in configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "mailboat-join",
             { client, _, watch, _, _ in
-                // On librdkafka's threads: quick, and no call back into the client.
+                // This runs on librdkafka's threads: it must be quick and must not call back into the client.
                 rd_kafka_interceptor_add_on_request_sent(
                     client, "mailboat-join",
                     { _, _, _, _, apiKey, _, _, _, watch in
@@ -41,8 +41,8 @@ final class JoinWatch: Sendable {
         if apiKey == Self.joinGroup { self.isOpen.store(true, ordering: .releasing) }
     }
 
-    /// An answer, or that there will be none. A refused join is followed by another one, so only a sync ends it: by then
-    /// the client has the group's new generation.
+    /// Records an answer, or that none will come. A refused join is followed by another one, so only a sync ends the
+    /// joining: by then the client has the group's new generation.
     func sawAnswer(_ apiKey: Int16) {
         if apiKey == Self.syncGroup { self.isOpen.store(false, ordering: .releasing) }
     }

@@ -4,11 +4,11 @@ import Synchronization
 /// A member of a consumer group, reading each partition through a queue of its own.
 ///
 /// One control thread (`kafka-control`) polls the main queue for rebalances, commit answers and errors, and calls the
-/// handler there; heartbeats are librdkafka's own thread's and never wait for us. Records never pass through the
+/// handler there. Heartbeats are sent by librdkafka's own thread and never wait for us. Records never pass through the
 /// control thread. All methods may be called from any thread. Those that say "blocks" belong on a thread of their own
 /// (`NamedThread.run`).
 public final class KafkaConsumer: Sendable {
-    /// What the consumer was made with; it never changes.
+    /// The configuration that the consumer was made with; it never changes.
     public let configuration: ConsumerConfiguration
     let client: ClientHandle
     private let inbox: ControlInbox
@@ -34,7 +34,7 @@ public final class KafkaConsumer: Sendable {
         self.inbox = ControlInbox(queue: KafkaQueue(queue))
     }
 
-    /// Every property of such a consumer.
+    /// Makes a client with every property of such a consumer.
     static func client(for configuration: ConsumerConfiguration) throws(KafkaError) -> ClientConfiguration {
         var client = ClientConfiguration(role: .consumer)
         try client.apply(ConsumerConfiguration.defaults)
@@ -48,7 +48,7 @@ public final class KafkaConsumer: Sendable {
         return client
     }
 
-    /// Joins the group. `handler` gets every event on the control thread, in order, and must only hand it on: while it
+    /// Joins the group. `handler` gets every event on the control thread, in order, and must only pass it on: while it
     /// runs, no rebalance proceeds. The consumer keeps itself alive until `close`.
     public func start(_ handler: @escaping @Sendable (ConsumerEvent) -> Void) throws(KafkaError) {
         guard self.inbox.markStarted() else {
@@ -61,8 +61,8 @@ public final class KafkaConsumer: Sendable {
             throw KafkaError(result, subject: .topic(self.configuration.driverTopic))
         }
         // Before 2.3.0, destroying a cooperative-sticky member that was admitted to its group and had no assignment yet
-        // ends the process by an assertion (librdkafka #4312). Leaving the group is safe at any time, so such a member
-        // is closed, and its client is left behind: one in the life of a worker, which ends then.
+        // ends the process by an assertion (librdkafka #4312). Leaving the group is safe at any time. So such a member
+        // is closed and its client is left undestroyed: once in the life of a worker, at its end.
         self.client.isIndestructible.store(true, ordering: .releasing)
         let (client, inbox, configuration, waker) = (self.client, self.inbox, self.configuration, self.fetchWaker)
         NamedThread.start("kafka-control") {
@@ -71,14 +71,14 @@ public final class KafkaConsumer: Sendable {
         }
     }
 
-    /// Asked to be let into the group, again or for the first time, and not told its partitions yet. No commit should be
-    /// sent now: it waits behind the broker's answer and is then refused, since it names the generation that was; and
-    /// librdkafka before 2.10 takes that for the loss of everything it was assigned (#4908), which moves the partitions of
-    /// every member again.
+    /// Whether the consumer has asked to join the group, again or for the first time, and has no assignment yet. No
+    /// commit should be sent now. It would wait behind the broker's answer and then be refused, because it names the
+    /// former generation. librdkafka before 2.10 takes that for the loss of everything it was assigned (#4908), which
+    /// moves the partitions of every member again.
     public var isJoining: Bool { self.joinWatch.isJoining }
 
-    /// Commits next offsets; `completion` runs once, on the control thread (or on the caller's, when Kafka was not even
-    /// asked). A consumer that closes answers what is left with `closed`.
+    /// Commits next offsets. `completion` runs once, on the control thread, or on the caller's when Kafka was not even
+    /// asked. When the consumer closes, unanswered commits are answered with `closed`.
     public func commit(_ positions: [TopicPartitionOffset], completion: @escaping @Sendable (CommitResult) -> Void) {
         guard !positions.isEmpty else { return completion(CommitResult(committed: [], refused: [])) }
         guard let token = self.inbox.addCommit(positions, completion) else {
@@ -95,13 +95,13 @@ public final class KafkaConsumer: Sendable {
         }
     }
 
-    /// Commits next offsets and waits. Blocks, at most `limit`; what is not answered by then counts as refused with
-    /// `timedOut` (and may still happen).
+    /// Commits next offsets and waits. Blocks, at most `limit`. A commit that is not answered by then counts as refused
+    /// with `timedOut`, and may still succeed.
     public func commitSync(_ positions: [TopicPartitionOffset], within limit: Duration) -> CommitResult {
         guard !positions.isEmpty else { return CommitResult(committed: [], refused: []) }
         let list = PartitionList(positions)
-        // A queue of our own, because `rd_kafka_commit` has no time limit. It is disabled when destroyed: a late answer
-        // is dropped.
+        // A queue of our own, because `rd_kafka_commit` has no time limit. Destroying the queue disables it: a late
+        // answer is dropped.
         let answers = KafkaQueue(rd_kafka_queue_new(self.client.pointer))
         let failure = rd_kafka_commit_queue(self.client.pointer, list.pointer, answers.pointer, nil, nil)
         guard failure == RD_KAFKA_RESP_ERR_NO_ERROR else {
@@ -114,7 +114,7 @@ public final class KafkaConsumer: Sendable {
         return CommitResult(event: event, asked: positions)
     }
 
-    /// The group's committed offset and both ends of the log for each partition. Blocks, at most about `limit`.
+    /// The group's committed offset and both ends of the log, for each partition. Blocks, at most about `limit`.
     public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError)
         -> [PartitionPositions]
     {
@@ -144,9 +144,8 @@ public final class KafkaConsumer: Sendable {
     /// librdkafka 2.0.2.)
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
-    /// Leaves the group: every partition is revoked through the handler first, within the limit.
-    /// A member that closes before its first assignment leaves librdkafka's threads and memory behind until the process
-    /// exits.
+    /// Leaves the group: every partition is revoked through the handler first, within the limit. A member that closes
+    /// before its first assignment leaves librdkafka's threads and memory behind until the process exits.
     /// - Returns: `false` when librdkafka did not finish in time; the client is abandoned then, and the process should
     ///   exit.
     public func close(within limit: Duration) async -> Bool {
@@ -180,7 +179,7 @@ extension CommitResult {
             if error == RD_KAFKA_RESP_ERR_NO_ERROR {
                 self.committed.append(position)
             } else {
-                // Committing needs Read on the topic, too.
+                // A commit needs the right to read the topic, too.
                 self.refused.append(
                     Refusal(
                         position: position, error: KafkaError(error, subject: .position(position)).needing(.read)))

@@ -1,19 +1,19 @@
 import CRDKafka
 import Glibc
 
-/// One record, lent for the duration of the closure that receives it. Its bytes lie in librdkafka's fetch buffer: copy
-/// what must stay.
+/// One record, lent for the duration of the closure that receives it. Its bytes are in librdkafka's fetch buffer: copy
+/// what you need to keep.
 public struct KafkaRecord: ~Copyable {
-    /// The number of its partition, from 0.
+    /// The number of the record's partition, from 0.
     public let partition: Int32
-    /// Where it lies in the partition's log.
+    /// The record's offset in the partition's log.
     public let offset: Int64
-    /// The record's time (producer's or broker's, by the topic's setting), milliseconds since 1970; -1 when it has
+    /// The record's time (the producer's or broker's, by the topic's setting), milliseconds since 1970; -1 when it has
     /// none.
     public let timestampMillis: Int64
-    /// `false`: a null key, which is not the same as an empty one.
+    /// Whether the record has a key. `false` for a null key, which differs from an empty one.
     public let hasKey: Bool
-    /// `false`: a null value (a tombstone in a compacted topic).
+    /// Whether the record has a value. `false` for a null value (a tombstone in a compacted topic).
     public let hasValue: Bool
     @usableFromInline let keyBytes: UnsafeBufferPointer<UInt8>
     @usableFromInline let valueBytes: UnsafeBufferPointer<UInt8>
@@ -44,11 +44,11 @@ public struct KafkaRecord: ~Copyable {
         @_lifetime(borrow self) get { _overrideLifetime(Span(_unsafeElements: self.valueBytes), borrowing: self) }
     }
 
-    /// The record's topic. Makes a `String`: not for every record.
+    /// The record's topic. Makes a `String`: too costly for every record.
     public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
 
     /// Calls `body` with the value of the last header of that name, and whether there was one. A header with a null
-    /// value counts as present and empty. librdkafka parses the headers of a record at the first such call; records
+    /// value counts as present and empty. librdkafka parses the headers of a record at the first such call. Records
     /// without headers, or whose headers nobody asks for, cost nothing.
     public func withHeader<Result>(_ name: StaticString, _ body: (_ value: Span<UInt8>, _ isPresent: Bool) -> Result)
         -> Result
@@ -74,7 +74,7 @@ public struct KafkaRecord: ~Copyable {
     }
 }
 
-/// Reading the headers librdkafka keeps with a message.
+/// Reads the headers that librdkafka keeps with a message.
 enum MessageHeaders {
     static func forEach(
         in message: UnsafePointer<rd_kafka_message_t>,

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Partitions that the group gave to this consumer, waiting to be told where to start.
+/// Partitions that the group gave to this consumer, which now wait for their start positions.
 ///
-/// While it is open, heartbeats go on and the partitions already held keep their records (fetching pauses): look up
-/// positions, then complete. Restoring may take its time *after* `complete`: an unread partition costs its byte bound
-/// and nothing else.
+/// While the assignment is open, heartbeats go on, and the partitions already held keep their records, though fetching
+/// pauses. Look up positions, then complete. Restoring may take its time *after* `complete`: an unread partition costs
+/// its byte bound and nothing else.
 public final class PartitionAssignment: Sendable {
     /// Partition numbers, ascending. Each counts for the driver topic and every riding topic.
     public let partitions: [Int32]
-    /// The driver, then the riding topics.
+    /// The driver topic, then the riding topics.
     public let topics: [String]
     /// One reader for each topic and partition: all partitions of the driver first, then those of each riding topic.
     public let readers: [PartitionReader]
@@ -35,21 +35,21 @@ public final class PartitionAssignment: Sendable {
         self.readers.first { $0.topicIndex == topicIndex && $0.topicPartition.partition == partition }
     }
 
-    /// Ends the rebalance and begins fetching. From any thread, once; returns at once.
+    /// Ends the rebalance and begins fetching. Call it once, from any thread; returns at once.
     ///
     /// - Parameter start: where each partition begins; `nil`: it does not begin yet, see `begin`.
-    /// - Returns: `false` when it came too late: the partitions were taken away, or started by the consumer itself
-    ///   meanwhile.
+    /// - Returns: `false` when the call was too late: the partitions were taken away meanwhile, or the consumer started
+    ///   them itself.
     @discardableResult
     public func complete(_ start: (TopicPartition) -> LogStart?) -> Bool {
         guard let completion = self.completion.withLock({ $0.take() }) else { return false }
         return completion(self.readers.map { start($0.topicPartition) })
     }
 
-    /// Begins fetching partitions that `complete` left out. From any thread; returns at once. It does nothing about those that were taken away
-    /// meanwhile or have begun already.
+    /// Begins fetching partitions that `complete` left out. Works from any thread; returns at once. Partitions that
+    /// were taken away meanwhile or have begun already are ignored.
     ///
-    /// - Parameter start: where each partition begins; `nil`: left as it is.
+    /// - Parameter start: where each partition begins; `nil`: leave it as it is.
     public func begin(_ start: (TopicPartition) -> LogStart?) {
         let begun = self.readers.compactMap { reader in start(reader.topicPartition).map { (reader, $0) } }
         if !begun.isEmpty { self.later(begun.map(\.0), begun.map(\.1)) }

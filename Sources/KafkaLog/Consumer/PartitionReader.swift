@@ -1,50 +1,50 @@
 import CRDKafka
 import Synchronization
 
-/// What stopped a partition from being read. Nothing more comes from the reader after the first two.
+/// Why a partition can no longer be read. After the first two cases the reader delivers nothing more.
 public enum PartitionFailure: Sendable, Hashable {
-    /// The wanted position is no longer in the log, or not yet: retention or truncation cut it, or the topic is
-    /// another one.
+    /// The wanted position is not in the log: retention or truncation cut it, it does not exist yet, or the topic was
+    /// replaced.
     case offsetOutOfRange(TopicPartitionOffset, text: String)
     /// The partition was started at its committed offset, and the group never committed one.
     case noCommittedOffset(TopicPartition)
-    /// Anything else about this partition; `isRetriable` says whether librdkafka goes on by itself.
+    /// Any other failure of this partition; `isRetriable` says whether librdkafka continues by itself.
     case failed(TopicPartition, KafkaError)
 }
 
-/// What one `PartitionReader.read` found.
+/// The result of one `PartitionReader.read`.
 public struct ReadResult: Sendable {
-    /// Records handed to the body.
+    /// Number of records handed to the body.
     public var recordCount: Int
-    /// `true`: the limit was reached and more may be waiting. No wake-up comes for what is already waiting: read again
-    /// when there is room.
+    /// Whether the limit was reached and more may be waiting. No wake-up announces records that wait already: read
+    /// again when there is room.
     public var mayHaveMore: Bool
     /// The next offset this reader will hand over; `nil` before its first record.
     public var nextOffset: Int64?
-    /// What went wrong, if something did. At most one per read; the records before it were handed over.
+    /// What went wrong, if something did. At most one failure per read; the records before it were handed over.
     public var failure: PartitionFailure?
-    /// For a `LogSection`: everything up to its end was handed over. Never true for an assigned partition.
+    /// Whether a `LogSection` was read to its end. Never true for an assigned partition.
     public var isFinished: Bool
 }
 
 /// The records of one assigned partition, read by one loop or thread at a time: its shard's.
 ///
-/// Not reading *is* the back-pressure: librdkafka stops fetching a partition whose queue holds
-/// `queued.max.messages.kbytes`, discards nothing, and the other partitions go on. There is no pause, resume or seek on
-/// purpose (librdkafka 2.0.2 loses records when they meet reading).
+/// Not reading *is* the back-pressure. librdkafka stops fetching a partition whose queue holds
+/// `queued.max.messages.kbytes`, discards nothing, and the other partitions go on. There is deliberately no pause,
+/// resume or seek: librdkafka 2.0.2 loses records when one of them meets reading.
 ///
-/// Records are taken by `rd_kafka_consume_callback`, not by the batch call. During every rebalance librdkafka pauses and
-/// rewinds the kept partitions itself, from another thread. In 2.0.2 a batch call that is under way then throws out what
-/// it has already taken (`rd_kafka_purge_outdated_messages`, rdkafka_queue.c) though the position to rewind to counts it
-/// as read: those records would be skipped. The callback call takes a run off the queue under one lock, and then, record
-/// by record, looks whether a rewind has made the record outdated, moves the position past it and hands it over
-/// (`rd_kafka_consume_cb`, rdkafka.c). So the position never counts a record that is not handed over; what a rewind
-/// outdates comes again; and only the record in hand can come a second time, when the rewind falls between the look and
-/// the move. Repeats are dropped here: the offsets that one reader hands over only grow.
+/// Records are taken by `rd_kafka_consume_callback`, not by the batch call. During every rebalance librdkafka pauses
+/// and rewinds the kept partitions itself, from another thread. In 2.0.2 a batch call that is under way then discards
+/// what it has already taken (`rd_kafka_purge_outdated_messages`, rdkafka_queue.c). The position to rewind to counts
+/// these records as read, so they would be skipped. The callback call takes a run off the queue under one lock. Then,
+/// for each record, it checks whether a rewind has made it outdated, moves the position past it and hands it over
+/// (`rd_kafka_consume_cb`, rdkafka.c). So the position never counts a record that is not handed over, and outdated
+/// records are fetched again. Only the record in hand can appear twice, when the rewind falls between the check and the
+/// move. Repeats are dropped here: the offsets that one reader hands over only grow.
 ///
-/// The reader is closed by its consumer when the partition leaves; reading on is harmless then and finds nothing.
+/// The consumer closes the reader when the partition leaves. Reading on is harmless then and finds nothing.
 public final class PartitionReader: Sendable {
-    /// What it reads.
+    /// The partition that it reads.
     public let topicPartition: TopicPartition
     /// Index of the topic in the consumer's topics: 0 is the driver, then the riding topics in order.
     public let topicIndex: Int
@@ -52,12 +52,12 @@ public final class PartitionReader: Sendable {
     private let topic: KafkaTopic
     private let state: Mutex<State>
 
-    /// Records taken off librdkafka's queue at once. While they are handed over the queue counts as that much emptier,
-    /// so this adds to the byte bound of a partition.
+    /// Most records taken off librdkafka's queue at once. While they are handed over, the queue counts as emptier by
+    /// that number, so they add to the byte bound of a partition.
     static let runCountMax = 256
 
     private struct State: ~Copyable {
-        /// `nil` once closed.
+        /// The partition's queue; `nil` once closed.
         var queue: KafkaQueue?
         var wakeUp: WakeUp?
         var nextOffset: Int64?
@@ -75,8 +75,8 @@ public final class PartitionReader: Sendable {
     /// Hands at most `max` waiting records to `body`, in order, and never waits.
     ///
     /// - Parameter body: borrows each record; must not call back into this reader.
-    /// - Returns: what was read. While `mayHaveMore`, call again as soon as there is room: only an *empty* queue that
-    ///   fills wakes up.
+    /// - Returns: what was read. While `mayHaveMore`, call again as soon as there is room: a wake-up happens only when
+    ///   an *empty* queue fills.
     public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.state.withLock { state in
             guard state.queue != nil, max > 0 else {
@@ -90,7 +90,7 @@ public final class PartitionReader: Sendable {
                         let servedCount = rd_kafka_consume_callback(
                             self.topic.pointer, self.topicPartition.partition, 0,
                             { Run.take($0!, $1!.assumingMemoryBound(to: Run.self)) }, run)
-                        // Fewer than a whole run: the queue was empty.
+                        // Fewer records than a whole run mean that the queue was empty.
                         if servedCount < Self.runCountMax { break }
                     }
                 }
@@ -107,14 +107,14 @@ public final class PartitionReader: Sendable {
         let body: (borrowing KafkaRecord) -> Void
         let topic: KafkaTopic
         let max: Int
-        /// `Int64.min`: nothing was handed over yet.
+        /// The next offset to hand over; `Int64.min` before the first record.
         var nextOffset: Int64
         var recordCount = 0
-        /// Nothing more is wanted of this run.
+        /// Whether this run is over: its other records are not wanted.
         var isOver = false
         var failure: PartitionFailure?
 
-        /// Borrows what it calls: taken out of the run it would be retained for every record.
+        /// Calls the closure in place. Taken out of the run, the closure would be retained for every record.
         private borrowing func hand(_ record: borrowing KafkaRecord) { self.body(record) }
 
         /// librdkafka destroys the message afterwards.
@@ -137,8 +137,8 @@ public final class PartitionReader: Sendable {
         }
     }
 
-    /// Calls `wakeUp` each time the empty queue gets something, and once at once when something is waiting already.
-    /// Replaces an earlier one.
+    /// Calls `wakeUp` each time that records arrive in the empty queue, and at once if some are waiting already.
+    /// Replaces an earlier closure.
     ///
     /// It is called on a librdkafka thread that holds a lock: it must only schedule (`EventLoop.execute`, an eventfd),
     /// not read.
@@ -156,7 +156,7 @@ public final class PartitionReader: Sendable {
         if isDue { wakeUp() }
     }
 
-    /// How many records (and notices) wait in the queue. For metrics.
+    /// Number of records (and notices) that wait in the queue, for metrics.
     public var waitingCount: Int {
         self.state.withLock { state in
             guard let queue = state.queue?.pointer else { return 0 }
@@ -178,7 +178,7 @@ extension PartitionFailure {
     init(_ message: rd_kafka_message_t, topicPartition: TopicPartition, text: UnsafePointer<CChar>?) {
         let text = text.map { String(cString: $0) }
         if message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE {
-            // A negative number is one of librdkafka's logical offsets: it had no position to begin with.
+            // A negative number is one of librdkafka's logical offsets: the reader had no position to begin with.
             self =
                 message.offset < 0
                 ? .noCommittedOffset(topicPartition)

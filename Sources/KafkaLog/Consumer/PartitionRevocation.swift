@@ -2,14 +2,16 @@ import Synchronization
 
 /// Partitions that leave this consumer.
 ///
-/// Stop taking records from them, let what is in flight finish, write down the rest, commit, then `complete`: within
-/// 1–2 s, because librdkafka fetches nothing for *any* partition while this is open. Heartbeats go on meanwhile.
+/// Stop taking records from them, let what is in flight finish, write down the rest, commit, then call `complete`. Do
+/// this within 1–2 s, because librdkafka fetches nothing for *any* partition while the revocation is open. Heartbeats
+/// go on meanwhile.
 public final class PartitionRevocation: Sendable {
     /// Partition numbers, ascending, of the driver topic and every riding topic.
     public let partitions: [Int32]
-    /// Somebody else may own them already (session timed out, fenced): push nothing more, commit nothing.
+    /// Whether another member may own the partitions already (session timed out, fenced): push nothing more, commit
+    /// nothing.
     public let isLost: Bool
-    /// When the consumer will complete this itself.
+    /// The time when the consumer will complete the revocation itself.
     public let deadline: ContinuousClock.Instant
     private let completion: Mutex<(@Sendable () -> Bool)?>
 
@@ -22,7 +24,7 @@ public final class PartitionRevocation: Sendable {
         self.completion = Mutex(completion)
     }
 
-    /// Gives the partitions up and closes their readers. From any thread, once; returns at once.
+    /// Gives the partitions up and closes their readers. Call it once, from any thread; returns at once.
     /// - Returns: `false` when the consumer had done it already (overdue).
     @discardableResult
     public func complete() -> Bool {

@@ -1,19 +1,20 @@
 import CRDKafka
 
-/// What Kafka said about partitions, where some cannot be asked.
+/// Kafka's answers about partitions when some of them cannot be asked.
 public struct PositionAnswers: Sendable {
-    /// Those that could be.
+    /// The positions of the partitions that could be asked.
     public var known: [TopicPartition: PartitionPositions] = [:]
-    /// The others, each with the reason: it does not exist, nobody leads it, a right is missing.
+    /// The other partitions, each with the reason: it does not exist, it has no leader, a right is missing.
     public var unknown: [TopicPartition: KafkaError] = [:]
 
-    /// No answer yet.
+    /// An instance without any answer.
     public init() {}
 }
 
 extension KafkaConsumer {
-    /// As `positions(of:within:)`, with an answer for each: one partition that cannot be asked holds up none of the others.
-    /// - Throws: nothing can be asked: no broker, or not the group's.
+    /// Works like `positions(of:within:)`, with an answer for each partition: one that cannot be asked does not delay
+    /// the others.
+    /// - Throws: when nothing can be asked, because no broker answers or the group's coordinator does not.
     public func positionsOfEach(
         _ partitions: [TopicPartition], within limit: Duration
     ) throws(KafkaError) -> PositionAnswers {
@@ -41,7 +42,8 @@ extension KafkaConsumer {
         return answers
     }
 
-    /// How many partitions each of these topics has; one that is not shown to this client is left out. Blocks, at most about `limit`.
+    /// Number of partitions of each of these topics; a topic that is not shown to this client is left out. Blocks, at
+    /// most about `limit`.
     public func partitionCounts(of topics: [String], within limit: Duration) throws(KafkaError) -> [String: Int] {
         let metadata = try ClusterMetadata(client: self.client, topics: Set(topics), until: .now + limit)
         var counts: [String: Int] = [:]

@@ -1,4 +1,5 @@
-/// The halves of rebalances that the worker has not completed yet. Decides nothing but what is due; told the time.
+/// The halves of rebalances that the worker has not completed yet. Decides only which are due; the caller passes the
+/// time.
 struct RebalanceSteps {
     struct Step: Equatable {
         enum Kind { case assignment, revocation }
@@ -18,14 +19,14 @@ struct RebalanceSteps {
         return step
     }
 
-    /// The step is over; `nil` when it was already.
+    /// Removes a step that is over; `nil` when it was removed already.
     mutating func take(_ id: UInt64) -> Step? {
         guard let index = self.open.firstIndex(where: { $0.id == id }) else { return nil }
         return self.open.remove(at: index)
     }
 
-    /// Partitions that are revoked before they were started: their assignments are void. Answers which steps those
-    /// were.
+    /// Removes the assignments of partitions that are revoked before they were started: these are void. Returns their
+    /// steps.
     mutating func removeAssignments(of partitions: [Int32]) -> [UInt64] {
         let isVoid = { (step: Step) in
             step.kind == .assignment && !Set(step.partitions).isDisjoint(with: partitions)
@@ -38,7 +39,7 @@ struct RebalanceSteps {
 
     var nextDeadline: ContinuousClock.Instant? { self.open.map(\.deadline).min() }
 
-    /// The consumer closes: nothing may stay open past `deadline`.
+    /// Shortens all deadlines to `deadline`, because the consumer closes.
     mutating func hurry(to deadline: ContinuousClock.Instant) {
         for index in self.open.indices { self.open[index].deadline = min(self.open[index].deadline, deadline) }
     }

@@ -2,20 +2,24 @@ import CRDKafka
 import Synchronization
 
 /// A Kafka cluster inside this process (librdkafka's mock cluster), for tests and the demo. Everything is in memory and
-/// gone with it.
+/// disappears with it.
 ///
-/// Any client on this machine can connect to `bootstrap`. It keeps keys, values, headers, times, offsets and commits
-/// like a broker, but: a partition holds at most 5 MiB or 100,000 batches and drops its oldest records past that
-/// (watched, see `onNotice`); no compaction or retention; no administration requests; static membership is ignored; a
-/// group's first assignment takes 3 s and later ones `session.timeout.ms` - 1 s; fetches that wait are not woken by a
-/// produce, so clients want `fetch.wait.max.ms` 5–20; the sequence numbers of idempotent producers are not checked, see
-/// `producerSettings`. All methods may be called from any thread.
+/// Any client on this machine can connect to `bootstrap`. The cluster keeps keys, values, headers, times, offsets and
+/// commits like a broker, except:
+/// - A partition holds at most 5 MiB or 100,000 batches and drops its oldest records past that (watched, see
+///   `onNotice`).
+/// - It has no compaction, no retention and no administration requests, and ignores static membership.
+/// - A group's first assignment takes 3 s and later ones `session.timeout.ms` - 1 s.
+/// - A produce does not wake fetches that wait, so clients want `fetch.wait.max.ms` 5–20.
+/// - The sequence numbers of idempotent producers are not checked, see `producerSettings`.
+///
+/// All methods may be called from any thread.
 public final class EmbeddedKafka: Sendable {
     /// A topic to be created at the start or later.
     public struct Topic: Sendable, Hashable {
         /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
         public var name: String
-        /// How many partitions it gets. 1...`partitionCountMax`; the count cannot change later.
+        /// Number of partitions that the topic gets, 1...`partitionCountMax`. It cannot change later.
         public var partitionCount: Int
         public init(_ name: String, partitionCount: Int) {
             self.name = name
@@ -23,39 +27,40 @@ public final class EmbeddedKafka: Sendable {
         }
     }
 
-    /// What the watcher found.
+    /// What the watcher of the log bounds found.
     public enum Notice: Sendable, Hashable {
-        /// By estimate the partition holds 80 % of what it can. Said once per partition.
+        /// By estimate the partition holds 80 % of what it can. Reported once per partition.
         case nearlyFull(PartitionFill)
-        /// The oldest records are gone: what nobody read before is lost. Said once per partition, then each time the
-        /// loss has doubled.
+        /// The oldest records are gone: those that nobody had read are lost. Reported once per partition, then each
+        /// time the loss has doubled.
         case truncated(PartitionFill)
     }
 
     /// How full one partition is.
     public struct PartitionFill: Sendable, Hashable {
-        /// The partition it is about.
+        /// The partition.
         public var topicPartition: TopicPartition
-        /// Above 0: the records before it are gone.
+        /// The first offset still in the log. Above 0, the records before it are gone.
         public var lowOffset: Int64
         /// The offset that the next record will get.
         public var endOffset: Int64
-        /// Size of the records still held, bytes, estimated from a sample.
+        /// Estimated size of the records still held, in bytes, from a sample.
         public var estimatedByteCount: Int
     }
 
-    /// The mock's bounds per partition, compiled into librdkafka (`rd_kafka_mock_partition_init`).
+    /// Most bytes that the mock keeps per partition; compiled into librdkafka (`rd_kafka_mock_partition_init`).
     public static let partitionByteCountMax = 5 * 1_024 * 1_024
-    /// Most batches that a partition keeps: a batch is what a producer sends to a partition in one request.
+    /// Most batches that a partition keeps. A batch is what a producer sends to a partition in one request.
     public static let partitionBatchCountMax = 100_000
-    /// The default number of brokers is 1; the mock itself numbers them from 1.
+    /// Most brokers. The default is 1; the mock numbers them from 1.
     public static let brokerCountMax = 16
     /// The most partitions that a topic can have.
     public static let partitionCountMax = 10_000
 
-    /// For producers where requests fail. A broker refuses what does not follow on what it has; this one takes a batch
-    /// although the one before failed, and the producer believes that both are written: the first is lost, its delivery a
-    /// success without an offset (`rd_kafka_dr_implicit_ack`). With one request on its way at a time none overtakes.
+    /// Settings for producers where requests fail. A real broker refuses a batch that does not follow the last one it
+    /// has; the mock accepts it although the one before failed. The producer then believes that both are written: the
+    /// first is lost, and its delivery is a success without an offset (`rd_kafka_dr_implicit_ack`). With one request
+    /// under way at a time, no batch overtakes another.
     public static let producerSettings = KafkaSettings([.init("max.in.flight.requests.per.connection", "1")])
 
     /// `host:port,…` for clients on this machine.
@@ -65,7 +70,7 @@ public final class EmbeddedKafka: Sendable {
 
     /// Starts brokers and creates the topics; partition counts cannot change later. Returns when clients can connect.
     ///
-    /// A topic that is not named here is created by the first client that asks for it, with 4 partitions.
+    /// A topic that is not named here is created with 4 partitions by the first client that asks for it.
     /// - Parameter onNotice: called on the watcher's thread; `nil`: notices go to standard error as lines.
     public init(
         topics: [Topic], brokerCount: Int = 1, onNotice: (@Sendable (Notice) -> Void)? = nil,
@@ -100,7 +105,7 @@ public final class EmbeddedKafka: Sendable {
         self.watcher.add(topic)
     }
 
-    /// Refuses connections and drops those that exist, until `setUp`. `nil`: every broker.
+    /// Refuses connections and drops existing ones until `setUp`. `nil`: for every broker.
     public func setDown(broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_down($0, $1) }
     }
@@ -110,44 +115,47 @@ public final class EmbeddedKafka: Sendable {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_up($0, $1) }
     }
 
-    /// Lets a broker lead a partition; `nil`: nobody does, so that nothing can be asked about it, read from it or written to it.
+    /// Makes a broker the leader of a partition. `nil`: the partition has no leader, so that it cannot be asked about,
+    /// read or written.
     public func setLeader(of partition: TopicPartition, broker: Int32?) {
         self.setLeader(of: [partition], broker: broker)
     }
 
-    /// Lets a broker lead several partitions, which takes no longer than one; `nil`: nobody does. Blocks.
+    /// Makes a broker the leader of several partitions, which takes no longer than for one; `nil`: they have no leader.
+    /// Blocks.
     public func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.cluster.setLeader(of: partitions, broker: broker)
     }
 
-    /// Delays every answer by this many milliseconds (0: no more). `nil`: every broker.
+    /// Delays every answer by this many milliseconds; 0 ends the delay. `nil`: for every broker.
     public func setRoundTrip(millis: Int, broker: Int32? = nil) {
         self.cluster.forEachBroker(broker) { rd_kafka_mock_broker_set_rtt($0, $1, Int32(clamping: max(0, millis))) }
     }
 
     /// Answers the next `count` requests of that API key (Kafka's number: 0 Produce, 1 Fetch, 8 OffsetCommit …) with
-    /// `code`; `KafkaError.Code.transport` drops the connection instead. Takes effect in addition to what was asked
-    /// before.
-    /// - Parameter broker: only requests to this one, whose failures `clearFailures` does not forget; `nil`: to every broker.
+    /// `code`. With `KafkaError.Code.transport` the connection is dropped instead. Adds to the failures that were
+    /// queued before.
+    /// - Parameter broker: the broker whose requests fail, and whose failures `clearFailures` does not forget; `nil`:
+    ///   every broker.
     public func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32? = nil) {
         self.cluster.failRequests(
             apiKey: apiKey, code: code, count: min(count, Self.failureCountMax), broker: broker)
     }
 
-    /// At most this many failures are queued by one call.
+    /// Most failures that one call queues.
     public static let failureCountMax = 10_000
 
-    /// Forgets the failures still queued for that API key, but for those of single brokers.
+    /// Forgets the failures that are queued for that API key, except those of single brokers.
     public func clearFailures(apiKey: Int16) { self.cluster.clearFailures(apiKey: apiKey) }
 
-    /// The fill of every partition when the watcher last looked (once a second).
+    /// The fill of every partition at the watcher's last look (once a second).
     public var fill: [PartitionFill] { self.watcher.fill }
 
     /// Looks at every partition now. Blocks for a moment.
     @discardableResult
     public func checkFill() -> [PartitionFill] { self.watcher.check() }
 
-    /// Ends the cluster; clients see their connections break. Idempotent. Close the clients first.
+    /// Ends the cluster; the connections of clients break. Idempotent. Close the clients first.
     public func stop() {
         self.watcher.stop()
         self.cluster.stop()

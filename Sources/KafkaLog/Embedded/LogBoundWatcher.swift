@@ -1,15 +1,15 @@
 import CRDKafka
 import Synchronization
 
-/// Looks once a second how full the partitions of an embedded cluster are: two requests for all watermarks, and one
-/// small read per topic that has grown, to learn how large its records are. The mock itself has no way to ask for
+/// Checks once a second how full the partitions of an embedded cluster are. It makes two requests for all watermarks,
+/// and one small read per topic that has grown, to learn the size of its records. The mock itself cannot be asked for
 /// bytes.
 final class LogBoundWatcher: Sendable {
     private let client: ClientHandle
     private let reader: KafkaLogReader
     private let onNotice: @Sendable (EmbeddedKafka.Notice) -> Void
     private let state: Mutex<State>
-    /// Serialises whole checks; held while they talk to the cluster.
+    /// Serialises whole checks; locked while they talk to the cluster.
     private let checking = Mutex(())
 
     private struct Watched {
@@ -27,7 +27,7 @@ final class LogBoundWatcher: Sendable {
 
     private struct Sample {
         var averageByteCount: Int
-        /// The topic's records when the sample was taken.
+        /// The number of records in the topic when the sample was taken.
         var recordCount: Int64
     }
 
@@ -35,15 +35,15 @@ final class LogBoundWatcher: Sendable {
     private static let requestDurationMax: Duration = .seconds(2)
     private static let warningPercent = 80
     private static let sampledRecordCount: Int64 = 64
-    /// Bytes of a record in a batch beyond its key, value and headers, with its share of the batch's header when batches are
-    /// small.
+    /// Bytes of a record in a batch beyond its key, value and headers. Includes its share of the batch's header when
+    /// batches are small.
     private static let recordOverheadByteCount = 24
 
     init(
         settings: KafkaSettings, topics: [EmbeddedKafka.Topic],
         onNotice: @escaping @Sendable (EmbeddedKafka.Notice) -> Void
     ) throws(KafkaError) {
-        // The cluster may be taken down on purpose; librdkafka's complaints about that would drown everything else.
+        // The cluster may be taken down on purpose; librdkafka's complaints about that would hide everything else.
         self.client = try ClientConfiguration.withoutGroup(settings).makeClient(log: { _ in })
         self.reader = try KafkaLogReader(settings, log: { _ in })
         self.onNotice = onNotice
@@ -77,8 +77,8 @@ final class LogBoundWatcher: Sendable {
 
     private var isRunning: Bool { self.state.withLock { !$0.isStopped } }
 
-    /// One look at everything. While the cluster does not answer (taken down, stopped) nothing is learnt and nothing
-    /// said.
+    /// Checks every partition once. While the cluster does not answer (taken down, stopped), nothing is learnt or
+    /// reported.
     @discardableResult
     func check() -> [EmbeddedKafka.PartitionFill] {
         let notices: [EmbeddedKafka.Notice] = self.checking.withLock { _ in
@@ -125,7 +125,7 @@ final class LogBoundWatcher: Sendable {
 
     private static func update(_ state: inout State, _ ends: (low: [Int64], end: [Int64])) -> [EmbeddedKafka.Notice] {
         var notices: [EmbeddedKafka.Notice] = []
-        // A topic added meanwhile stands at the end and is looked at next time.
+        // A topic added meanwhile is at the end of the list and is checked next time.
         for index in ends.low.indices {
             var watched = state.watched[index]
             watched.fill.lowOffset = ends.low[index]

@@ -11,8 +11,8 @@ final class MockCluster: Sendable {
 
     /// The mock's pointer.
     ///
-    /// `@unchecked Sendable`: used under the lock only. Its functions may be called from any thread, but not while it
-    /// is destroyed.
+    /// `@unchecked Sendable`: used under the lock only. The mock's functions may be called from any thread, but not
+    /// while it is being destroyed.
     private struct State: ~Copyable, @unchecked Sendable {
         var mock: OpaquePointer?
         var topics: Set<String> = []
@@ -66,7 +66,8 @@ final class MockCluster: Sendable {
 
     private static let leadersAtOnceMax = 64
 
-    /// Many at once, each on a thread: the cluster takes up to an eighth of a second to look at what it is told, and then takes all of it.
+    /// Sets many leaders at once, each on a thread. The cluster takes up to an eighth of a second to look at its
+    /// commands, and then executes all of them.
     func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.state.withLock { state in
             guard let mock = state.mock else { return }
@@ -83,13 +84,14 @@ final class MockCluster: Sendable {
                         some.leave()
                     }
                 }
-                // The cluster lives as long as the lock is held.
+                // The lock is held meanwhile, so that the cluster is not destroyed.
                 some.wait()
             }
         }
     }
 
-    /// - Parameter broker: the broker that fails them; `nil`: the one that is asked next.
+    /// Queues failures of the next requests of that API key.
+    /// - Parameter broker: the broker that fails the requests; `nil`: the one that is asked next.
     func failRequests(apiKey: Int16, code: KafkaError.Code, count: Int, broker: Int32?) {
         guard count > 0 else { return }
         if let broker {

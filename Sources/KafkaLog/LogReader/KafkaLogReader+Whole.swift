@@ -1,10 +1,10 @@
 /// Reading partitions whole, for tools and tests. Everything here blocks.
 extension KafkaLogReader {
-    /// Partitions fetched at the same time by one call. Each may hold `queued.max.messages.kbytes` (1 MiB unless set otherwise) until its turn
-    /// comes, so this bounds memory at 64 MiB.
+    /// Most partitions that one call fetches at the same time. Each may hold `queued.max.messages.kbytes` (1 MiB unless
+    /// set otherwise) until it is read, so this bounds memory at 64 MiB.
     public static let partitionsFetchedMax = 64
 
-    /// Reads a section whole: memory for all of it. Blocks, at most about `limit`.
+    /// Reads a whole section into memory. Blocks, at most about `limit`.
     /// - Parameter endOffset: `nil`: the end of the log now.
     /// - Throws: `timedOut` when the end was not reached in time, or what stopped the partition.
     public func readAll(
@@ -16,8 +16,8 @@ extension KafkaLogReader {
         return records
     }
 
-    /// As `readAll`, but hands over one record after the other and keeps none.
-    /// - Parameter isOver: asked again and again: the rest is not read.
+    /// Works like `readAll`, but hands over the records one by one and keeps none.
+    /// - Parameter isOver: asked again and again; once it is true, the rest is not read.
     public func forEach(
         _ partition: TopicPartition, from start: LogStart = .beginning, upTo endOffset: Int64? = nil,
         within limit: Duration, isOver: () -> Bool = { false }, _ body: (OwnedRecord) -> Void
@@ -34,10 +34,10 @@ extension KafkaLogReader {
         try Self.drain(section, until: deadline, isOver: isOver, body)
     }
 
-    /// Reads partitions from their beginning to where their logs end now. They are fetched together and handed over one after the other, in
-    /// the order given and each in the order of its offsets; no record is kept.
+    /// Reads partitions from their beginning to where their logs end now. They are fetched together, and handed over
+    /// one after the other in the order given, each in the order of its offsets. No record is kept.
     /// - Parameters:
-    ///   - limit: for asking where the logs end, and then for each partition from its turn on.
+    ///   - limit: time limit for asking where the logs end, and then for each partition, from its beginning on.
     ///   - whenRead: called after a partition's last record, for empty ones too.
     /// - Throws: `timedOut` when an end was not reached in time, or what stopped a partition.
     public func forEach(
@@ -45,7 +45,7 @@ extension KafkaLogReader {
         _ body: (OwnedRecord) -> Void
     ) throws(KafkaError) {
         let positions = try self.positions(of: partitions, within: limit)
-        // An empty log is not opened: there is nothing to wait for.
+        // An empty log is not opened, because nothing would arrive.
         let filled = positions.indices.filter { positions[$0].lowOffset < positions[$0].endOffset }
         var sections: [Int: LogSection] = [:]
         var toOpen = filled[...]

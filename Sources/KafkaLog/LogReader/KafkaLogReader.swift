@@ -1,13 +1,13 @@
 import CRDKafka
 import Synchronization
 
-/// Reads partitions without a group: restore, tests, tools. One client for any number of sections, each of another
-/// partition. All methods may be called from any thread.
+/// Reads partitions without a group, for restore, tests and tools. One client serves any number of sections, each of a
+/// different partition. All methods may be called from any thread.
 public final class KafkaLogReader: Sendable {
     private let client: ClientHandle
     private let openPartitions = OpenPartitions()
     private let waker: FetchWaker
-    /// Known to librdkafka for as long as the reader lives; see `prepare`.
+    /// The topics of `prepare`, which librdkafka knows as long as the reader lives.
     private let preparedTopics = Mutex<[KafkaTopic]>([])
 
     /// Checks the settings and makes the client. `group.…` properties are ignored.
@@ -16,23 +16,24 @@ public final class KafkaLogReader: Sendable {
         self.waker = FetchWaker(client: self.client)
     }
 
-    /// Every property of such a reader.
+    /// Makes a client with every property of such a reader.
     static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
         var client = try ClientConfiguration.withoutGroup(settings, defaults: Self.defaults)
-        // The end of the log tells that offsets taken by compaction or control records will not come.
+        // The event at the end of the log shows that no more offsets will arrive where compaction or control records
+        // took them.
         try client.set("enable.partition.eof", "true")
         return client
     }
 
-    /// Used unless `settings` says otherwise, on top of `ConsumerConfiguration.defaults`. A reader that has nothing open fetches nothing, so a
-    /// short wait costs an idle worker nothing. More bytes ahead restored no faster (measured with 2 to 64 MB), and every partition may be open at
-    /// once.
+    /// Used unless `settings` says otherwise, on top of `ConsumerConfiguration.defaults`. A reader that has nothing
+    /// open fetches nothing, so a short wait costs an idle worker nothing. Fetching more bytes ahead restored no faster
+    /// (measured with 2 to 64 MB), and all partitions may be open at the same time.
     public static let defaults = KafkaSettings([
         .init("queued.max.messages.kbytes", "2048"),
         .init("fetch.wait.max.ms", "10"),
     ])
 
-    /// Makes librdkafka learn who leads the topic's partitions, and keep it in mind. Contacts Kafka in the background.
+    /// Makes librdkafka learn and remember who leads the topic's partitions. Contacts Kafka in the background.
     ///
     /// A section that begins at an end of the log while no leader is known waits half a second before it asks again
     /// (`rd_kafka_toppar_offset_request` of 2.0.2).
@@ -41,12 +42,12 @@ public final class KafkaLogReader: Sendable {
         self.preparedTopics.withLock { $0.append(topic) }
     }
 
-    /// Kafka's own name of the cluster; `nil` when it was not learnt in time. Blocks, at most `limit`.
+    /// Kafka's own identifier of the cluster; `nil` when it was not learnt in time. Blocks, at most `limit`.
     public func clusterID(within limit: Duration) -> String? { self.client.clusterID(within: limit) }
 
     /// Begins reading one partition, up to but not including `endOffset`.
     ///
-    /// A partition can be open once at a time. Close the section, or let go of it, to stop.
+    /// A partition can be open only once at a time. Close the section or release it to stop.
     /// - Parameter endOffset: the offset after the last one wanted; `Int64.max`: never finished. When the log ends
     ///   before it, the section waits for more.
     public func open(_ partition: TopicPartition, from start: LogStart, upTo endOffset: Int64 = .max) throws(KafkaError)
@@ -73,7 +74,7 @@ public final class KafkaLogReader: Sendable {
             openPartitions: self.openPartitions, waker: self.waker, topic: topic, queue: queue)
     }
 
-    /// First offset in the log and next offset to be written. Blocks, at most about `limit`.
+    /// The first offset in the log and the next one to be written, for each partition. Blocks, at most about `limit`.
     public func positions(of partitions: [TopicPartition], within limit: Duration) throws(KafkaError)
         -> [PartitionPositions]
     {
@@ -83,8 +84,8 @@ public final class KafkaLogReader: Sendable {
         }
     }
 
-    /// As `positions(of:within:)`, without those that cannot be asked. Blocks, at most about `limit`.
-    /// - Throws: nothing can be asked.
+    /// Works like `positions(of:within:)`, without the partitions that cannot be asked. Blocks, at most about `limit`.
+    /// - Throws: when none can be asked.
     public func logsOfEach(
         _ partitions: [TopicPartition], within limit: Duration
     ) throws(KafkaError) -> [TopicPartition: (low: Int64, end: Int64)] {
@@ -95,7 +96,7 @@ public final class KafkaLogReader: Sendable {
     }
 }
 
-/// Which partitions a log reader has open. librdkafka knows one position per partition and client.
+/// The partitions that a log reader has open. librdkafka has only one position per partition and client.
 final class OpenPartitions: Sendable {
     private let partitions = Mutex<Set<TopicPartition>>([])
     func insert(_ partition: TopicPartition) -> Bool { self.partitions.withLock { $0.insert(partition).inserted } }

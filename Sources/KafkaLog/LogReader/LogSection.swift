@@ -3,7 +3,7 @@ import Synchronization
 
 /// A part of one partition being read: like a `PartitionReader`, with an end.
 public final class LogSection: Sendable {
-    /// What it reads.
+    /// The partition that it reads.
     public let topicPartition: TopicPartition
     /// The offset after the last one wanted.
     public let endOffset: Int64
@@ -13,26 +13,26 @@ public final class LogSection: Sendable {
     private let waker: FetchWaker
     private let state: Mutex<State>
 
-    /// Records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group (see
-    /// `PartitionReader`).
+    /// Most records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group
+    /// (see `PartitionReader`).
     private static let batchCountMax = 1_000
-    /// With fewer waiting than this, more are fetched.
+    /// When fewer records than this wait, more are fetched.
     private static let waitingCountMin = 1_000
 
     private struct State: ~Copyable {
-        /// `nil` once closed.
+        /// What librdkafka has open; `nil` once closed.
         var source: Source?
         var wakeUp: WakeUp?
         var nextOffset: Int64?
         var isFinished: Bool
-        /// Records taken since librdkafka was last told to look whether it may fetch.
+        /// Number of records taken since librdkafka was last told to check whether it may fetch.
         var takenCount = 0
     }
 
     /// What librdkafka has open for the section.
     ///
-    /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch lives under the section's
-    /// lock.
+    /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch is used only under the
+    /// section's lock.
     private struct Source: ~Copyable, @unchecked Sendable {
         let topic: OpaquePointer
         let partition: Int32
@@ -47,7 +47,7 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// Takes `topic` over.
+    /// The opened section of a partition. Takes `topic` over.
     init(
         topicPartition: TopicPartition, start: LogStart, endOffset: Int64, client: ClientHandle,
         openPartitions: OpenPartitions, waker: FetchWaker, topic: OpaquePointer, queue: consuming KafkaQueue
@@ -70,14 +70,14 @@ public final class LogSection: Sendable {
 
     deinit { self.close() }
 
-    /// Hands at most `max` waiting records to `body`, in order, and never waits. `isFinished` once everything below
-    /// `endOffset` was handed over (offsets that compaction removed or control records took count as handed over). One
-    /// thread at a time.
+    /// Hands at most `max` waiting records to `body`, in order, and never waits. The result says `isFinished` once
+    /// everything below `endOffset` was handed over. Offsets that compaction removed or control records took count as
+    /// handed over. One thread at a time.
     public func read(max: Int, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.read(max: max, waiting: .zero, body)
     }
 
-    /// As `read(max:_:)`, but blocks until `max` (at most 1,000) records are there or the time is over.
+    /// Works like `read(max:_:)`, but blocks until `max` (at most 1,000) records wait or the time is over.
     func read(max: Int, waiting limit: Duration, _ body: (borrowing KafkaRecord) -> Void) -> ReadResult {
         self.state.withLock { state in
             var result = ReadResult(
@@ -102,8 +102,8 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// A queue that was full when librdkafka last looked is not looked at again when it has been drained (see `FetchWaker`); a reader often
-    /// has no other partition that would make it look.
+    /// Makes librdkafka fetch again. It does not notice by itself when a queue that was full has been drained (see
+    /// `FetchWaker`), and a reader often has no other partition that would make it look.
     private func wakeFetching(_ state: inout State, taken: Int) {
         state.takenCount += taken
         guard state.takenCount >= Self.waitingCountMin, !state.isFinished, let queue = state.source?.queue.pointer,
@@ -138,7 +138,7 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// As `PartitionReader.onReadable`; also calls at once when the section is finished from the beginning.
+    /// Works like `PartitionReader.onReadable`, but also calls at once when the section is finished from the beginning.
     public func onReadable(_ wakeUp: @escaping @Sendable () -> Void) {
         let isDue = self.state.withLock { state in
             guard state.source != nil else { return false }
@@ -153,8 +153,8 @@ public final class LogSection: Sendable {
         if isDue { wakeUp() }
     }
 
-    /// Stops fetching. Idempotent. Waits for librdkafka's own thread to let go of the partition: normally well under a
-    /// millisecond.
+    /// Stops fetching. Idempotent. Waits until librdkafka's own thread has released the partition: normally well under
+    /// a millisecond.
     public func close() {
         let wasOpen = self.state.withLock { state in
             guard state.source != nil else { return false }

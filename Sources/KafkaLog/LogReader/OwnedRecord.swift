@@ -2,9 +2,9 @@
 public struct OwnedRecord: Sendable, Hashable {
     /// One header of the record.
     public struct Header: Sendable, Hashable {
-        /// The name as text; several headers may have the same.
+        /// The name as text; several headers may have the same name.
         public var name: String
-        /// `nil`: a null value.
+        /// The value's bytes; `nil` for a null value.
         public var value: [UInt8]?
 
         public init(name: String, value: [UInt8]?) {
@@ -13,17 +13,17 @@ public struct OwnedRecord: Sendable, Hashable {
         }
     }
 
-    /// The number of its partition, from 0.
+    /// The number of the record's partition, from 0.
     public var partition: Int32
-    /// Where it lies in the partition's log.
+    /// The record's offset in the partition's log.
     public var offset: Int64
-    /// Milliseconds since 1970; -1: none.
+    /// The record's time, milliseconds since 1970; -1: none.
     public var timestampMillis: Int64
-    /// `nil`: a null key.
+    /// The key's bytes; `nil` for a null key.
     public var key: [UInt8]?
-    /// `nil`: a null value, a tombstone in a compacted topic.
+    /// The value's bytes; `nil` for a null value, a tombstone in a compacted topic.
     public var value: [UInt8]?
-    /// In the order in which they were written.
+    /// The headers in the order in which they were written.
     public var headers: [Header]
 
     /// A record as a test or a tool makes it.

@@ -3,16 +3,17 @@ import Glibc
 import Redaction
 import Synchronization
 
-/// The token that the clients of a process log in with by OAUTHBEARER. The keeper of tokens gives each new one here, and all clients have it at once.
-/// Any thread.
+/// The token with which the clients of a process log in by OAUTHBEARER. The keeper of tokens gives each new one here,
+/// and all clients have it at once. May be used from any thread.
 ///
-/// librdkafka would ask each client's program for tokens by a callback, on the thread that polls that client's main queue; some clients have no
-/// such thread. So nobody waits to be asked: `rd_kafka_oauthbearer_set_token` may be called at any time, and no callback is set. librdkafka 2.0.2 shows
-/// a new token on new connections only. Those that stand go on until their broker ends them.
+/// librdkafka would ask each client's program for tokens by a callback, on the thread that polls that client's main
+/// queue; some clients have no such thread. So no callback is set: `rd_kafka_oauthbearer_set_token` may be called at
+/// any time, without being asked. librdkafka 2.0.2 shows a new token on new connections only. Existing connections
+/// continue until their broker ends them.
 public final class KafkaTokens: Sendable {
     private struct State {
         var token: KafkaToken?
-        /// Why there is none that is good; `nil`: there is, or nobody knows yet.
+        /// Why no valid token exists; `nil` when one does, or when nothing is known yet.
         var reason: String?
         /// The texts of the token given last, which librdkafka and brokers may repeat.
         var withheld = WithheldValues()
@@ -24,18 +25,19 @@ public final class KafkaTokens: Sendable {
         weak var handle: ClientHandle?
     }
 
-    /// librdkafka asks for another token at four fifths of this, which nobody answers.
+    /// The lifetime reported to librdkafka. It asks for another token at four fifths of this, and nobody would answer.
     private static let toldLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())
 
-    /// Nobody has given any yet.
+    /// An instance without a token yet.
     public init() {}
 
-    /// - Parameter onClient: called whenever another client comes, on the thread that makes it: somebody needs tokens from now on.
+    /// Sets what is called when a client is added, on the thread that makes the client: tokens are needed from then on.
+    /// - Parameter onClient: called for every further client.
     public func listen(_ onClient: @escaping @Sendable () -> Void) { self.state.withLock { $0.onClient = onClient } }
 
-    /// Every client logs in with it from now on.
+    /// Sets the token with which every client logs in from now on.
     public func give(_ token: KafkaToken) {
         let clients = self.state.withLock { state in
             state.token = token
@@ -47,8 +49,8 @@ public final class KafkaTokens: Sendable {
         for client in clients { Self.set(token, client) }
     }
 
-    /// There is no token that is good. What clients had stays with them, as the broker's word counts.
-    /// - Parameter reason: what an operator is told; no secret.
+    /// Records that no valid token exists. Clients keep the token they have, because only the broker can refuse it.
+    /// - Parameter reason: the explanation that an operator sees; without secrets.
     public func fail(_ reason: String) {
         let clients = self.state.withLock { state in
             guard state.reason != reason else { return [ClientHandle]() }
@@ -58,10 +60,10 @@ public final class KafkaTokens: Sendable {
         for client in clients { rd_kafka_oauthbearer_set_token_failure(client.pointer, reason) }
     }
 
-    /// Whether there is no token that is good.
+    /// Whether no valid token exists.
     public var isFailing: Bool { self.state.withLock { $0.reason != nil } }
 
-    /// Whether anybody needs tokens.
+    /// Whether any client needs tokens.
     public var hasClients: Bool { self.state.withLock { !Self.living(&$0).isEmpty } }
 
     /// Why nobody can log in now; `nil`: nothing is known.
@@ -69,10 +71,10 @@ public final class KafkaTokens: Sendable {
         self.state.withLock(\.reason).map { KafkaError(code: .authentication, text: KafkaError.noTokenStart + $0) }
     }
 
-    /// What librdkafka or a broker says, without the token that was given last.
+    /// A text of librdkafka or of a broker, without the token that was given last.
     func struck(from text: String) -> String { self.state.withLock(\.withheld).struck(from: text) }
 
-    /// A client that logs in by OAUTHBEARER.
+    /// Adds a client that logs in by OAUTHBEARER.
     func add(_ client: ClientHandle) {
         let onClient = self.state.withLock { state in
             _ = Self.living(&state)
@@ -83,7 +85,8 @@ public final class KafkaTokens: Sendable {
         onClient?()
     }
 
-    /// Until it has what was given last: somebody may give another meanwhile, and be overtaken.
+    /// Repeats until the client has the token that was given last: another thread may give a new one meanwhile, and
+    /// this one could overwrite it.
     private func show(to client: ClientHandle) {
         var shown: KafkaToken?
         while true {
@@ -109,7 +112,8 @@ public final class KafkaTokens: Sendable {
         defer { for copy in copies { free(copy) } }
         var pointers = copies.map { UnsafePointer($0) }
         let reasonCapacity = 512
-        // librdkafka says in it what it did not understand, which may be the token: nobody reads it. What it checks has been checked.
+        // librdkafka writes here what it did not understand, which may be the token, so nobody reads it. What
+        // librdkafka checks has been checked already.
         var reason = [CChar](repeating: 0, count: reasonCapacity)
         let lifeEnd = Int64(max(0, token.expiresAtMillis)).addingReportingOverflow(Self.toldLifeMillis)
         let failure = rd_kafka_oauthbearer_set_token(
@@ -121,7 +125,7 @@ public final class KafkaTokens: Sendable {
         }
     }
 
-    /// The whole, and what lies between dots: claims are nobody's business either.
+    /// The whole token and the parts between its dots: the claims must not be shown either.
     private static func parts(of token: KafkaToken) -> [String] {
         [token.value] + token.value.split(separator: ".").filter { $0.utf8.count >= 16 }.map(String.init)
     }

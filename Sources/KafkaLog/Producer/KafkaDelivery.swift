@@ -1,12 +1,12 @@
 import CRDKafka
 
-/// What became of one produced message, lent for the duration of the closure that receives it, with the message itself.
+/// The result of one produced message, with the message itself. Lent for the duration of the closure that receives it.
 public struct KafkaDelivery: ~Copyable {
-    /// The number given to `produce`.
+    /// The number that was given to `produce`.
     public let opaque: UInt64
     /// The partition that the message was for; -1 if none was chosen before it failed.
     public let partition: Int32
-    /// Where it lies in the log; meaningful when `isSuccess`.
+    /// The message's offset in the log; meaningful when `isSuccess`.
     public let offset: Int64
     let message: UnsafePointer<rd_kafka_message_t>
 
@@ -20,37 +20,37 @@ public struct KafkaDelivery: ~Copyable {
     /// Whether Kafka has acknowledged the message.
     public var isSuccess: Bool { self.message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR }
 
-    /// Whether it was produced to this topic, by the same producer.
+    /// Whether the message was produced to this topic, by the same producer.
     public func isOf(_ topic: KafkaTopic) -> Bool { self.message.pointee.rkt == topic.pointer }
 
     /// The name of the topic that the message was for.
     public var topic: String { self.message.pointee.rkt.map { String(cString: rd_kafka_topic_name($0)) } ?? "" }
 
-    /// Why it failed; `nil` for a success.
+    /// Why the message was not delivered; `nil` for a success.
     public var error: KafkaError? {
         guard !self.isSuccess else { return nil }
-        // Not `rd_kafka_message_errstr`: of a produced message it gives the payload out as the text.
+        // `rd_kafka_message_errstr` is not used: for a produced message it returns the payload as the text.
         return KafkaError(
             self.message.pointee.err, subject: .partition(TopicPartition(topic: self.topic, partition: self.partition))
         ).needing(.write)
     }
 
-    /// Milliseconds since 1970, as produced.
+    /// The message's time as produced, milliseconds since 1970.
     public var timestampMillis: Int64 {
-        // librdkafka tells the time of messages without error only. The message is ours alone until its event is
-        // destroyed.
+        // librdkafka returns the time only for messages without error. The message belongs to us alone until its event
+        // is destroyed.
         let message = UnsafeMutablePointer(mutating: self.message)
         let failure = message.pointee.err
         message.pointee.err = RD_KAFKA_RESP_ERR_NO_ERROR
         defer { message.pointee.err = failure }
         return rd_kafka_message_timestamp(message, nil)
     }
-    /// `false`: a null key.
+    /// Whether the message has a key. `false` for a null key.
     public var hasKey: Bool { self.message.pointee.key != nil }
-    /// `false`: a null value.
+    /// Whether the message has a value. `false` for a null value.
     public var hasValue: Bool { self.message.pointee.payload != nil }
 
-    /// The message's key; empty for a null key. Lent, as the message is.
+    /// The message's key; empty for a null key. Lent like the message.
     public var key: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(
@@ -60,7 +60,7 @@ public struct KafkaDelivery: ~Copyable {
         }
     }
 
-    /// The message's value; empty for a null value. Lent, as the message is.
+    /// The message's value; empty for a null value. Lent like the message.
     public var value: Span<UInt8> {
         @_lifetime(borrow self) get {
             let bytes = UnsafeBufferPointer(

@@ -3,7 +3,7 @@ import CRDKafka
 /// Record headers being put together. One value, emptied and filled again for each record, allocates nothing once it
 /// has grown.
 public struct KafkaHeaders: Sendable {
-    /// Names and values, one after the other.
+    /// The bytes of all names and values, one after the other.
     private(set) var bytes: [UInt8] = []
     private(set) var entries: [Entry] = []
     struct Entry {
@@ -13,21 +13,21 @@ public struct KafkaHeaders: Sendable {
         var valueByteCount: Int
     }
 
-    /// No headers yet.
+    /// An instance without headers.
     public init() {}
 
     /// Whether no header was added.
     public var isEmpty: Bool { self.entries.isEmpty }
-    /// How many headers were added.
+    /// Number of headers that were added.
     public var count: Int { self.entries.count }
 
-    /// Forgets the headers; the memory is kept.
+    /// Removes the headers; the memory is kept.
     public mutating func removeAll() {
         self.bytes.removeAll(keepingCapacity: true)
         self.entries.removeAll(keepingCapacity: true)
     }
 
-    /// Copies both.
+    /// Adds a header, copying its name and value.
     public mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
         let nameStart = self.bytes.count
         self.entries.append(
@@ -38,13 +38,13 @@ public struct KafkaHeaders: Sendable {
         self.append(value)
     }
 
-    /// Copies both, as UTF-8.
+    /// Adds a header, copying its name and value as UTF-8.
     public mutating func append(_ name: String, _ value: String) {
         let (name, value) = (Array(name.utf8), Array(value.utf8))
         self.append(name: name.span, value: value.span)
     }
 
-    /// A copy that librdkafka understands; the caller owns it.
+    /// A copy in librdkafka's form; the caller owns it.
     func makeRDKafkaHeaders() -> OpaquePointer? {
         let headers = rd_kafka_headers_new(self.entries.count)
         self.bytes.withUnsafeBytes { bytes in

@@ -1,8 +1,8 @@
 import CRDKafka
 import Synchronization
 
-/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread; use one
-/// producer per shard, so that deliveries come back to the loop that asked.
+/// Writes records: idempotent, `acks=all`, in order per partition. All methods may be called from any thread. Use one
+/// producer per shard, so that deliveries return to the loop that asked.
 public final class KafkaProducer: Sendable {
     private let client: ClientHandle
     private let deliveries: KafkaQueue
@@ -11,12 +11,12 @@ public final class KafkaProducer: Sendable {
     private let outstanding = Atomic<Int>(0)
     private let ended = Atomic<Bool>(false)
 
-    /// Checks the settings and makes the client. Nothing is contacted by this call itself.
+    /// Checks the settings and makes the client. Contacts nobody yet.
     ///
     /// - Parameters:
     ///   - onDeliveries: called when deliveries (or errors) start waiting, on a librdkafka thread that holds a lock:
-    ///     only schedule a `drainDeliveries`. It is called for the first of a run only: drain until it returns 0.
-    ///   - onError: errors of the producer as a whole, called inside `drainDeliveries`. `isFatal`: make another
+    ///     only schedule a `drainDeliveries`. It is called only for the first of a run: drain until it returns 0.
+    ///   - onError: receives errors of the producer as a whole, inside `drainDeliveries`. If `isFatal`, make another
     ///     producer.
     public init(
         _ configuration: ProducerConfiguration, onDeliveries: @escaping @Sendable () -> Void,
@@ -32,7 +32,7 @@ public final class KafkaProducer: Sendable {
         self.deliveries.enableWakeUp(self.wakeUp)
     }
 
-    /// Every property of such a producer.
+    /// Makes a client with every property of such a producer.
     static func client(for settings: KafkaSettings) throws(KafkaError) -> ClientConfiguration {
         var client = ClientConfiguration(role: .producer)
         try client.apply(ProducerConfiguration.defaults)
@@ -44,9 +44,10 @@ public final class KafkaProducer: Sendable {
 
     deinit { self.deliveries.disableWakeUp() }
 
-    /// The handle for a topic name (1–249 bytes). Contacts nobody.
-    /// - Parameter timesOut: `false`: a record is tried for as long as the producer lives, so that no later record takes its place
-    ///   in the log. `true`: until `message.timeout.ms`, and those behind it are delivered all the same.
+    /// Makes the handle for a topic name (1–249 bytes). Contacts nobody.
+    /// - Parameter timesOut: whether `message.timeout.ms` applies. `true`: a record is tried until then, and those
+    ///   behind it are delivered nevertheless. `false`: a record is tried as long as the producer lives, so that no
+    ///   later record takes its place in the log.
     public func topic(_ name: String, timesOut: Bool = true) throws(KafkaError) -> KafkaTopic {
         try KafkaTopic(name, client: self.client, timesOut: timesOut)
     }
@@ -54,11 +55,12 @@ public final class KafkaProducer: Sendable {
     /// Queues one record, copying it. Never waits.
     ///
     /// - Parameters:
-    ///   - partition: explicit, or -1: murmur2 of the key as Java's clients do, random without a key.
+    ///   - partition: the number of a partition, or -1: by murmur2 of the key as Java's clients do, random without a
+    ///     key.
     ///   - key: `nil` is a null key.
     ///   - value: `nil` is a tombstone.
     ///   - timestampMillis: milliseconds since 1970; 0: now.
-    ///   - opaque: comes back with the delivery.
+    ///   - opaque: returned with the delivery.
     public func produce(
         _ topic: KafkaTopic, partition: Int32 = -1, key: Span<UInt8>?, value: Span<UInt8>?,
         headers: KafkaHeaders? = nil,
@@ -79,12 +81,13 @@ public final class KafkaProducer: Sendable {
     /// Most records that one call of librdkafka gets.
     private static let produceBatchCountMax = 256
 
-    /// Queues `count` plain records of one topic in order, copying them. Never waits. Costs a fraction of as many single
-    /// calls: the topic is locked once, and records of one partition that follow each other find it once.
+    /// Queues `count` plain records of one topic in order, copying them. Never waits. Costs a fraction of single calls:
+    /// the topic is locked once, and adjacent records of one partition look it up once.
     ///
     /// - Parameters:
-    ///   - bytes: where the records' keys and values lie.
-    ///   - record: the record of an index in `0..<count`; asked once for each, in order. Its ranges lie within `bytes`.
+    ///   - bytes: the bytes of the records' keys and values.
+    ///   - record: returns the record of an index in `0..<count`; asked once for each, in order. Its ranges are within
+    ///     `bytes`.
     public func produce(
         _ topic: KafkaTopic, count: Int, bytes: Span<UInt8>, record: (Int) -> PlainRecord
     ) -> BatchResult {
@@ -108,11 +111,11 @@ public final class KafkaProducer: Sendable {
         return result
     }
 
-    /// `false`: the queue is full.
+    /// Queues messages; `false` when the queue is full.
     private func produce(
         _ topic: KafkaTopic, _ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, _ result: inout BatchResult
     ) -> Bool {
-        // Counted before, because deliveries may be drained elsewhere at once.
+        // The messages are counted before they are queued, because their deliveries may be drained elsewhere at once.
         self.outstanding.add(messages.count, ordering: .relaxed)
         let queuedCount = Int(
             rd_kafka_produce_batch(
@@ -126,7 +129,7 @@ public final class KafkaProducer: Sendable {
         for message in messages {
             switch message.err {
             case RD_KAFKA_RESP_ERR_NO_ERROR: break
-            // librdkafka gives up at the first that finds no room, so that none overtakes it.
+            // librdkafka stops at the first message that finds no room, so that none overtakes it.
             case RD_KAFKA_RESP_ERR__QUEUE_FULL: return false
             case RD_KAFKA_RESP_ERR__FATAL:
                 result.failures.append((result.doneCount, self.fatalError ?? KafkaError(message.err)))
@@ -157,7 +160,8 @@ public final class KafkaProducer: Sendable {
         return message
     }
 
-    /// Never without an address: librdkafka tells null from empty by it, and copies nothing of an empty one.
+    /// A slice that always has an address. librdkafka distinguishes null from empty by the address, and copies nothing
+    /// of an empty slice.
     private static func slice(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) -> UnsafeRawBufferPointer {
         guard !range.isEmpty else { return UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: 1), count: 0) }
         return UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -179,7 +183,7 @@ public final class KafkaProducer: Sendable {
 
     /// Hands waiting deliveries to `body`, in order per partition, and never waits. Stops after the run in which `max`
     /// is reached.
-    /// - Returns: how many were handed over; 0: nothing waits, the next one wakes up.
+    /// - Returns: number of deliveries handed over. 0: none waits, and the next one wakes up.
     @discardableResult
     public func drainDeliveries(
         max: Int = 1_000, ahead: (Span<UInt64>) -> Void = { _ in }, _ body: (borrowing KafkaDelivery) -> Void
@@ -192,20 +196,20 @@ public final class KafkaProducer: Sendable {
         return count
     }
 
-    /// As many deliveries at most are told of ahead.
+    /// Most deliveries that are prefetched at a time.
     private static let aheadCountMax = 32
 
-    /// Messages produced whose delivery was not drained yet.
+    /// Number of messages whose delivery was not drained yet.
     public var outstandingCount: Int { self.outstanding.load(ordering: .relaxed) }
 
     /// Drains until nothing is outstanding. Blocks, at most `limit`. A loop that must not block watches
     /// `outstandingCount` instead.
-    /// - Returns: how many are still outstanding.
+    /// - Returns: number of messages that are still outstanding.
     @discardableResult
     public func flush(within limit: Duration, _ body: (borrowing KafkaDelivery) -> Void) -> Int {
         let deadline = ContinuousClock.now + limit
-        // `rd_kafka_flush` cuts the linger short while it runs, but waits for us to drain: so it gets moments, not the
-        // whole limit.
+        // `rd_kafka_flush` cuts the linger short while it runs, but waits for us to drain. So it gets short moments,
+        // not the whole limit.
         let moment = Duration.milliseconds(20)
         while self.outstandingCount > 0 {
             let left = deadline - .now
@@ -219,16 +223,16 @@ public final class KafkaProducer: Sendable {
         return self.outstandingCount
     }
 
-    /// Gives up on everything undelivered: each outstanding message comes back as a failed delivery (`purged`). Blocks
+    /// Gives up on everything undelivered: each outstanding message is returned as a failed delivery (`purged`). Blocks
     /// for a moment.
     public func purge() {
         rd_kafka_purge(self.client.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 
-    /// Whether a fatal error has been drained. Every produce fails from then on. Cheap to ask.
+    /// Whether a fatal error has been drained; every produce fails from then on. Cheap to call.
     public var hasEnded: Bool { self.ended.load(ordering: .relaxed) }
 
-    /// The fatal error, once there was one: every produce fails with it.
+    /// The fatal error, if there was one: every produce fails with it.
     public var fatalError: KafkaError? {
         let reasonCapacity = 512
         var reason = [CChar](repeating: 0, count: reasonCapacity)
@@ -271,7 +275,8 @@ public final class KafkaProducer: Sendable {
         }
     }
 
-    /// librdkafka tells null from empty by the pointer alone, and an empty span may have none.
+    /// Calls `body` with an address even for an empty span, which may have none. librdkafka distinguishes null from
+    /// empty by the pointer alone.
     private static func withBytes<Result>(of span: Span<UInt8>?, _ body: (UnsafeRawPointer?, Int) -> Result) -> Result {
         guard let span else { return body(nil, 0) }
         return span.withUnsafeBytes { bytes in

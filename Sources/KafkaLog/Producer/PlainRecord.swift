@@ -1,12 +1,12 @@
-/// A record without headers, to be written with the time of its batch. Its bytes lie in a buffer that many share.
+/// A record without headers, written with the time of its batch. Its bytes are in a buffer that many records share.
 public struct PlainRecord: Sendable {
-    /// Explicit, or -1: as in `KafkaProducer.produce`.
+    /// The number of a partition, or -1 as in `KafkaProducer.produce`.
     public var partition: Int32
-    /// Where the key lies in the buffer; `nil` is a null key.
+    /// Range of the key in the buffer; `nil` is a null key.
     public var key: Range<Int>?
-    /// Where the value lies; `nil` is a tombstone.
+    /// Range of the value in the buffer; `nil` is a tombstone.
     public var value: Range<Int>?
-    /// Comes back with the delivery.
+    /// A number that is returned with the delivery.
     public var opaque: UInt64
 
     @inlinable public init(partition: Int32, key: Range<Int>?, value: Range<Int>?, opaque: UInt64) {
@@ -17,11 +17,12 @@ public struct PlainRecord: Sendable {
     }
 }
 
-/// What became of a batch of records.
+/// The result of producing a batch of records.
 public struct BatchResult: Sendable {
-    /// How many of the first records are dealt with: queued, or among the failures. Fewer than were given: the queue is
-    /// full, back-pressure.
+    /// Number of records, from the first on, that are dealt with: queued, or among the failures. When it is less than
+    /// the number given, the queue is full: back-pressure.
     public var doneCount: Int
-    /// Records that were not taken and never will be, by index (see `ProduceResult.failed`); empty but for faults.
+    /// Records that were not taken and never will be, by index (see `ProduceResult.failed`). Empty unless something is
+    /// wrong.
     public var failures: [(index: Int, error: KafkaError)]
 }

@@ -1,11 +1,11 @@
-/// What a `KafkaProducer` needs to know.
+/// The configuration of a `KafkaProducer`.
 public struct ProducerConfiguration: Sendable {
-    /// Brokers, security, and anything else. `message.timeout.ms` here bounds how long a message is tried.
+    /// Brokers, security, and any other properties. `message.timeout.ms` here bounds how long a message is tried.
     public var settings: KafkaSettings
-    /// How much nicer than the process (`setpriority(2)`) the client's threads are that speak to brokers, 0…19: they
-    /// give way to the process's other threads where processors are scarce.
+    /// Added to the process's nice value (`setpriority(2)`) for the client's threads that talk to brokers, 0…19. They
+    /// then give way to the process's other threads where processors are scarce.
     public var brokerThreadNiceness: Int32 = 0
-    /// librdkafka's log lines; `nil`: standard error.
+    /// Receives librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
 
     public init(settings: KafkaSettings, log: KafkaLogHandler? = nil) {

@@ -1,26 +1,27 @@
-/// Finds out which settings of a topic a cluster refuses. Its own answer names one at most, so the cluster is asked about the same topic with some of
-/// them. Decides; asks nobody.
+/// Finds out which settings of a topic a cluster refuses. The cluster's answer names at most one, so it is asked about
+/// the same topic with some of the settings. Decides the questions; the caller asks them.
 public struct SettingSearch: Sendable {
-    /// What is to be done next.
+    /// What the caller does next.
     public enum Step: Sendable, Hashable {
-        /// Ask whether this would be created.
+        /// Ask whether the cluster would create this topic.
         case ask(NewTopic)
-        /// These settings are refused, in order; none: it is not about single settings.
+        /// These settings are refused, in order. When empty, the refusal is not about single settings.
         case found([String])
     }
 
     private enum Phase {
-        /// Without any setting, then with those that come first alone: from one of the two it grows.
+        /// Asks without any setting, then with only the `first` ones. The search grows from one of the two.
         case bare, firstOnly
-        /// Each setting is added to those that were accepted.
+        /// Adds each setting to those that were accepted.
         case growing(index: Int)
-        /// Nothing small is accepted: a policy may demand what the topic lacks then. One after the other is left out.
+        /// Leaves out one setting after the other. No small set is accepted: a policy may demand what the topic then
+        /// lacks.
         case lacking(index: Int)
         case over
     }
 
     private let topic: NewTopic
-    /// Those that come first, then the others.
+    /// Names of the settings: the `first` ones, then the others.
     private let names: [String]
     private let firstCount: Int
     private var phase = Phase.bare
@@ -28,8 +29,8 @@ public struct SettingSearch: Sendable {
     private var refused: [String] = []
 
     /// - Parameters:
-    ///   - topic: refused as it is.
-    ///   - first: settings that are asked about first. Where two do not go together, the second counts as refused.
+    ///   - topic: refused with all its settings.
+    ///   - first: settings that are asked about first. When two contradict each other, the second counts as refused.
     public init(_ topic: NewTopic, first: Set<String>) {
         self.topic = topic
         let names = topic.configuration.keys.sorted()
@@ -39,7 +40,7 @@ public struct SettingSearch: Sendable {
         if names.isEmpty { self.phase = .over }
     }
 
-    /// What to do now.
+    /// What the caller does now.
     public var step: Step {
         switch self.phase {
         case .bare: .ask(self.with([]))
@@ -50,11 +51,11 @@ public struct SettingSearch: Sendable {
         }
     }
 
-    /// What the cluster says of the last `ask`.
+    /// Records the cluster's answer to the last `ask`.
     public mutating func answered(isAccepted: Bool) {
         switch self.phase {
         case .bare:
-            // All of them together are what was refused to begin with.
+            // All settings together are the set that was refused in the first place.
             self.phase =
                 isAccepted
                 ? .growing(index: 0)
@@ -73,7 +74,7 @@ public struct SettingSearch: Sendable {
         }
     }
 
-    /// The cluster did not answer whether it would: what was found by now stands.
+    /// Ends the search because the cluster did not answer. The findings so far remain.
     public mutating func gaveUp() { self.phase = .over }
 
     private func with(_ names: Set<String>) -> NewTopic {
@@ -84,20 +85,20 @@ public struct SettingSearch: Sendable {
 }
 
 extension KafkaError {
-    /// The cluster may take the topic with other settings.
+    /// Whether the cluster may accept the topic with other settings.
     public var isOfTopicSettings: Bool {
-        // Some brokers that speak Kafka's protocol call it an invalid request.
+        // Some brokers with Kafka's protocol call this an invalid request.
         [.invalidConfiguration, .policyViolation, Code(rawValue: 42)].contains(self.code)
     }
 }
 
 extension KafkaAdmin {
-    /// Which settings make the cluster refuse these topics: it is asked about each with some of them. Creates nothing. Blocks, for each
-    /// question at most about `limit`; there are some ten.
+    /// Finds the settings because of which the cluster refuses these topics: it is asked about each topic with some of
+    /// them. Creates nothing. Blocks, at most about `limit` for each of some ten questions.
     /// - Parameters:
-    ///   - topics: each refused as it is.
+    ///   - topics: each refused with all its settings.
     ///   - first: see `SettingSearch`.
-    /// - Returns: by topic; one without any is refused for something else.
+    /// - Returns: refused settings by topic; a topic without any is refused for something else.
     public func refusedSettings(
         of topics: [NewTopic], first: Set<String>, within limit: Duration
     ) throws(KafkaError) -> [String: [String]] {

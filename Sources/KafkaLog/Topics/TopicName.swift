@@ -1,9 +1,9 @@
 /// Kafka's rule for topic names.
 public enum TopicName {
-    /// What is accepted, completing "expected …".
+    /// Description of the accepted form, completing "expected …".
     public static let expected = "a topic name of 1 to 249 letters, digits, '.', '_' and '-'"
 
-    /// 1 to 249 ASCII letters, digits, '.', '_' and '-', and neither "." nor "..".
+    /// Whether `name` has 1 to 249 ASCII letters, digits, '.', '_' and '-', and is neither "." nor "..".
     public static func isValid(_ name: String) -> Bool {
         guard (1...249).contains(name.utf8.count), name != ".", name != ".." else { return false }
         return name.utf8.allSatisfy { byte in

@@ -1,11 +1,11 @@
-/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; asks
-/// nobody.
+/// The topics a deployment needs: which of them to create, and what is wrong with those that exist. Decides; the caller
+/// asks the cluster.
 public struct TopicPlan: Sendable {
     /// A topic that the deployment needs.
     public struct Topic: Sendable, Hashable {
-        /// Its name in this deployment.
+        /// The topic's name in this deployment.
         public var name: String
-        /// What it is for; this decides its settings.
+        /// The topic's purpose, which decides its settings.
         public var role: TopicRole
         public init(_ name: String, _ role: TopicRole) {
             self.name = name
@@ -15,17 +15,19 @@ public struct TopicPlan: Sendable {
 
     /// All topics of the deployment.
     public var topics: [Topic]
-    /// For topics to be created when no co-partitioned one exists yet. An existing count is never changed.
+    /// Number of partitions for topics to be created when no co-partitioned one exists yet. An existing count is never
+    /// changed.
     public var partitionCount: Int
-    /// Copies of each partition, for topics to be created and expected of those that exist.
+    /// Number of copies of each partition, for topics to be created. Expected of those that exist.
     public var replicationFactor: Int
-    /// Copies that must have a record before it counts as written.
+    /// Number of copies that must have a record before it counts as written.
     public var inSyncReplicasMin: Int
-    /// Somebody chose it. Otherwise it is only advised.
+    /// Whether somebody chose `inSyncReplicasMin`. Otherwise it is only advised.
     private let isInSyncMinGiven: Bool
-    /// Topics to be created get only what a promise rests on; the cluster's defaults decide the rest.
+    /// Whether topics to be created get only the settings that a promise depends on. The cluster's defaults decide the
+    /// rest.
     public var isRequiredOnly = false
-    /// Settings that topics to be created are not given, by Kafka's names.
+    /// Settings that topics to be created do not get, by Kafka's names.
     public var leftOut: Set<String> = []
 
     /// - Parameter inSyncReplicasMin: `nil`: one less than `replicationFactor`, so that one broker may be away, but at
@@ -38,16 +40,17 @@ public struct TopicPlan: Sendable {
         self.isInSyncMinGiven = inSyncReplicasMin != nil
     }
 
-    /// The number of partitions that counts: that of `state` and `routed` (one of them may have been given more), or the first input topic's while
-    /// neither exists. Input topics that have more were given them later. The worker goes by what is written in `state`, which nobody reads here.
+    /// The number of partitions that counts. It is that of `state` and `routed` (one of them may have been given more),
+    /// or the first input topic's while neither exists. Input topics with more partitions were given them later. The
+    /// worker uses the number written in `state`, which this does not read.
     public func coPartitionCount(existing: [TopicDescription]) -> Int? {
         let counts = Dictionary(existing.map { ($0.name, $0.partitionCount) }, uniquingKeysWith: { first, _ in first })
         let kept = self.topics.filter { $0.role == .state || $0.role == .routed }.compactMap { counts[$0.name] }
         return kept.min() ?? self.topics.filter { $0.role == .events }.compactMap { counts[$0.name] }.first
     }
 
-    /// What is missing, with every setting it needs, except for those that are to be left out. All get the count of the co-partitioned topics that exist, though
-    /// outcomes and dead letters need not.
+    /// The missing topics, with every setting they need except those in `leftOut`. All get the number of partitions of
+    /// the existing co-partitioned topics, though outcomes and dead letters need not.
     public func missing(existing: [TopicDescription]) -> [NewTopic] {
         let names = Set(existing.map(\.name))
         let partitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount
@@ -66,17 +69,17 @@ public struct TopicPlan: Sendable {
         }
     }
 
-    /// Settings that a promise rests on, by Kafka's names; of some topics, perhaps not of all.
+    /// Settings that a promise depends on, by Kafka's names; perhaps only in some topics.
     public static let requiredSettings = Self.settings { $0.weight == .required }
-    /// Everything that topics may be created with, by Kafka's names.
+    /// All settings that topics may be created with, by Kafka's names.
     public static let createdSettings = Self.settings { !$0.isOptional }.union(["min.insync.replicas"])
 
     private static func settings(_ isWanted: (TopicRule) -> Bool) -> Set<String> {
         Set(TopicRole.allCases.flatMap(\.rules).filter(isWanted).map(\.name))
     }
 
-    /// Looks at every topic of the plan.
-    /// - Parameter configurations: settings by topic; `nil`: the cluster does not tell, and the findings say so.
+    /// Checks every topic of the plan.
+    /// - Parameter configurations: settings by topic; `nil`: the cluster does not return them, and the findings say so.
     public func check(existing: [TopicDescription], configurations: [String: [String: String]]?) -> [TopicFinding] {
         let described = Dictionary(existing.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let coPartitionCount = self.coPartitionCount(existing: existing)
@@ -101,7 +104,8 @@ public struct TopicPlan: Sendable {
         }
     }
 
-    /// Whether a setting that not every Kafka has is there, and means something. A topic that sets the time of its records itself has no bounds.
+    /// Whether an optional setting, which not every Kafka has, exists and has a meaning. A topic that sets the time of
+    /// its records itself has no bounds.
     private static func applies(_ rule: TopicRule, _ values: [String: String]?) -> Bool {
         values?[rule.name] != nil && values?["message.timestamp.type"] != "LogAppendTime"
     }
@@ -154,15 +158,15 @@ public struct TopicPlan: Sendable {
 
 /// One line of a topic check.
 public struct TopicFinding: Sendable, Hashable {
-    /// How good or bad what was found is. The raw value is the word that is printed.
+    /// How good or bad the finding is. The raw value is the word that is printed.
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
-        /// As it should be.
+        /// The setting is as it should be.
         case right = "ok"
-        /// The cluster did not say.
+        /// The cluster did not return the setting.
         case unknown = "not checked"
-        /// Works, but worse.
+        /// The topic works with the setting, but worse.
         case poor = "warning"
-        /// A promise does not hold.
+        /// A promise does not hold with the setting.
         case wrong = "error"
     }
 
@@ -170,12 +174,12 @@ public struct TopicFinding: Sendable, Hashable {
     public var topic: String
     /// Kafka's name of the setting, or `exists`, `partitions` or `replication`.
     public var setting: String
-    /// What was found; `?`: the cluster did not say.
+    /// The value that was found; `?`: the cluster did not return it.
     public var value: String
     /// What is acceptable, in words.
     public var expected: String
-    /// Why it is expected; may be empty.
+    /// Why the value is expected; may be empty.
     public var reason: String
-    /// How good or bad what was found is.
+    /// How good or bad the finding is.
     public var verdict: Verdict
 }

@@ -1,12 +1,12 @@
-/// What a topic is to Mailboat; it decides the settings the topic needs.
+/// The purpose of a topic in Mailboat; it decides the settings the topic needs.
 public enum TopicRole: String, Sendable, Hashable, CaseIterable {
-    /// What comes in.
+    /// The input events.
     case events
-    /// The second hop of records that lie on the wrong partition.
+    /// The second hop of records that were written to the wrong partition.
     case routed
     /// The compacted changelog: the only durable memory besides offsets.
     case state
-    /// What became of events.
+    /// The outcomes of events.
     case outcomes
     /// Records that cannot be processed, with the reason.
     case deadLetters = "dead-letters"

@@ -1,10 +1,11 @@
-/// One topic setting that Mailboat cares about: what it is created with, and what is acceptable in a topic that exists.
+/// One topic setting that matters to Mailboat: the value it is created with, and the values that an existing topic may
+/// have.
 public struct TopicRule: Sendable, Hashable {
     /// How much depends on a setting.
     public enum Weight: Sendable, Hashable {
-        /// A promise rests on it.
+        /// A promise depends on the setting.
         case required
-        /// It works without, but worse.
+        /// Mailboat works without the setting, but worse.
         case advised
     }
 
@@ -22,22 +23,23 @@ public struct TopicRule: Sendable, Hashable {
     public let name: String
     /// How much depends on the setting.
     public let weight: Weight
-    /// What `topics create` sets.
+    /// The value that `topics create` sets.
     public let createdValue: String
-    /// Why, in a few words.
+    /// Why the setting matters, in a few words.
     public let reason: String
     let acceptable: Acceptable
-    /// Not every Kafka has it: it is looked at where the cluster tells it, and `topics create` leaves it alone.
+    /// Whether not every Kafka has the setting. It is checked where the cluster returns it, and `topics create` leaves
+    /// it alone.
     public private(set) var isOptional = false
 
-    /// A bound on how far a record's time may be from the broker's. One that the topic sets itself has none.
+    /// A bound on how far a record's time may be from the broker's. A topic that sets the time itself has no bound.
     static func timestampBound(_ name: String, _ low: Int64, _ reason: String) -> TopicRule {
         var rule = TopicRule.atLeast(name, low, .advised, created: low, reason)
         rule.isOptional = true
         return rule
     }
 
-    /// What a topic asks of times of records that workers write.
+    /// Bounds that a topic needs for the times of records that workers write.
     static let timestampBounds: [TopicRule] = [
         .timestampBound(
             "message.timestamp.before.max.ms", TopicRule.dayMillis, "a record that waited for an outage is taken"),
@@ -70,7 +72,7 @@ public struct TopicRule: Sendable, Hashable {
         TopicRule(name: name, weight: .advised, createdValue: value, reason: reason, acceptable: .anything)
     }
 
-    /// Whether a topic with this value will do. In Kafka -1 means no bound, so it is more than any number.
+    /// Whether a topic may have this value. In Kafka -1 means no bound, so it is more than any number.
     func accepts(_ value: String) -> Bool {
         switch self.acceptable {
         case .anything: true
@@ -80,7 +82,7 @@ public struct TopicRule: Sendable, Hashable {
         }
     }
 
-    /// As shown beside the value found.
+    /// The expected values as they are shown beside the value found.
     public var expected: String {
         switch self.acceptable {
         case .anything: "any (created with \(self.createdValue))"

@@ -1,18 +1,18 @@
-/// Waits for topics that somebody has just created or deleted: a KRaft controller acknowledges either a moment before the brokers' metadata
-/// tells of it. Decides; asks nobody and looks at no clock.
+/// Waits for topics that were just created or deleted: a KRaft controller acknowledges either a moment before the
+/// brokers' metadata shows it. Decides; the caller asks the cluster and passes the time.
 public struct TopicWait: Sendable {
-    /// What one look at the cluster leads to.
+    /// What the caller does after one look at the cluster.
     public enum Step: Sendable, Hashable {
-        /// Nothing is waited for.
+        /// All topics are as they should be.
         case done
-        /// These topics are still waited for: ask again after so long.
+        /// These topics are still waited for: ask again after this time.
         case lookAgain(afterMillis: Int64, awaited: [String])
-        /// These topics are still waited for, and the time is over.
+        /// These topics are still waited for, but the time is over.
         case overdue(awaited: [String])
     }
 
     private enum Goal {
-        /// With this many partitions at least.
+        /// The topics must be shown with at least this many partitions.
         case shown(partitionCount: Int)
         case gone
     }
@@ -24,28 +24,30 @@ public struct TopicWait: Sendable {
     private static let distanceMillisMin: Int64 = 50
     private static let distanceMillisMax: Int64 = 500
 
-    /// - Parameter limitMillis: from the first look on.
+    /// Waits until the cluster shows the topics with their partitions.
+    /// - Parameter limitMillis: time limit, from the first look on.
     public init(for topics: [NewTopic], limitMillis: Int64) {
         self.goals = topics.map { ($0.name, .shown(partitionCount: $0.partitionCount)) }
         self.limitMillis = limitMillis
     }
 
-    /// Any number of partitions will do.
+    /// Waits until the cluster shows the topics with any number of partitions.
     public init(for names: [String], limitMillis: Int64) {
         self.goals = names.map { ($0, .shown(partitionCount: 1)) }
         self.limitMillis = limitMillis
     }
 
-    /// Waits until the cluster shows none of them.
-    /// - Parameter limitMillis: from the first look on.
+    /// Waits until the cluster shows none of the topics.
+    /// - Parameter limitMillis: time limit, from the first look on.
     public init(untilGone names: [String], limitMillis: Int64) {
         self.goals = names.map { ($0, .gone) }
         self.limitMillis = limitMillis
     }
 
+    /// Decides what to do after a look at the cluster.
     /// - Parameters:
-    ///   - found: what the cluster's metadata shows now.
-    ///   - elapsedMillis: since the first look.
+    ///   - found: the cluster's metadata now.
+    ///   - elapsedMillis: time since the first look.
     public mutating func looked(_ found: [TopicDescription], elapsedMillis: Int64) -> Step {
         let awaited = self.goals.filter { topic in
             let partitionCount = found.first { $0.name == topic.name }?.partitionCount
