@@ -3,7 +3,7 @@ import PushEngine
 extension AppSettings: SettingsRoot {
     static let standard = AppSettings(bundleID: "")
 
-    /// Settings of an app. Each may stand at the top level, for all apps, and below `apps.<bundle id>`, for one.
+    /// Settings of an app. Each may be given at the top level, for all apps, and below `apps.<bundle id>`, for one.
     static let settings: [SettingRow<AppSettings>] = Self.identitySettings + Self.endpointSettings + Self.pacingSettings
 
     private static let identitySettings: [SettingRow<AppSettings>] = [

@@ -1,11 +1,13 @@
-/// The host and port of a URL (RFC 3986 §3.2), without a user: a secret there would be shown wherever settings are.
+/// The host and port of a URL (RFC 3986 §3.2). A user is not accepted: a secret there would be shown wherever settings
+/// are.
 struct Authority: Equatable, Sendable {
-    /// A name or an address, without brackets.
+    /// A host name or an address, without brackets.
     var host: String
-    /// `nil`: none is given.
+    /// The port; `nil` when none is given.
     var port: Int?
 
-    /// `nil`: it is none, or has a user.
+    /// Reads `host`, `host:port` or the same with an address in brackets. `nil` when `text` is anything else, or has a
+    /// user.
     init?(_ text: Substring) {
         var portText: Substring?
         if text.hasPrefix("[") {

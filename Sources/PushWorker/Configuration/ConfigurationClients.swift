@@ -1,15 +1,15 @@
 import KafkaLog
 
-/// The clients of Kafka that a configuration leads to, made once before anything is started.
+/// The Kafka clients that a configuration needs, each made once before anything is started.
 extension WorkerConfiguration {
-    /// A client of a worker, with what it is told.
+    /// One Kafka client of a worker, with its settings.
     private struct Client {
         var trial: ClientTrial
         var settings: KafkaSettings
-        /// Settings that go before those of all clients, and what they are called.
+        /// The group of settings that only this client has, with its name. They override those of all clients.
         var own: (group: String, settings: KafkaSettings)
 
-        /// What librdkafka refuses it for; `nil`: nothing.
+        /// Why librdkafka refuses the client; `nil` when it does not.
         func refusal(_ kafka: Kafka, without name: String? = nil) -> KafkaError? {
             let settings = self.settings.keeping { $0.name != name }
             do throws(KafkaError) {
@@ -22,7 +22,7 @@ extension WorkerConfiguration {
     private var clients: [Client] {
         let consumer = (group: "kafka.consumer", settings: self.kafka.consumer)
         let producer = (group: "kafka.producer", settings: self.kafka.producer)
-        // What the topics take is not known yet.
+        // The topics' limits are not known yet.
         let limited = TopicLimits().producerSettings.appending(self.kafka.producerSettings)
         return [
             Client(trial: .consumer, settings: self.kafka.consumerSettings, own: consumer),
@@ -32,14 +32,14 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// What librdkafka refuses only when it makes a client: properties that do not go together, or that it was not built for. Makes one of each
-    /// kind and destroys it; connects to nobody.
+    /// Faults that librdkafka finds only when it makes a client: properties that contradict each other, or that its
+    /// build does not support. Makes one client of each kind and destroys it; connects to nobody.
     func clientFaults() -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         for client in self.clients {
             guard let refusal = client.refusal(self.kafka) else { continue }
             let fault = self.fault(refusal, of: client)
-            // Two of them mostly say the same.
+            // Two clients mostly report the same fault.
             if !faults.contains(where: { $0.description == fault.description }) { faults.append(fault) }
         }
         return faults
@@ -60,7 +60,7 @@ extension WorkerConfiguration {
                 + (Self.hint(refusal, client).map { ": \($0)" } ?? ""))
     }
 
-    /// What librdkafka does not say.
+    /// An explanation that librdkafka's message lacks.
     private static func hint(_ refusal: KafkaError, _ client: Client) -> String? {
         if refusal.text.contains("Unsupported SASL mechanism") {
             return "expected PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, GSSAPI or OAUTHBEARER"
@@ -72,13 +72,14 @@ extension WorkerConfiguration {
             ? "sasl.mechanisms is missing, and without it Kerberos is meant" : nil
     }
 
-    /// The property that somebody gave and has to change.
+    /// The given property that has to be changed.
     private func culprit(_ refusal: KafkaError, among names: [String], of client: Client) -> KafkaSettings.Property? {
         let given = client.own.settings.properties.reversed() + self.kafka.common.properties.reversed()
         for name in names {
             if let property = given.first(where: { $0.name == name }) { return property }
         }
-        // It is called by another name, or by none: then that one without which all is well.
+        // librdkafka uses another name for it, or none. The culprit is then the property without which the client is
+        // accepted.
         return given.first { client.refusal(self.kafka, without: $0.name) == nil }
     }
 
@@ -87,14 +88,14 @@ extension WorkerConfiguration {
         return "\(isOwn ? client.own.group : "kafka.properties").\(name)"
     }
 
-    /// As given, or as a worker has it without.
+    /// The property as given, or with the value that a worker uses when it is not given.
     private static func value(of name: String, _ client: Client) -> KafkaSettings.Property? {
         let defaults = client.trial == .producer ? ProducerConfiguration.defaults : ConsumerConfiguration.defaults
         return (client.settings.properties.last { $0.name == name })
             ?? defaults.properties.last { $0.name == name }
     }
 
-    /// Properties that librdkafka speaks of, in the order of its words.
+    /// Properties that librdkafka's message names, in the order of its words.
     static func names(in refusal: KafkaError) -> [String] {
         if case .setting(let name, _) = refusal.subject { return [name] }
         if refusal.text.contains("SASL mechanism") { return ["sasl.mechanisms", "sasl.mechanism"] }

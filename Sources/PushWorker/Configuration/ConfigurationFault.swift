@@ -2,20 +2,21 @@
 public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
     /// The setting's name, such as `budget.per-hour` or `apps.com.example.pizza.budget.per-hour`.
     public var setting: String
-    /// Where it was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the program
-    /// itself.
+    /// Where the setting was given, such as `mailboat.yaml:12` or `MAILBOAT_BUDGET_PER_HOUR`; `nil`: nowhere, or by the
+    /// program itself.
     public var location: String?
-    /// What is wrong, what was given and what was expected.
+    /// A text that says what is wrong, what was given and what was expected.
     public var text: String
 
-    /// Line ends in `setting` and `text` become spaces, so that a fault is one line.
+    /// A fault in one line: line breaks in `setting` and `text` become spaces.
     public init(setting: String, location: String? = nil, text: String) {
         self.setting = Self.oneLine(setting)
         self.location = location
         self.text = Self.oneLine(text)
     }
 
-    /// Names and values may have been written over several lines, and librdkafka ends some of its reasons with a line's end.
+    /// Replaces line breaks. Names and values may have been written over several lines, and some of librdkafka's
+    /// reasons end with a line break.
     private static func oneLine(_ text: String) -> String {
         guard text.contains(where: \.isNewline) else { return text }
         return text.split(whereSeparator: \.isNewline).joined(separator: " ")
@@ -27,15 +28,15 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension [ConfigurationFault] {
-    /// What is wrong with a setting for all apps is found for each of them, and told once.
+    /// The faults without repetitions. A fault in a setting for all apps is found once for each app.
     var eachOnce: [ConfigurationFault] {
         self.enumerated().filter { index, fault in !self[..<index].contains(fault) }.map(\.element)
     }
 }
 
-/// Everything wrong with a configuration, at once.
+/// All faults of a configuration at once.
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// At least one, in the order they were found.
+    /// The faults, in the order they were found; at least one.
     public var faults: [ConfigurationFault]
 
     public init(faults: [ConfigurationFault]) { self.faults = faults }

@@ -2,20 +2,22 @@ import PushModel
 import Redaction
 import Yams
 
-/// A configuration file read as what was written: names, texts and lines. YAML; JSON is understood as well, being YAML.
+/// A configuration file as it was written: names, texts and lines. Reads YAML, and therefore JSON too.
 struct ConfigurationFile {
     /// One value with its whole name.
     struct Entry {
-        /// As nested in the file; a name written with dots is one component, and a bundle id always is.
+        /// The parts of the name as nested in the file. A name written with dots is one part, and a bundle id always
+        /// is.
         var path: [String]
         var text: SettingText
         var line: Int
 
-        /// The whole name, for faults. Words of it that look like no name are not shown: a value may stand in a name's place.
+        /// The whole name as faults show it. Words that do not look like a name are hidden, because they may be a value
+        /// in the wrong place.
         var shownName: String { ConfigurationFile.shownName(self.path) }
     }
 
-    /// A setting's name as errors show it. An app is shown by its bundle id.
+    /// A setting's name as errors show it, an app's by its bundle id.
     fileprivate static func shownName(_ path: [String]) -> String {
         path.enumerated().map { index, word in
             index == 1 && path[0] == "apps" ? ShownText.name(word) : ShownText.unknownName(word)
@@ -23,7 +25,7 @@ struct ConfigurationFile {
     }
 
     private(set) var entries: [Entry] = []
-    /// What cannot be a setting at all.
+    /// Faults of entries that cannot be settings at all.
     private(set) var faults: [ConfigurationFault] = []
     let name: String
 
@@ -31,7 +33,7 @@ struct ConfigurationFile {
     static let depthMax = 16
     static let entriesMax = 10_000
 
-    /// - Parameter name: what faults call the file.
+    /// - Parameter name: the file's name in faults.
     init(_ bytes: [UInt8], name: String) throws(ConfigurationError) {
         self.name = name
         guard bytes.count <= Self.byteCountMax else {
@@ -118,7 +120,7 @@ struct ConfigurationFile {
         ])
     }
 
-    /// Where and what, in the parser's fixed words: its own text repeats the line.
+    /// The line and the problem, in fixed words: the parser's own text repeats the line, which may be secret.
     private static func problem(_ error: YamlError) -> (line: Int?, text: String) {
         switch error {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
@@ -126,7 +128,7 @@ struct ConfigurationFile {
             (mark.line, (context.map { "\($0.text), " } ?? "") + "\(problem) at column \(mark.column)")
         case .reader(let problem, let offset, _, _): (nil, problem + (offset.map { " at byte \($0)" } ?? ""))
         case .duplicatedKeysInMapping(let duplicates, let context):
-            // The mark's line counts from 0 here.
+            // The line of this mark counts from 0.
             (
                 context.mark.line + 1,
                 "two values for \(duplicates.prefix(8).map(ShownText.unknownName).joined(separator: ", "))"

@@ -5,23 +5,23 @@ import PushTransport
 import Redaction
 import TLSSession
 
-/// The files that a configuration names, looked at before anything is started.
+/// Checks the files that a configuration names, before anything is started.
 extension WorkerConfiguration {
     /// Properties of librdkafka that name a file.
     private static let kafkaFileProperties = [
         "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location",
     ]
 
-    /// What a start would fail for and can be seen without connecting to anybody: files, and properties that librdkafka refuses when it makes a
-    /// client.
+    /// Everything that would make a start fail and can be found without connecting: files, and properties that
+    /// librdkafka refuses when it makes a client.
     public func startFaults() -> [ConfigurationFault] {
         let faults = self.fileFaults()
-        // What librdkafka says of a file that is not there is no better.
+        // librdkafka's message about a missing file is no clearer than ours, so one of the two is enough.
         return faults.contains { $0.setting.hasPrefix("kafka.") } ? faults : faults + self.clientFaults()
     }
 
-    /// Each file that is missing, cannot be read or does not hold what it should, once for each setting that names it. Reads the files; connects
-    /// to nothing. What is in Kafka's files is librdkafka's to judge: see `clientFaults`.
+    /// Faults for each file that is missing, cannot be read or has wrong content, once for each setting that names it.
+    /// Reads the files; connects to nothing. The content of Kafka's files is checked by librdkafka: see `clientFaults`.
     func fileFaults() -> [ConfigurationFault] {
         self.apps.flatMap { Self.appFileFaults($0) }.eachOnce + self.kafkaFileFaults() + self.oauthFileFaults()
             + self.adminFileFaults()
@@ -63,7 +63,7 @@ extension WorkerConfiguration {
     static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         func complain(_ setting: String, _ text: String) { faults.append(app.fault(setting, text)) }
-        // As a worker reads them when it starts, but for one environment: they are the same files.
+        // Reads them as a worker does when it starts, but for one environment: the files are the same.
         do throws(TransportError) {
             _ = try ProviderTokenStore(keys: [app.providerKey()], logger: Logger(label: "mailboat"))
         } catch { complain(app.providerKey().setting, "\(error)") }
@@ -86,13 +86,14 @@ extension WorkerConfiguration {
         let settings = [self.kafka.consumerSettings, self.kafka.producerSettings]
         var faults: [ConfigurationFault] = []
         for name in Self.kafkaFileProperties {
-            // librdkafka takes a directory of authorities, too, and looks for the system's own when it is told to probe.
+            // librdkafka also accepts a directory of authorities, and looks for the system's own when it is told to
+            // probe.
             let paths = Set(settings.compactMap { $0[name] }).filter { !$0.isEmpty && $0 != "probe" }
             for path in paths.sorted() {
                 guard let failure = InputFile.failure(path, directoryIsFine: name == "ssl.ca.location") else {
                     continue
                 }
-                // The path of a key is not shown anywhere.
+                // The path of a key is never shown.
                 let isHidden = KafkaSettings.isSecret(name) && ShownText.path(path) != nil
                 let shown = isHidden ? "the file \(failure.complaint)" : "\(failure)"
                 faults.append(ConfigurationFault(setting: "kafka.properties.\(name)", text: shown))

@@ -1,18 +1,19 @@
 import KafkaLog
 import Redaction
 
-/// Reads a configuration from a file and the environment, which wins. The tables of settings decide what exists, so
-/// nothing can be given that is not understood, and nothing is understood that is not documented.
+/// Reads a configuration from a file and the environment, which wins. Only what is in the tables of settings exists, so
+/// every setting that is accepted is understood and documented.
 ///
-/// A variable is named after its setting in capitals, with an underscore for whatever is neither letter nor digit: `coalescing.minimum-distance`
-/// is `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, and `apps.com.example.pizza.budget.reserve` is
-/// `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. Lists are separated by commas.
+/// A variable has its setting's name in capitals, with an underscore for each character that is neither letter nor
+/// digit: `coalescing.minimum-distance` is `MAILBOAT_COALESCING_MINIMUM_DISTANCE`, and
+/// `apps.com.example.pizza.budget.reserve` is `MAILBOAT_APPS_COM_EXAMPLE_PIZZA_BUDGET_RESERVE`. Lists are separated by
+/// commas.
 public struct ConfigurationLoader {
-    /// What was read.
+    /// The result of reading.
     public struct Loaded: Sendable {
-        /// What the file and the environment say, and defaults for the rest. It has no faults.
+        /// The values of the file and the environment, and defaults for the rest. It has no faults.
         public var configuration: WorkerConfiguration
-        /// Worth a warning, no reason to stop.
+        /// Remarks that are worth a warning but no reason to stop.
         public var notes: [String]
     }
 
@@ -22,14 +23,15 @@ public struct ConfigurationLoader {
     private let environment: [String: String]
     private var faults: [ConfigurationFault] = []
     private var notes: [String] = []
-    /// Values of the file by `key(app:name:)`.
+    /// The file's values by `key(app:name:)`.
     private var given: [String: ConfigurationFile.Entry] = [:]
     private var bundleIDs: [String] = []
     private var configuration = WorkerConfiguration()
 
+    /// Reads a configuration.
     /// - Parameters:
     ///   - bytes: the file's content; `nil`: environment and defaults only.
-    ///   - fileName: what faults call the file.
+    ///   - fileName: the file's name in faults.
     ///   - environment: the process's variables.
     /// - Throws: every fault found, at once.
     public static func load(
@@ -41,7 +43,7 @@ public struct ConfigurationLoader {
         return try loader.load()
     }
 
-    /// What `log.format` says, whatever is wrong with the rest: the faults are told in that format, too.
+    /// The value of `log.format`, even when other settings are wrong: their faults are logged in that format, too.
     public static func logFormat(_ bytes: [UInt8]?, environment: [String: String]) -> LogFormat {
         let file = bytes.flatMap { try? ConfigurationFile($0, name: "") }
         var loader = ConfigurationLoader(file: file, environment: environment)
@@ -80,7 +82,7 @@ public struct ConfigurationLoader {
             self.configuration.apps.append(app)
         }
         self.checkVariables()
-        // Values that could not be read stand at their defaults: checks across settings would only confuse.
+        // Values that could not be read have their defaults now, so checks across settings would only confuse.
         self.faults += self.faults.isEmpty ? self.configuration.faults : self.configuration.propertyFaults
         guard self.faults.isEmpty else { throw ConfigurationError(faults: self.faults) }
         return Loaded(configuration: self.configuration, notes: self.notes)
@@ -90,7 +92,7 @@ public struct ConfigurationLoader {
 
     private static func key(app: String?, name: String) -> String { "\(app ?? "")\u{0}\(name)" }
 
-    /// Finds for each entry of the file the setting it means, and complains about those that mean none.
+    /// Finds the setting that each entry of the file names, and reports entries that name none.
     private mutating func sortEntries() {
         guard let file = self.file else { return }
         for entry in file.entries {
@@ -166,7 +168,7 @@ public struct ConfigurationLoader {
 
     // MARK: Values
 
-    /// The value that counts, and where it was given. For an app: its own first, then the one for all.
+    /// The value that applies, and where it was given. For an app, its own value is used before the one for all apps.
     private func find(_ name: String, app: String?, isList: Bool) -> (
         text: SettingText, setting: String, location: String
     )? {
@@ -183,7 +185,7 @@ public struct ConfigurationLoader {
         return (entry.text, name, self.file?.location(line: entry.line) ?? "")
     }
 
-    /// The variable of a setting, and its name; `nil`: the environment has none.
+    /// The variable of a setting, and its name; `nil` when the environment has none.
     private func variable(_ setting: String, isList: Bool) -> (text: SettingText, name: String)? {
         let name = Self.variableName(of: setting)
         guard let text = self.environment[name] else { return nil }
@@ -207,12 +209,12 @@ public struct ConfigurationLoader {
             let fault = ConfigurationFault(
                 setting: setting, location: location,
                 text: "is \(row.kind.refused(text)): expected \(description.expected)")
-            // A bad value for all apps is one fault, however many apps there are.
+            // A bad value for all apps is one fault, no matter how many apps there are.
             if !self.faults.contains(fault) { self.faults.append(fault) }
         }
     }
 
-    /// A settings file is read by more people than a secret is for.
+    /// Reports a secret in the settings file, which more people read than should know the secret.
     private mutating func refuseInFile(_ setting: SettingDescription, app: String?) {
         for key in Set([Self.key(app: app, name: setting.name), Self.key(app: nil, name: setting.name)]) {
             guard let entry = self.given.removeValue(forKey: key) else { continue }
@@ -225,7 +227,7 @@ public struct ConfigurationLoader {
 
     // MARK: Telemetry
 
-    /// What OpenTelemetry's variables say, and who the worker is: Prometheus calls it by its address.
+    /// Reads OpenTelemetry's variables. The instance id becomes the admin port's address, by which Prometheus knows the worker.
     private mutating func readTelemetry() {
         let environment = OTelEnvironment(self.environment)
         self.configuration.tracing.environment = environment
@@ -277,8 +279,8 @@ public struct ConfigurationLoader {
             + setting.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     }
 
-    /// A misspelt variable must not be silently lost. Others are only named: Kubernetes sets `MAILBOAT_SERVICE_HOST`
-    /// and more for a service of that name.
+    /// Reports misspelt variables, which would otherwise be ignored in silence. Unknown ones are only noted: Kubernetes
+    /// sets `MAILBOAT_SERVICE_HOST` and more for a service of that name.
     private mutating func checkVariables() {
         var known =
             ["apps"]

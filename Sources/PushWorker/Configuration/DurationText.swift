@@ -4,7 +4,7 @@ enum DurationText {
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
 
-    /// Milliseconds; `nil`: not a duration, or one too long to count.
+    /// The duration in milliseconds; `nil` when `text` is not a duration, or one that is too long.
     static func parse(_ text: String) -> Int64? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = text.dropFirst(digits.count)
@@ -15,7 +15,7 @@ enum DurationText {
         return overflow ? nil : product
     }
 
-    /// The shortest spelling that `parse` reads back.
+    /// The shortest text that `parse` reads as this duration.
     static func format(millis: Int64) -> String {
         if millis == 0 { return "0s" }
         let unit = Self.units.last { millis % $0.millis == 0 } ?? Self.units[0]

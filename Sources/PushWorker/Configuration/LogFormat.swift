@@ -1,7 +1,7 @@
-/// How lines of the log are written.
+/// The format of log lines.
 public enum LogFormat: String, Sendable, CaseIterable {
-    /// For a person: time, level, metadata, message.
+    /// Plain text for a person: time, level, metadata, message.
     case text
-    /// One object a line.
+    /// One JSON object on each line.
     case json
 }

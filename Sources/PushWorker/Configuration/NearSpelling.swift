@@ -1,6 +1,6 @@
-/// Finds what somebody who misspelt a name most likely meant.
+/// Finds the name that a person who misspelt one most likely meant.
 package enum NearSpelling {
-    /// The candidate with the fewest edits, when there are few enough for it to be the same word; `nil`: none is near.
+    /// The candidate with the fewest edits, if they are few enough; otherwise `nil`.
     package static func of(_ name: String, among candidates: [String]) -> String? {
         let limit = max(1, min(3, name.count / 4))
         var best: (name: String, distance: Int)?
@@ -9,13 +9,13 @@ package enum NearSpelling {
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         if let best { return best.name }
-        // The last word alone is often right: `budget.hourly.per-hour`, or a name given without its group.
+        // Often only the last word is right: `budget.hourly.per-hour`, or a name given without its group.
         let word = name.split(separator: ".").last.map(String.init) ?? name
         let sameWord = candidates.filter { $0.split(separator: ".").last.map(String.init) == word }
         return sameWord.count == 1 ? sameWord[0] : nil
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    /// Number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
     static func distance(_ left: [Character], _ right: [Character]) -> Int {
         var before: [Int] = []
         var row = Array(0...right.count)

@@ -2,15 +2,15 @@ import PushEngine
 public import PushTransport
 public import TLSSession
 
-/// Where a worker would connect, as whom, and for which apps: for tools that try it out.
+/// A route that a worker would connect on: its host, its key and its apps. For tools that try it out.
 public struct PlannedRoute: Sendable, Equatable {
-    /// What travels there.
+    /// What the route carries.
     public enum Purpose: String, Sendable, CaseIterable {
         /// Pushes to phones.
         case pushes
         /// Pushes to channels.
         case broadcasts
-        /// Questions about channels.
+        /// Requests that make, read, list and delete channels.
         case management
     }
 
@@ -30,19 +30,19 @@ public struct PlannedRoute: Sendable, Equatable {
         }
     }
 
-    /// What logs and metrics call it, such as `production/ABC123DEFG`.
+    /// The route's name in logs and metrics, such as `production/ABC123DEFG`.
     public var name: String
     /// The host that connections are made to.
     public var host: String
     /// The port that connections are made to.
     public var port: Int
-    /// Makes tunnels to the host; `nil`: connections are direct.
+    /// The proxy that makes tunnels to the host; `nil`: connections are direct.
     public var proxy: ProxyAccess?
-    /// Which certificate authorities are believed.
+    /// The certificate authorities that are trusted.
     public var trustRoots: TLSTrustRoots
-    /// Whose key signs its provider tokens.
+    /// The key that signs the route's provider tokens.
     public var key: ProviderKey
-    /// In the configuration's order.
+    /// The uses of the route, in the configuration's order.
     public var uses: [Use]
 
     public init(name: String, host: String, port: Int, trustRoots: TLSTrustRoots, key: ProviderKey, uses: [Use]) {

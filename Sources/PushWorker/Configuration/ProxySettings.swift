@@ -1,20 +1,21 @@
 import PushTransport
 public import Redaction
 
-/// Which way connections to APNs take: pushes, broadcasts and questions about channels alike.
+/// Settings for an HTTP proxy between the worker and APNs. They apply to pushes, broadcasts and requests about
+/// channels.
 public struct ProxySettings: Equatable, Sendable {
-    /// `none`, `environment`, or the proxy's URL.
+    /// What `apns.proxy` says: `none`, `environment`, or the proxy's URL.
     public var way = Self.direct
-    /// A file with `user:password`; `nil`: the proxy asks nobody who he is.
+    /// A file with `user:password`; `nil`: the proxy needs no login.
     public var credentialsFile: String?
-    /// What the environment says, in the variables that many programs go by.
+    /// The proxy that the environment names, in the variables that many programs use.
     public var environment = ProxyEnvironment()
 
-    /// Connections are direct.
+    /// The value for direct connections.
     public static let direct = "none"
-    /// The environment says where to.
+    /// The value that leaves the choice to the environment.
     public static let byEnvironment = "environment"
-    /// What `apns.proxy` accepts, completing "expected …".
+    /// Description of what `apns.proxy` accepts, completing "expected …".
     static let expected =
         "none, environment, or the URL of an HTTP proxy such as http://proxy:3128, without a user: that goes into the file of apns.proxy-credentials-file"
 
@@ -25,7 +26,7 @@ public struct ProxySettings: Equatable, Sendable {
         text == Self.direct || text == Self.byEnvironment || ProxyAddress(text) != nil
     }
 
-    /// The proxy for a host; `nil`: the connection is direct. This machine is never reached by way of another.
+    /// The proxy for a host; `nil`: the connection is direct. Connections to this machine never use a proxy.
     func access(to host: String, port: Int) -> ProxyAccess? {
         guard !ProxyEnvironment.isThisMachine(host), let address = self.address(to: host, port: port) else {
             return nil
@@ -44,12 +45,12 @@ public struct ProxySettings: Equatable, Sendable {
 
 extension ProxySettings: Untold {}
 
-/// Where an HTTP proxy listens.
+/// The host and port of an HTTP proxy.
 struct ProxyAddress: Equatable, Sendable {
     var host: String
     var port: Int
 
-    /// `http://host:port`; without a port that of HTTP is meant. `nil`: it is none, or has a user.
+    /// Reads `http://host:port`; without a port, HTTP's own. `nil` when `text` is anything else, or has a user.
     init?(_ text: String) {
         guard text.utf8.count <= 512, text.lowercased().hasPrefix("http://") else { return nil }
         let rest = text.dropFirst("http://".count)
@@ -58,25 +59,27 @@ struct ProxyAddress: Equatable, Sendable {
         self.port = parts.port ?? 80
     }
 
-    /// As it may be shown.
+    /// The address as it may be shown.
     var shown: String { ProxyAccess(host: self.host, port: self.port).shown }
 }
 
-/// The variables of the environment that name a proxy for HTTPS, and hosts that are reached without it, as curl and others read them. Pure.
+/// The environment variables that name a proxy for HTTPS, and hosts to reach without it. Read as curl and others do.
+/// Pure.
 public struct ProxyEnvironment: Equatable, Sendable {
-    /// The variable that names a proxy; `nil`: none does.
+    /// The variable that names a proxy; `nil` when none does.
     public private(set) var name: String?
-    /// `nil`: none is named, or it cannot be used.
+    /// The proxy's address; `nil` when none is named, or it cannot be used.
     private(set) var address: ProxyAddress?
-    /// Completing "is …", of one that cannot be used; `nil`: it can.
+    /// Why the named proxy cannot be used, completing "is …"; `nil` when it can.
     private(set) var fault: String?
     private var exempt: [Authority] = []
     private var exemptsAll = false
 
-    /// Says nothing.
+    /// An instance that names no proxy.
     public init() {}
 
-    /// - Parameter variables: of the process; the lower case counts first, and an empty one is none.
+    /// - Parameter variables: the process's variables. The lower-case name is preferred, and an empty value counts as
+    ///   none.
     init(_ variables: [String: String]) {
         func value(_ name: String) -> (name: String, text: String)? {
             for name in [name, name.uppercased()] {
@@ -94,7 +97,7 @@ public struct ProxyEnvironment: Equatable, Sendable {
                 self.exemptsAll = true
                 continue
             }
-            // `.example.com` and `*.example.com` mean the same as `example.com`, which stands for all below it.
+            // `.example.com`, `*.example.com` and `example.com` all mean the domain and everything below it.
             let name = entry.hasPrefix("*.") ? entry.dropFirst(2) : entry.drop { $0 == "." }
             let isBare = !name.hasPrefix("[") && name.count(where: { $0 == ":" }) > 1
             if let authority = Authority(isBare ? "[\(name)]" : name) {
@@ -113,7 +116,7 @@ public struct ProxyEnvironment: Equatable, Sendable {
             }
     }
 
-    /// Whether a host is this machine by its name.
+    /// Whether a host name means this machine.
     static func isThisMachine(_ host: String) -> Bool {
         let host = host.lowercased()
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -122,6 +125,6 @@ public struct ProxyEnvironment: Equatable, Sendable {
     }
 }
 
-// A user and a password may stand in them.
+// The variables may contain a user and a password.
 extension ProxyEnvironment: Untold {}
 extension ProxyAddress: Untold {}

@@ -1,20 +1,20 @@
 import APNSProtocol
 import Redaction
 
-/// What several settings accept.
+/// Checks that several settings share.
 package enum SettingChecks {
-    /// Apple's team and key identifiers.
+    /// Whether `text` has the form of Apple's team and key identifiers.
     package static func isAppleIdentifier(_ text: String) -> Bool {
         text.utf8.count == ProviderTokenClaims.identifierByteCount && text.utf8.allSatisfy { Self.isWord($0) }
     }
 
-    /// Apple: letters, digits, '-' and '.'.
+    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.'.
     package static func isBundleID(_ text: String) -> Bool {
         (1...155).contains(text.utf8.count)
             && text.utf8.allSatisfy { Self.isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
     }
 
-    /// A name or an IP address.
+    /// Whether `text` is a host name or an IP address.
     package static func isHost(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count)
             && text.utf8.allSatisfy {
@@ -23,32 +23,32 @@ package enum SettingChecks {
             }
     }
 
-    /// A key or certificate itself, given in place of its file's path, is none.
+    /// Whether `text` may be a path. A key or certificate given in place of its file's path is not.
     static func isPath(_ text: String) -> Bool {
         (1...4_096).contains(text.utf8.count) && !text.utf8.contains(where: { $0 == 0 || $0 == 0x0a || $0 == 0x0d })
             && !SecretShape.isContentOfKey(text)
     }
 
-    /// Looks like the text of a PEM file.
+    /// Whether `text` looks like the content of a PEM file.
     static func isKeyText(_ text: String) -> Bool {
         text.utf8.count <= Self.keyTextByteCountMax && text.contains("-----BEGIN ") && text.contains("-----END ")
     }
 
-    /// A `.p8` has about 260 bytes.
+    /// Size of the longest key text accepted, in bytes. A `.p8` file has about 260.
     private static let keyTextByteCountMax = 65_536
 
-    /// What Kafka takes as the name of a group or of its member. A whole key is no name.
+    /// Whether Kafka accepts `text` as the name of a group or of its member. A whole key is not accepted.
     static func isGroup(_ text: String) -> Bool {
         (1...249).contains(text.utf8.count) && SecretShape.noun(text) == nil
     }
 
-    /// What a program can be given as one word, or be called by.
+    /// Whether a program can get `text` as one argument, or have it as its name.
     static func isArgument(_ text: String) -> Bool {
         (1...4_096).contains(text.utf8.count) && !text.utf8.contains { $0 < 0x20 || $0 == 0x7f }
             && !SecretShape.isContentOfKey(text)
     }
 
-    /// Visible ASCII characters, and nothing that looks like a key.
+    /// Whether `text` has only visible ASCII characters and does not look like a key.
     static func isPlain(_ text: String, byteCountMax: Int, allowsBlanks: Bool = false) -> Bool {
         (1...byteCountMax).contains(text.utf8.count) && !SecretShape.isContentOfKey(text)
             && text.utf8.allSatisfy { (0x21...0x7e).contains($0) || (allowsBlanks && $0 == 0x20) }

@@ -1,24 +1,25 @@
 import Redaction
 
-/// What a person may want to know about one setting; printed by `mailboat run --print-settings`.
+/// Description of one setting for a person; printed by `mailboat run --print-settings`.
 public struct SettingDescription: Sendable, Equatable {
-    /// Whether a setting is the worker's or an app's.
+    /// Whether a setting belongs to the worker or to an app.
     public enum Scope: String, Sendable, CaseIterable {
-        /// Given once.
+        /// The setting is given once.
         case worker
-        /// At the top level for all apps, or below `apps.<bundle id>` for one.
+        /// The setting is given at the top level for all apps, or below `apps.<bundle id>` for one.
         case app
     }
-    /// When a change reaches a worker that runs.
+    /// When a change of the setting takes effect in a running worker.
     public enum Effect: String, Sendable, CaseIterable {
-        /// With the next decision that it concerns.
+        /// The next decision that depends on it uses the new value.
         case live
-        /// Connections that begin from then on; those there are end when they have carried what they carry, or live on as they are.
+        /// New connections use the new value. Existing ones end once they have carried their requests, or stay as they
+        /// are.
         case newConnections = "new connections"
-        /// Not before the worker is started again.
+        /// The new value is used only after a restart.
         case restart
     }
-    /// What a value looks like: what accepts it and the schema for editors go by the same.
+    /// The form of a value. The check of values and the schema for editors both use it.
     public enum Shape: Sendable, Equatable {
         /// A whole number and a unit, such as `250ms`.
         case duration
@@ -32,7 +33,7 @@ public struct SettingDescription: Sendable, Equatable {
         case choice([String])
         /// Anything else that is one text.
         case text
-        /// One text or several, none of them twice if `isOnce`. With `words`, each is one of those.
+        /// One text or several, without repetitions if `isOnce`. With `words`, each is one of those.
         case list(words: [String]?, isOnce: Bool)
 
         /// Whether several texts may be given.
@@ -40,7 +41,7 @@ public struct SettingDescription: Sendable, Equatable {
             if case .list = self { true } else { false }
         }
 
-        /// Whether whatever is wrong about a value may be shown: it is a number or a word, and no text that somebody made up.
+        /// Whether a wrong value may be shown: the form allows only numbers and words, no free text.
         var isClosed: Bool {
             switch self {
             case .duration, .number, .fraction, .flag, .choice: true
@@ -48,32 +49,32 @@ public struct SettingDescription: Sendable, Equatable {
             }
         }
     }
-    /// Groups and word joined by dots, such as `coalescing.low-priority-window`.
+    /// The setting's groups and last word joined by dots, such as `coalescing.low-priority-window`.
     public var name: String
-    /// Whether it is the worker's or an app's.
+    /// Whether the setting is the worker's or an app's.
     public var scope: Scope
-    /// When a change of it reaches a worker that runs.
+    /// When a change of the setting takes effect in a running worker.
     public var effect: Effect
-    /// What its value looks like.
+    /// The form of the value.
     public var shape: Shape
-    /// What numbers count: `pushes`, `slots per shard`. Empty where the type says it.
+    /// The unit of a number: `pushes`, `slots per shard`. Empty where the form implies it.
     public var unit: String
-    /// As one would write it; `nil`: there is none.
+    /// The default as it would be written; `nil`: none.
     public var defaultText: String?
-    /// A worker does not start without it.
+    /// Whether a worker needs the setting to start.
     public var isRequired: Bool
-    /// What is accepted, completing "expected …".
+    /// Description of what is accepted, completing "expected …".
     public var expected: String
-    /// One or two sentences.
+    /// One or two sentences about the setting.
     public var documentation: String
 }
 
-/// A value as it was written, before anybody knows what it means.
+/// A value as it was written, before it is interpreted.
 enum SettingText: Equatable, Sendable {
     case one(String)
     case list([String])
 
-    /// The texts, each as `show` has it.
+    /// The value's texts, each as `show` returns it.
     fileprivate func shown(_ show: (String) -> String) -> String {
         switch self {
         case .one(let text): show(text)
@@ -85,28 +86,29 @@ enum SettingText: Equatable, Sendable {
 
 extension SettingText: Untold {}
 
-/// What a setting's texts are: decides what of them may be shown, of a wrong one in a fault and of one that holds where it changes.
+/// What the texts of a setting are. It decides how much of a wrong value a fault may show, and how much of a valid
+/// value a change may show.
 enum SettingTextKind: Sendable {
-    /// A number, a duration, a boolean or a word out of a few.
+    /// A number, a duration, a boolean or one of a few words.
     case closed
-    /// The name of something that others know: a topic, a host, a group.
+    /// The name of something outside Mailboat: a topic, a host, a group.
     case name
-    /// Brokers.
+    /// Addresses of brokers.
     case addresses
-    /// The path of a file, whose content may have been given in its place.
+    /// The path of a file. The file's content may have been given in its place.
     case path
-    /// A URL, shown in its own way.
+    /// A URL, shown by rules of its own.
     case url
-    /// A proxy, or a word that says where one is named.
+    /// A proxy's URL, or a word that says where the proxy is named.
     case proxy
     /// A secret: taken from the environment alone, and never shown.
     case secret
 
-    /// A wrong value, completing "is …".
+    /// A wrong value as a fault shows it, completing "is …".
     func refused(_ text: SettingText) -> String {
         switch self {
         case .closed: text.shown { ShownText.closed($0) }
-        // A port out of range is worth seeing. What has no digits for a port may be a password.
+        // A port that is out of range may be shown. A port with other characters than digits may be a password.
         case .addresses:
             text.shown { Self.hasPorts($0) && ShownText.addresses($0) == $0 ? "\"\($0)\"" : ShownText.withheld($0) }
         case .name, .url, .proxy, .secret: text.shown { ShownText.withheld($0) }
@@ -122,7 +124,7 @@ enum SettingTextKind: Sendable {
         }
     }
 
-    /// One that holds.
+    /// A valid value as a change shows it.
     func shown(_ text: String) -> String {
         switch self {
         case .closed: text
@@ -136,26 +138,25 @@ enum SettingTextKind: Sendable {
     }
 }
 
-/// What settings are put into.
+/// A value that settings are written into.
 protocol SettingsRoot: Sendable {
-    /// With every setting at its default.
+    /// An instance with every setting at its default.
     static var standard: Self { get }
 }
 
-/// One setting, whole: what it is called, where its value goes, what is accepted. Its default is what stands there in
-/// `Root.standard`. The tables of these are all there is to know about configuration; parsing, checks and documentation
-/// follow from them.
+/// One complete setting: its name, where its value is stored, and what is accepted. Its default is the value in
+/// `Root.standard`. These tables define the whole configuration; parsing, checks and documentation follow from them.
 struct SettingRow<Root: SettingsRoot>: Sendable {
     let description: SettingDescription
-    /// Puts the value in its place; `false`: it is not what is expected.
+    /// Stores the value; `false` when it is not what is expected.
     let apply: @Sendable (_ text: SettingText, _ root: inout Root) -> Bool
-    /// The value that stands there, as one would write it; `nil`: none.
+    /// The stored value as it would be written; `nil`: none.
     let text: @Sendable (_ root: Root) -> String?
-    /// The value as anybody may see it: without what may be a secret.
+    /// The stored value without anything that may be secret.
     let shownText: @Sendable (_ root: Root) -> String?
-    /// What of its texts may be shown.
+    /// How much of the texts may be shown.
     let kind: SettingTextKind
-    /// Puts the value that stands in one root into another.
+    /// Copies the stored value from one root into another.
     let copy: @Sendable (_ source: Root, _ root: inout Root) -> Void
 
     private init<Value>(
@@ -283,7 +284,7 @@ extension SettingRow {
         }
     }
 
-    /// `isRequired`: what stands there is empty and must be replaced.
+    /// A setting with one text. With `isRequired`, the default is empty and must be replaced.
     static func text(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker,
         isRequired: Bool = false,
@@ -318,10 +319,10 @@ extension SettingRow {
         }
     }
 
-    /// One text, or several.
+    /// A setting with one text or several.
     /// - Parameters:
-    ///   - isOnce: none may come twice.
-    ///   - acceptsAll: asked about all of them together.
+    ///   - isOnce: whether a text may not be repeated.
+    ///   - acceptsAll: whether all texts together are acceptable.
     static func list(
         _ name: String, effect: SettingDescription.Effect, scope: SettingDescription.Scope = .worker, expected: String,
         kind: SettingTextKind = .name, isOnce: Bool = true, _ keyPath: any WritableKeyPath<Root, [String]> & Sendable,

@@ -1,20 +1,22 @@
 import Foundation
 
-/// The settings as a JSON Schema, for editors and for checks without the program; `mailboat run --print-settings-schema` prints it, and the same lies in
-/// `deploy/schemas/settings.schema.json`. It follows from the tables of settings.
+/// The settings as a JSON Schema, for editors and for checks without the program. `mailboat run
+/// --print-settings-schema` prints it, and `deploy/schemas/settings.schema.json` is a copy. It is made from the tables
+/// of settings.
 ///
-/// What it refuses, a worker refuses. A worker refuses more, such as a duration out of range or a path that is none. Nothing is required, as the environment may
-/// have it. Groups may be nested or written out: a group is among `properties`, which editors offer, and a name with dots among `patternProperties`, which they check.
+/// A worker refuses everything that the schema refuses, and more, such as a duration out of range or an invalid path.
+/// Nothing is required, because the environment may contain it. Groups may be nested or written with dots: a group is
+/// among `properties`, which editors offer, and a name with dots among `patternProperties`, which they check.
 public enum SettingsSchema {
-    /// JSON Schema, draft 7, which editors understand.
+    /// The schema as text, in JSON Schema draft 7, which editors understand.
     public static var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Numbers that are no numbers are the only thing that cannot be encoded, and there are none.
+        // Encoding fails only for numbers like NaN, and the schema has none.
         return ((try? encoder.encode(Self.document)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
     }
 
-    // A secret is refused in a file, and so has no place here.
+    // A secret is refused in a file, so the schema leaves it out.
     private static let appSettings = AppSettings.settings.filter { $0.kind != .secret }.map(\.description)
     private static let allSettings =
         WorkerConfiguration.settings.filter { $0.kind != .secret }.map(\.description) + Self.appSettings
@@ -28,7 +30,7 @@ public enum SettingsSchema {
         for group in Self.groups(of: Self.appSettings) {
             definitions["app-group.\(group)"] = Self.group(group, of: Self.appSettings, names: "app-group")
         }
-        // An app may take every default: `com.example.pizza:` with nothing behind it.
+        // An app may use every default: `com.example.pizza:` with nothing after it.
         definitions["app"] = Self.group("", of: Self.appSettings, names: "app-group")
             .with("type", ["object", "null"])
         return Self.group("", of: Self.allSettings, names: "group").with(
@@ -41,7 +43,7 @@ public enum SettingsSchema {
 
     // MARK: Groups
 
-    /// Each group that a name begins with, and each that holds properties of librdkafka.
+    /// The groups that names begin with, and those with properties of librdkafka.
     private static func groups(of settings: [SettingDescription]) -> Set<String> {
         var groups: Set<String> = []
         for name in settings.map(\.name) + Self.openGroups(among: settings).map(\.name) {
@@ -54,17 +56,17 @@ public enum SettingsSchema {
         return groups
     }
 
-    /// Only a worker has them, and not an app.
+    /// Groups with properties of librdkafka, which only a worker has, not an app.
     private static func openGroups(
         among settings: [SettingDescription]
     ) -> [(name: String, documentation: String)] {
         settings.contains { $0.scope == .worker } ? WorkerConfiguration.openGroups : []
     }
 
-    /// An object with what stands below one group, however it is nested.
+    /// The schema of one group: an object with the settings below it, however they are nested.
     /// - Parameters:
-    ///   - group: its whole name; empty: the file, or an app.
-    ///   - names: what definitions of groups are called by.
+    ///   - group: the group's whole name; empty: the file, or an app.
+    ///   - names: prefix for the names of group definitions.
     private static func group(_ group: String, of settings: [SettingDescription], names: String) -> SchemaNode {
         let start = group.isEmpty ? "" : group + "."
         var places: [String: SchemaNode] = [:]
@@ -91,14 +93,14 @@ public enum SettingsSchema {
         return node
     }
 
-    /// A name as an expression: it has letters, hyphens and dots, and only a dot means something there.
+    /// A name as a regular expression. It has letters, hyphens and dots, and only the dot has to be escaped.
     private static func pattern(_ name: String) -> String { name.replacing(".", with: "\\.") }
 
     // MARK: Values
 
     private static func value(_ setting: SettingDescription) -> SchemaNode {
         let unit = setting.unit.isEmpty ? "" : " (\(setting.unit))"
-        // Links lead from page to page; here there is none.
+        // Links in the documentation are relative to its page, so the schema cannot keep them.
         let documentation = setting.documentation.replacing(#/\[([^\]]*)\]\([^)]*\)/#) { $0.output.1 }
         var node = Self.shape(setting.shape).with(
             "description",
@@ -114,7 +116,7 @@ public enum SettingsSchema {
     private static func shape(_ shape: SettingDescription.Shape) -> SchemaNode {
         switch shape {
         case .duration: ["type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$"]
-        // A number in quotes is as good.
+        // A number in quotes is accepted, too.
         case .number(let range):
             [
                 "type": ["integer", "string"], "pattern": "^[0-9]+$", "minimum": .number(Double(range.lowerBound)),
@@ -142,14 +144,14 @@ public enum SettingsSchema {
         }
     }
 
-    /// A text: one that looks like a number is taken as it is written.
+    /// A text. One that looks like a number is taken as it is written.
     private static let scalar: SchemaNode = ["type": ["string", "number", "boolean"], "minLength": 1]
 
     private static func oneOrSeveral(_ one: SchemaNode, isOnce: Bool) -> SchemaNode {
         ["anyOf": [one, ["type": "array", "items": one, "minItems": 1, "uniqueItems": .flag(isOnce)]]]
     }
 
-    /// Properties of librdkafka: any name, nested or written out.
+    /// Properties of librdkafka with any name, nested or written with dots.
     private static let librdkafka: SchemaNode = ["type": "object", "additionalProperties": Self.librdkafkaValue]
 
     private static let librdkafkaValue: SchemaNode = [
@@ -175,7 +177,7 @@ public enum SettingsSchema {
     private static let bundleID = "^[A-Za-z0-9.-]{1,155}$"
 }
 
-/// A part of a JSON Schema.
+/// A node of a JSON Schema.
 private indirect enum SchemaNode: Encodable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByIntegerLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {

@@ -1,11 +1,11 @@
-/// The settings as a person reads them.
+/// The settings in a form for people.
 public enum SettingsTable {
-    /// All of them, in the order of the tables.
+    /// All settings, in the order of the tables.
     public static var all: [SettingDescription] {
         WorkerConfiguration.settings.map(\.description) + AppSettings.settings.map(\.description)
     }
 
-    /// A Markdown table: name, default, what is accepted with its unit, when a change reaches a worker that runs, meaning.
+    /// A Markdown table with each setting's name, default, accepted values and unit, effect of a change, and meaning.
     public static func markdown() -> String {
         var lines = ["| setting | default | accepted | a change takes | meaning |", "|---|---|---|---|---|"]
         for setting in Self.all {
@@ -28,7 +28,7 @@ public enum SettingsTable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Completes "a change takes …".
+    /// Words for when a change takes effect, completing "a change takes …".
     static func effect(_ effect: SettingDescription.Effect) -> String {
         switch effect {
         case .live: "effect at once"

@@ -5,8 +5,8 @@ import PushTransport
 import Redaction
 
 extension WorkerConfiguration {
-    /// What is wrong with the configuration as a whole: missing values, and values that do not go together. Single
-    /// values were checked when they were read.
+    /// Faults of the configuration as a whole: missing values, and values that contradict each other. Single values
+    /// were checked when they were read.
     public var faults: [ConfigurationFault] {
         self.kafkaFaults + self.topicFaults + self.flowFaults + self.adminFaults + self.proxyFaults
             + self.apps.flatMap(\.faults).eachOnce
@@ -25,7 +25,8 @@ extension WorkerConfiguration {
             + self.propertyFaults + self.timeoutFaults + self.oauthFaults
     }
 
-    /// A record that a worker could still write after its partitions went to another would lie behind that one's.
+    /// Faults of the timeouts. If a worker could write a record after its partitions moved, the record would be behind
+    /// the new owner's.
     private var timeoutFaults: [ConfigurationFault] {
         let session = self.kafka.sessionTimeoutMillis
         let names = ["message.timeout.ms", "delivery.timeout.ms"]
@@ -40,7 +41,7 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// What librdkafka refuses of its properties.
+    /// Properties that librdkafka refuses.
     var propertyFaults: [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         let groups: [(String, KafkaSettings, [KafkaSettings.Role])] = [
@@ -50,7 +51,7 @@ extension WorkerConfiguration {
         ]
         for (group, settings, roles) in groups {
             for property in settings.properties {
-                // One that a single role knows may stand with the common ones.
+                // A property that only one role knows may be among the common ones.
                 let reasons = roles.map { Self.reasonRefused(property, role: $0) }
                 guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { continue }
                 faults.append(
@@ -62,7 +63,7 @@ extension WorkerConfiguration {
         return faults
     }
 
-    /// For a name that librdkafka does not know.
+    /// A hint for a name that librdkafka does not know.
     private static func nearHint(_ name: String) -> String {
         let names = KafkaSettings.knownNames
         guard !names.contains(name), name != "sasl.jaas.config", let near = NearSpelling.of(name, among: names) else {
@@ -159,7 +160,7 @@ extension WorkerConfiguration {
                         "is \(DurationText.format(millis: self.drainTimeoutMillis)): expected more than quiet-wait, which is \(DurationText.format(millis: self.quietWaitMillis))"
                 ))
         }
-        // A key file, team or key id that differs between apps of one key would make one of them wrong.
+        // Apps that share a key must agree in its file, team and key id: otherwise one of them would be wrong.
         for (index, app) in self.apps.enumerated() {
             guard let keyID = app.keyID, let other = self.apps[..<index].first(where: { $0.keyID == keyID }) else {
                 continue
@@ -198,7 +199,7 @@ extension AppSettings {
                     setting: "apps.\(self.shownBundleID).apns.key-id",
                     text: "is missing: expected the id of the key in apns.key, which does not say it"))
         }
-        // A path that is no file's may be a directory's, whose files say their keys' ids.
+        // A path that is not a file's may be a directory's, whose files contain their keys' ids in their names.
         if self.keyID == nil, self.keyFile.hasSuffix(".p8"), KeyFileName.keyID(path: self.keyFile) == nil {
             faults.append(
                 ConfigurationFault(

@@ -3,16 +3,16 @@ import LocalFiles
 import Redaction
 import TLSSession
 
-/// What is wrong with a login to Kafka by OAUTHBEARER.
+/// Faults of a login to Kafka by OAUTHBEARER.
 extension WorkerConfiguration {
-    /// Settings that do not go together.
+    /// Faults of settings that contradict each other.
     var oauthFaults: [ConfigurationFault] {
         let faults = self.oauthSourceFaults
         guard faults.isEmpty, let source = self.kafka.oauth.givenSources.first else { return faults }
         return self.mechanismFaults(source)
     }
 
-    /// The settings of the source alone.
+    /// Faults of the token source's own settings.
     var oauthSourceFaults: [ConfigurationFault] {
         let oauth = self.kafka.oauth
         let sources = oauth.givenSources
@@ -45,7 +45,7 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// A source is of use for one mechanism, and librdkafka must not make tokens of its own.
+    /// Faults of the mechanism: a source works with only one, and librdkafka must not make tokens of its own.
     private func mechanismFaults(_ source: String) -> [ConfigurationFault] {
         let clients = [self.kafka.consumerSettings, self.kafka.producerSettings]
         func wrong(_ names: [String], _ isGood: (String) -> Bool) -> KafkaSettings.Property?? {
@@ -75,7 +75,7 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// Files and programs that cannot be used. The token itself may come later.
+    /// Faults of files and programs that cannot be used. The token itself may appear later.
     func oauthFileFaults() -> [ConfigurationFault] {
         guard let source = self.kafka.oauth.source else { return [] }
         func fault(_ fault: TokenFault) -> ConfigurationFault {
@@ -83,7 +83,7 @@ extension WorkerConfiguration {
         }
         switch source {
         case .file:
-            // One that has ended will be written anew.
+            // An expired token is accepted here, because it will be replaced.
             do throws(TokenFault) { _ = try source.ask(wallMillis: { 0 }) } catch { return [fault(error)] }
         case .command(let words):
             if let found = TokenCommand.fault(words) { return [fault(found)] }

@@ -7,12 +7,12 @@ import ShardLoop
 extension WorkerConfiguration: SettingsRoot {
     static let standard = WorkerConfiguration()
 
-    /// Settings given once for the worker.
+    /// Settings that are given once for the worker.
     static let settings: [SettingRow<WorkerConfiguration>] =
         Self.kafkaSettings + Self.loginSettings + Self.flowSettings + Self.connectionSettings + Self.operationSettings
         + Self.tracingSettings + Self.logSettings
 
-    /// Groups whose keys are librdkafka's, handed on as they are.
+    /// Groups whose names are librdkafka's properties, which are passed on unchanged.
     static let openGroups: [(name: String, documentation: String)] = [
         (
             "kafka.properties",

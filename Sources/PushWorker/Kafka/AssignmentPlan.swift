@@ -2,31 +2,31 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// What follows from an assignment: which shard gets which partition, where reading begins, and what is committed at once.
+/// The consequences of an assignment: the shard of each partition, where reading begins, and what is committed at once.
 struct AssignmentPlan {
-    /// By shard, in the order of the partitions.
+    /// The grants of each shard, in the order of the partitions.
     private(set) var grants: [Int: [PartitionGrant]] = [:]
-    /// Where each log is read from.
+    /// The offset from which each log is read.
     private(set) var starts: [TopicPartition: Int64] = [:]
-    /// Where reading begins, by index of the topic: what the committer takes to be committed.
+    /// The offsets from which logs are read, by topic index. The committer takes them as committed.
     private(set) var toRead: [CommitPosition] = []
-    /// What is committed at once.
+    /// Positions that are committed at once.
     private(set) var toCommit: [CommitPosition] = []
-    /// What is committed again once an owner is at work; see `StartPositions.toConfirm`.
+    /// Positions that are committed again once an owner is at work; see `StartPositions.toConfirm`.
     private(set) var toConfirm: [CommitPosition] = []
-    /// What the last commits said of each.
+    /// The notes that the last commit of each position carried.
     private(set) var notes: [(position: CommitPosition, note: PositionNote)] = []
 
-    /// Each partition has one shard for as long as the worker lives.
+    /// The shard of a partition. It stays the same as long as the worker lives.
     static func shard(of partition: Int32, shardCount: Int) -> Int { Int(partition) % shardCount }
 
     /// - Parameters:
-    ///   - partitions: that came, all topics of each.
+    ///   - partitions: the new partitions, with all topics of each.
     ///   - topics: the input topics; the routed one is the last.
-    ///   - positions: where the group stands and where the logs end.
-    ///   - inlets: those that lie beyond the partitions that `state` was written for.
+    ///   - positions: the group's offsets and the ends of the logs.
+    ///   - inlets: partitions beyond the count that `state` was written for.
     ///   - findings: what else is known of the logs, by partition number.
-    ///   - stateTopic: its name.
+    ///   - stateTopic: name of the `state` topic.
     ///   - hasQueues: whether every topic of a partition can be read.
     init(
         partitions: [Int32], topics: [String], positions: [TopicPartition: PartitionPositions],
@@ -49,7 +49,7 @@ struct AssignmentPlan {
             for position in start.starts {
                 self.starts[TopicPartition(topic: topics[Int(position.topic)], partition: number)] = position.nextOffset
             }
-            // Nothing is committed for one that is halted where nothing was: it would hide why it is.
+            // Nothing is committed for a halted partition without a commit: a commit would hide why it is halted.
             self.toRead +=
                 start.haltReason == nil
                 ? start.starts : start.starts.filter { mine[Int($0.topic)].committed != nil }
@@ -58,7 +58,7 @@ struct AssignmentPlan {
             for (position, sample) in zip(start.starts, StartPositions.samples(mine)) {
                 var note = start.notes[Int(position.topic)] ?? PositionNote()
                 note.sample = sample
-                // Where it begins now is what the next owner compares, unless this one does not go on.
+                // The next owner compares with the offset where `state` begins now, unless this owner does not go on.
                 note.stateStart =
                     start.haltReason == nil ? findings[number]?.stateLogStart ?? start.stateStart : start.stateStart
                 self.notes.append((position, note))

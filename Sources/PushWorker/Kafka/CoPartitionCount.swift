@@ -1,22 +1,24 @@
 import KafkaLog
 
-/// The number of partitions that count: as many as `state` was written for, even if topics have been given more since. Pure.
+/// The number of partitions that count: the number that `state` was written for, even if topics have more by now. Pure.
 ///
-/// Where a key's activity lies follows from the count, so it never changes once there is state. The markers in `state` name it. None has to be
-/// read as long as somebody has written to the topic's last partition: it is one of those that count. Only when that one is empty, because it
-/// was added or because a first start did not come so far, a marker of another one is read.
+/// The partition of a key follows from the count, so the count never changes once there is state. The markers in
+/// `state` contain it. No marker has to be read if anybody has written to the topic's last partition: then all
+/// partitions count. That partition may be empty because it was added later, or because a first start did not get that
+/// far. Only then is a marker of another partition read.
 enum CoPartitionCount {
-    /// What the log ends of `state` say.
+    /// What the log ends of `state` show.
     enum Sight: Equatable {
-        /// All of its partitions count.
+        /// All partitions of `state` count.
         case all
-        /// Nobody has written to any: nothing names a count.
+        /// Nobody has written to any partition, so that no marker contains a count.
         case nothing
-        /// A marker says it: those of these partitions are looked for, the shortest log first.
+        /// A marker contains the count. It is looked for in these partitions, the shortest log first.
         case read([Int32])
     }
 
-    /// - Parameter logs: of each partition of `state`; those that cannot be asked are missing.
+    /// Concludes from the logs which partitions count, or where to look for a marker.
+    /// - Parameter logs: the log of each partition of `state`; those that cannot be asked are missing.
     static func look(_ logs: [Int32: (low: Int64, end: Int64)], partitionCount: Int32) -> Sight {
         if let last = logs[partitionCount - 1], last.end > 0 { return .all }
         let written = logs.filter { $0.value.end > 0 }
@@ -25,21 +27,23 @@ enum CoPartitionCount {
             written.sorted { ($0.value.end - $0.value.low, $0.key) < ($1.value.end - $1.value.low, $1.key) }.map(\.key))
     }
 
-    /// A co-partitioned topic and how many partitions it has.
+    /// A co-partitioned topic and its number of partitions.
     struct TopicCount: Equatable {
         var name: String
         var count: Int
     }
 
     enum Verdict: Equatable {
-        /// - `remarks`: one line for each topic that has more.
+        /// The count that all topics agree in. `remarks` has one line for each topic with more partitions.
         case agreed(Int32, remarks: [String])
         case fault(String)
     }
 
+    /// Judges whether the topics agree in their number of partitions.
     /// - Parameters:
-    ///   - events: the input topics; the first is the one that the group divides.
-    ///   - named: by the markers; `nil`: by none.
+    ///   - events: the input topics; the group divides the partitions of the first.
+    ///   - named: the count in the markers; `nil`: no marker contains one.
+    ///   - forwards: whether records of partitions beyond the count are forwarded.
     static func judge(
         events: [TopicCount], routed: TopicCount, state: TopicCount, named: Int32?, forwards: Bool
     ) -> Verdict {
@@ -52,7 +56,7 @@ enum CoPartitionCount {
         guard count > 0, let number = Int32(exactly: count) else {
             return .fault("the topic \(state.name) has no partitions")
         }
-        // What lies in partitions that are gone cannot be told.
+        // Nobody can say what was in partitions that are gone.
         guard all.allSatisfy({ $0.count >= count }) else {
             return .fault(named == nil ? differ : "\(state.name) was written for \(count) partitions, and \(list)")
         }

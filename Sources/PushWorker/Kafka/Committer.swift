@@ -6,14 +6,14 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// What partitions had left to commit when they were released.
+/// Positions that were left to commit when their partitions were released.
 struct ReleasedPositions: Sendable {
     var positions: [CommitPosition]
     var unfinished: [Int32]
 }
 
-/// Gathers the shards' commits and sends one batch at a time, as `CommitQueue` decides; what the answers say about the membership is here
-/// for the shards to see. Any thread.
+/// Gathers the shards' commits and sends one batch at a time, as `CommitQueue` decides. Keeps what the answers say
+/// about the membership, for the shards to read. May be used from any thread.
 final class Committer: Sendable {
     typealias Send = @Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void
 
@@ -26,20 +26,20 @@ final class Committer: Sendable {
         var commits: UInt64 = 0
         var failures: UInt64 = 0
         var refusal: KafkaError?
-        /// By partition: see `confirm`.
+        /// Positions to commit again, by partition: see `confirm`.
         var toConfirm: [Int32: [CommitPosition]] = [:]
-        /// By partition: when the routed topic's position is committed again beside others, steady.
+        /// By partition: when the routed topic's position is next committed again beside others, on the steady clock.
         var witnessDueMillis: [Int32: Int64] = [:]
     }
 
     private let state: Mutex<State>
-    /// As in the queue's lease, for the shards to read without the lock.
+    /// The end of the queue's lease, which the shards read without the lock.
     private let leaseEnds = Atomic<Int64>(.min)
-    /// How often the group is asked when nothing else is committed.
+    /// Interval at which the group is asked when nothing else is committed.
     let askEveryMillis: Int64
-    /// By the index in a `CommitPosition`.
+    /// The input topics, by the index in a `CommitPosition`.
     private let inputTopics: [String]
-    /// What commits say of their logs.
+    /// The notes about their logs that commits carry.
     let notes: PositionNotes
     private let topicIndexes: [String: UInt16]
     private let logger: Logger
@@ -55,14 +55,15 @@ final class Committer: Sendable {
         self.logger = logger
     }
 
-    /// How commits are sent; set once, before anything is added.
+    /// Sets the consumer that sends the commits. Called once, before anything is added.
     func use(_ consumer: KafkaConsumer) {
         self.use(isJoining: { consumer.isJoining }) { positions, completion in
             consumer.commit(positions, completion: completion)
         }
     }
 
-    /// - Parameter isJoining: whether the group is being joined again; then nothing is sent.
+    /// Sets how commits are sent.
+    /// - Parameter isJoining: whether the consumer is joining the group again; then nothing is sent.
     func use(isJoining: @escaping @Sendable () -> Bool = { false }, send: @escaping Send) {
         self.state.withLock {
             $0.isJoining = isJoining
@@ -70,20 +71,20 @@ final class Committer: Sendable {
         }
     }
 
-    /// Until when the partitions are certainly this worker's, steady.
+    /// The end of the time in which the partitions are certainly this worker's, on the steady clock.
     var leaseEndsMillis: Int64 { self.leaseEnds.load(ordering: .relaxed) }
 
-    /// Calls `body`, on any thread, when the lease had run out, or was never there, and has been confirmed.
+    /// Calls `body`, on any thread, when the lease is confirmed after it had run out or had not begun.
     func whenLeaseReturns(_ body: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.leaseReturned.append(body) }
     }
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    /// A right that is missing, as the last answer said; `nil`: none.
+    /// The missing right that the last answer named; `nil`: none.
     var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
-    /// See `CommitQueue.own`.
+    /// Takes new partitions into the queue, see `CommitQueue.own`.
     /// - Parameter toConfirm: see `StartPositions.toConfirm`.
     func own(_ partitions: [Int32], starts: [CommitPosition], toConfirm: [CommitPosition] = []) {
         self.state.withLock { state in
@@ -94,7 +95,8 @@ final class Committer: Sendable {
         }
     }
 
-    /// Owners of these partitions are at work, as their `state` says now: the next commit says so, and comes soon even where nothing is read.
+    /// Records that the `state` of these partitions now says that an owner is at work. The next commit says so, too,
+    /// and is sent soon even where nothing is read.
     func confirm(_ partitions: [Int32]) {
         let positions = self.state.withLock { state in
             partitions.flatMap { state.toConfirm.removeValue(forKey: $0) ?? [] }.filter {
@@ -104,13 +106,14 @@ final class Committer: Sendable {
         if !positions.isEmpty { self.add(positions) }
     }
 
-    /// Asks the group whether this worker is a member, by committing a position again. Nothing when a commit is on its way.
+    /// Asks the group whether this worker is a member, by committing a position again. Does nothing while a commit is
+    /// on its way.
     func ask() {
         self.state.withLock { $0.queue.ask() }
         self.sendNext()
     }
 
-    /// Positions to be committed soon; the newest of a partition counts.
+    /// Adds positions to commit soon; only the newest of a partition counts.
     func add(_ positions: [CommitPosition]) {
         let nowMillis = MachineClock.now().steadyMillis
         self.state.withLock { state in
@@ -120,7 +123,8 @@ final class Committer: Sendable {
         self.sendNext()
     }
 
-    /// With an input topic Kafka deletes what the group has committed of it: now and then the routed topic's commit is told what was read.
+    /// Adds the routed topic's position from time to time, with a note of what was read from the inputs. When an input
+    /// topic is deleted, Kafka deletes the group's commits for it.
     private func addWitness(of position: CommitPosition, _ nowMillis: Int64, _ state: inout State) {
         let routed = UInt16(self.inputTopics.count - 1)
         guard position.topic != routed, state.witnessDueMillis[position.partition] ?? .min <= nowMillis else { return }
@@ -131,10 +135,10 @@ final class Committer: Sendable {
         state.queue.add([witness])
     }
 
-    /// How old at most what the routed topic's commit says of others may be while they are read.
+    /// How old the routed topic's notes about other logs may become while those are read, milliseconds.
     private static let witnessMillis: Int64 = 60_000
 
-    /// Takes partitions out: what waited for them is returned, and nothing of them is sent from now on.
+    /// Removes partitions. Returns their waiting positions; nothing of them is sent from now on.
     func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.state.withLock { state in
             for partition in partitions {
@@ -156,7 +160,7 @@ final class Committer: Sendable {
         }
     }
 
-    /// As Kafka names them, with what is said of their logs.
+    /// The positions as Kafka names them, with the notes about their logs.
     /// - Parameter releasedWallMillis: see `PositionNote.releasedWallMillis`.
     func named(_ positions: [CommitPosition], releasedWallMillis: Int64? = nil) -> [TopicPartitionOffset] {
         positions.map { position in
@@ -201,7 +205,7 @@ final class Committer: Sendable {
             return (idle, isBack ? state.leaseReturned : [])
         }
         if let refusal = result.refused.first {
-            // A group that waits for its members refuses; that is how rebalances go.
+            // A group that waits for its members refuses commits; this is normal in a rebalance.
             self.logger.log(
                 level: refusal.error.code == .rebalanceInProgress ? .debug : .warning, "a commit was refused",
                 metadata: [
@@ -211,7 +215,7 @@ final class Committer: Sendable {
         }
         for body in returned { body() }
         for continuation in idle { continuation.resume() }
-        // What was refused goes with the next batch, not at once: the cause is seldom gone in a moment.
+        // Refused positions are sent with the next batch, not at once: the cause seldom disappears in a moment.
         if result.isSuccess { self.sendNext() }
     }
 }

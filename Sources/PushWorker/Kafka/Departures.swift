@@ -1,31 +1,31 @@
 import KafkaLog
 
-/// Work that was not finished when partitions left this worker. It decides whether a stop was in good order.
+/// Work that was unfinished when partitions left this worker. It decides whether a stop was in good order.
 struct Departures: Sendable {
-    /// Taken away without a word, and the group has not given any since.
+    /// Partitions that were lost without a revocation, since the last assignment.
     private var lost: Set<Int32> = []
-    /// Kafka has not acknowledged everything of these.
+    /// Partitions with records that Kafka has not acknowledged.
     private var unfinished: Set<Int32> = []
-    /// Positions that were refused at the end, and why the first of them was.
+    /// Number of positions that were refused at the end, and the reason for the first.
     private var refusedCount = 0
     private var refusal: KafkaError?
 
-    /// The group has told this worker what it has.
+    /// Records an assignment: the group has told this worker which partitions it has.
     mutating func assigned() { self.lost = [] }
 
-    /// The group has given them to others, or will.
+    /// Records lost partitions, which the group has given to others, or will.
     mutating func lost(_ partitions: [Int32]) { self.lost.formUnion(partitions) }
 
-    /// They left while the worker stopped, with records that Kafka has not taken, or too late.
+    /// Records partitions that left while the worker stopped, too late or with records that Kafka has not taken.
     mutating func left(unfinished partitions: [Int32]) { self.unfinished.formUnion(partitions) }
 
-    /// Their last commit, while the worker stopped.
+    /// Records the result of the last commit, while the worker stopped.
     mutating func committed(_ result: CommitResult) {
         self.refusedCount += result.refused.count
         self.refusal = self.refusal ?? result.refused.first?.error
     }
 
-    /// What is repeated by others, a clause for each cause; empty: nothing is.
+    /// What other workers will repeat, a clause for each cause; empty: nothing.
     var faults: [String] {
         var faults: [String] = []
         if !self.unfinished.isEmpty {

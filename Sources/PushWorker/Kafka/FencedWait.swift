@@ -1,31 +1,34 @@
 import KafkaLog
 import Redaction
 
-/// When a static member whose place another process has taken may join again. If it joined at once it would take the place back, and the two would
-/// fence each other for ever. Decides; asks nobody.
+/// Decides when a static member may join again after another process has taken its place. If it joined at once it would
+/// take the place back, and the two would fence each other for ever. Asks nobody itself.
 struct FencedWait: Sendable {
-    /// What one look at the group leads to.
+    /// The result of one look at the group.
     enum Step: Equatable {
-        /// Somebody has the id, or nobody could say.
+        /// Another process has the id, or the group could not be asked.
         case wait
-        /// Nobody has it. Kafka keeps a static member for a session timeout after its last sign of life, so nobody has been there for so long.
+        /// Nobody has the id. Kafka keeps a static member for a session timeout after its last sign of life, so nobody
+        /// has used it for that long.
         case join
     }
 
-    /// How often the group is looked at.
+    /// Interval between looks at the group.
     static let interval: Duration = .seconds(2)
-    /// A coordinator that has just moved may not know its members yet.
+    /// Number of looks in a row without the id before it counts as free. A coordinator that has just moved may not know
+    /// its members yet.
     private static let absenceCount = 2
 
     private let id: String
     private var absences = 0
-    /// Where the other process is; `nil`: not known.
+    /// The host of the other process; `nil`: not known.
     private(set) var host: String?
 
     /// - Parameter id: `group.instance.id`.
     init(id: String) { self.id = id }
 
-    /// - Parameter members: who is in the group; `nil`: it could not be asked now.
+    /// Takes the result of a look at the group.
+    /// - Parameter members: the members of the group; `nil`: it could not be asked now.
     mutating func looked(_ members: [GroupMember]?) -> Step {
         guard let members else {
             self.absences = 0
@@ -40,7 +43,7 @@ struct FencedWait: Sendable {
         return self.absences >= Self.absenceCount ? .join : .wait
     }
 
-    /// Why the worker is not ready, and what to do.
+    /// The reason why the worker is not ready, and what to do about it.
     var text: String {
         "another process\(self.host.map { " at \($0)" } ?? "") has the kafka.group-instance-id \(ShownText.name(self.id)), too, and has taken this worker's place in the group; this one joins when nobody has had that id for a session timeout: give each worker an id of its own"
     }

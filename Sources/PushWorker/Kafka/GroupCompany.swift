@@ -1,9 +1,10 @@
 package import KafkaLog
 import Redaction
 
-/// Who shares a worker's group, and who of them is no worker as far as the broker's word shows it. Decides; asks nobody.
+/// The members of a worker's group, and those among them that do not look like workers to the broker. Decides; asks
+/// nobody.
 package struct GroupCompany: Sendable, Equatable {
-    /// A member that is no worker.
+    /// A member that is not a worker.
     private struct Stranger: Sendable, Equatable {
         var member: GroupMember
         var reason: String
@@ -17,12 +18,12 @@ package struct GroupCompany: Sendable, Equatable {
     private let group: String
     private let members: [GroupMember]
     private let strangers: [Stranger]
-    /// The strategies of the group and of workers, where they differ.
+    /// The assignment strategies of the group and of workers, if they differ.
     private let strategies: Strategies?
 
     /// - Parameters:
-    ///   - description: what the broker tells of the group.
-    ///   - configuration: a worker's.
+    ///   - description: the broker's description of the group.
+    ///   - configuration: a worker's configuration.
     package init(_ description: GroupDescription, _ configuration: WorkerConfiguration) {
         let settings = ConsumerConfiguration.defaults.appending(configuration.kafka.consumerSettings)
         let wanted = settings["partition.assignment.strategy"] ?? ""
@@ -31,7 +32,7 @@ package struct GroupCompany: Sendable, Equatable {
         self.group = configuration.kafka.groupID
         self.members = description.members
         self.strategies = hasOther ? Strategies(group: description.strategy, workers: wanted) : nil
-        // With a name of its own in the configuration, each worker may have another.
+        // If the configuration sets a `client.id`, each worker may have a different one.
         let isNamed = configuration.kafka.consumerSettings["client.id"] != nil
         let name = settings["client.id"] ?? ""
         let driver = configuration.topics.events[0]
@@ -49,13 +50,13 @@ package struct GroupCompany: Sendable, Equatable {
         }
     }
 
-    /// How many members there are.
+    /// Number of members in the group.
     package var memberCount: Int { self.members.count }
 
-    /// No worker can join, or is a member.
+    /// Whether the group's strategy keeps workers out, so that no worker can join or is a member.
     package var keepsWorkersOut: Bool { self.strategies != nil && !self.members.isEmpty }
 
-    /// Who is a stranger, and what shows it; `nil`: nobody is.
+    /// The strangers, with what gives them away; `nil`: there are none.
     package var complaint: String? {
         if let strategies, !self.members.isEmpty {
             return
@@ -66,7 +67,7 @@ package struct GroupCompany: Sendable, Equatable {
             + Self.list(self.strangers.map { "\(Self.name($0.member)) \($0.reason)" })
     }
 
-    /// What to do about it.
+    /// What an operator can do about strangers.
     package static let remedy =
         "stop whoever is no worker, or give it a group.id of its own; all workers need the same partition.assignment.strategy"
 

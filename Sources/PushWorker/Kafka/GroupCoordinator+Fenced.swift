@@ -2,16 +2,16 @@ import KafkaLog
 import Logging
 import Synchronization
 
-/// Two workers with one `kafka.group-instance-id`: the one whose place was taken steps back until the id is free.
+/// Two workers with one `kafka.group-instance-id`: the one that lost its place steps back until the id is free.
 extension GroupCoordinator {
-    /// Gives up all partitions, which the other process has already, and waits. A worker that ended here would be started again, and would fence the
-    /// other in turn.
+    /// Gives up all partitions, which the other process has already, and waits. If this worker ended here it would be
+    /// started again, and would fence the other in turn.
     func fenced(_ id: String, _ error: KafkaError) async {
         let isFirst = self.isFenced.withLock { isFenced in
             defer { isFenced = true }
             return !isFenced
         }
-        // Closing a consumer that is finished says it once more.
+        // Closing the consumer, which is finished, reports the error a second time.
         guard isFirst else { return }
         let wait = FencedWait(id: id)
         self.logger.error(
@@ -26,7 +26,7 @@ extension GroupCoordinator {
         _ = self.committer.take(partitions)
         self.committer.notes.forget(partitions)
         await self.forget(partitions)
-        // The events go on meanwhile: a consumer that is closed still reports.
+        // Events are still handled meanwhile: a closed consumer still reports.
         Task { await self.regain(wait) }
     }
 
@@ -37,12 +37,12 @@ extension GroupCoordinator {
             switch await self.members() {
             case .success(let members):
                 if wait.looked(members) == .join {
-                    // Behind everything that the consumer before has said.
+                    // This is queued behind everything that the former consumer has reported.
                     _ = self.incoming.yield(.placeIsFree)
                     return
                 }
             case .failure(let error) where error.isRefusal || error.code == .unsupportedFeature:
-                // Nobody can say when the other has gone.
+                // Nobody can say when the other process will be gone.
                 return self.fail("\(wait.text); who has it cannot be asked: \(error)")
             case .failure: _ = wait.looked(nil)
             }
@@ -67,7 +67,7 @@ extension GroupCoordinator {
     func sitDown() {
         self.isFenced.withLock { $0 = false }
         do throws(KafkaError) {
-            // Otherwise the worker stops.
+            // Without a new consumer the worker is stopping.
             guard let consumer = try self.seat.renew() else { return }
             self.logger.notice("nobody has this worker's group-instance-id any more; joining the group again")
             self.hub.updateGroup { $0.errors["fenced"] = nil }

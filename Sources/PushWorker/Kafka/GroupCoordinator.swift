@@ -6,11 +6,11 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Carries out what the consumer group decides: which shard gets which partition, from where, and how partitions leave.
-/// Events are handled one after the other, in the order Kafka's control thread reported them.
+/// Carries out what the consumer group decides: the shard and the start of each partition, and how partitions leave.
+/// Events are handled one after the other, in the order in which Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     let configuration: WorkerConfiguration
-    /// Partitions that count; those beyond are inlets, or wait.
+    /// Number of partitions that count. Partitions beyond are inlets, or wait.
     private let partitionCount: Int32
     let seat: GroupSeat
     private let shards: [ShardHandle]
@@ -22,15 +22,15 @@ final class GroupCoordinator: Sendable {
     let fail: @Sendable (String) -> Void
     private let events: AsyncStream<Incoming>
     let incoming: AsyncStream<Incoming>.Continuation
-    /// Partitions that have not begun, and the assignments that brought them.
+    /// Partitions that have not begun, with the assignments they belong to.
     private let waiting = Mutex(Waiting())
-    /// The worker stops: answers from APNs may be awaited longer, and assignments are not worth a try.
+    /// Whether the worker is stopping. Then answers from APNs may be awaited longer, and assignments are ignored.
     let isStopping = Mutex(false)
     let departures = Mutex(Departures())
-    /// Another process has this worker's place in the group.
+    /// Whether another process has taken this worker's place in the group.
     let isFenced = Mutex(false)
 
-    /// How long a rebalance waits for positions; what is not known by then begins later.
+    /// How long a rebalance waits for positions. Partitions whose positions are not known by then begin later.
     private static let positionsDurationMax: Duration = .seconds(5)
     private static let commitDurationMax: Duration = .seconds(3)
 
@@ -52,10 +52,10 @@ final class GroupCoordinator: Sendable {
         (self.events, self.incoming) = AsyncStream.makeStream()
     }
 
-    /// What is handled one after the other.
+    /// An event for the coordinator; events are handled one after the other.
     enum Incoming: Sendable {
         case event(ConsumerEvent)
-        /// It is time to ask about partitions that wait.
+        /// It is time to ask again about waiting partitions.
         case askAgain
         case answered(PositionsResult, asked: [(number: Int32, assignment: Int)])
         /// The process that had taken this worker's place has gone.
@@ -67,9 +67,9 @@ final class GroupCoordinator: Sendable {
         var partitions = WaitingPartitions()
         var assignments: [Int: PartitionAssignment] = [:]
         var assignmentCount = 0
-        /// Those that have begun.
+        /// The inlets that have begun.
         var inlets: Set<Int32> = []
-        /// Somebody asks, or will.
+        /// Whether a task asks about waiting partitions, or soon will.
         var isAsking = false
     }
 
@@ -105,14 +105,14 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    /// From here on partitions leave for good: they may take what the drain allows.
+    /// Marks that the worker is stopping: partitions leave for good from here on, and may take the whole drain time.
     func beginStopping() { self.isStopping.withLock { $0 = true } }
     func finish() { self.incoming.finish() }
 
-    /// What a worker that has stopped left undone; empty: nothing. To be asked when `run` has returned.
+    /// What a stopped worker has left unfinished; empty: nothing. Valid after `run` has returned.
     var stopFaults: [String] { self.departures.withLock(\.faults) }
 
-    /// What is left undone counts where the worker ends by it. In a rebalance it goes on, and the log tells.
+    /// Records unfinished work if the worker is stopping. In a rebalance the work goes on, and the log reports it.
     private func note(_ body: (inout Departures) -> Void) {
         guard self.isStopping.withLock({ $0 }) else { return }
         self.departures.withLock { body(&$0) }
@@ -150,7 +150,7 @@ final class GroupCoordinator: Sendable {
 
     private func isInlet(_ number: Int32) -> Bool { number >= self.partitionCount }
 
-    /// Partitions to begin, and those that nobody can read: whose records their keys do not place.
+    /// Separates partitions to begin from those that cannot be read, because nobody knows where their records belong.
     private func split(_ numbers: [Int32]) -> (wanted: [Int32], left: [Int32]) {
         guard self.configuration.engine.placement == .trust else { return (numbers, []) }
         return (numbers.filter { !self.isInlet($0) }, numbers.filter(self.isInlet))
@@ -169,13 +169,14 @@ final class GroupCoordinator: Sendable {
         self.waitingChanged()
     }
 
-    /// What a partition consists of.
+    /// All topics' partitions of this number.
     private func topicPartitions(_ number: Int32) -> [TopicPartition] {
         let topics = self.isInlet(number) ? self.configuration.topics.events : self.seat.configuration.topics
         return topics.map { TopicPartition(topic: $0, partition: number) }
     }
 
-    /// What has to be known of a partition before it begins. Of several input topics some may not have grown.
+    /// The partitions whose positions must be known before this number begins. An inlet's number may be missing in some
+    /// input topics.
     private func needed(_ number: Int32) -> [TopicPartition] {
         self.isInlet(number) ? [self.topicPartitions(number)[0]] : self.topicPartitions(number)
     }
@@ -192,7 +193,7 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    /// Begins those that can begin; the others wait.
+    /// Begins the partitions that can begin; the others wait.
     private func begin(
         _ numbers: [Int32], of assignmentNumber: Int, _ assignment: PartitionAssignment, _ result: PositionsResult,
         endsRebalance: Bool
@@ -227,7 +228,8 @@ final class GroupCoordinator: Sendable {
         self.committer.notes.own(plan.notes)
         self.committer.own(asked.ready, starts: plan.toRead, toConfirm: plan.toConfirm)
         if endsRebalance {
-            // Otherwise taken away meanwhile, which its own event tells; or started elsewhere, which the readers notice.
+            // Otherwise the assignment is void: its partitions were taken away, which another event reports, or were
+            // started elsewhere, which the readers notice.
             guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else { return }
         } else {
             assignment.begin { plan.starts[$0].map { .offset($0) } }
@@ -257,10 +259,10 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Inlets
 
-    /// Partitions whose records are forwarded here.
+    /// Partitions whose records this worker forwards.
     var inlets: Set<Int32> { self.waiting.withLock { $0.inlets } }
 
-    /// See `ShardCommand.letIn`.
+    /// Lets records of inlets in, see `ShardCommand.letIn`.
     func letIn(_ positions: [CommitPosition]) {
         for (number, shard) in self.shards.enumerated() {
             let mine = positions.filter { self.shard(of: $0.partition) == number }
@@ -270,7 +272,9 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Waiting
 
-    /// - Parameter isTold: Kafka has answered; otherwise the reason is everybody's, and has been told.
+    /// Lets partitions wait.
+    /// - Parameter isTold: whether Kafka has answered. Otherwise the reason applies to all partitions, and has been
+    ///   logged.
     private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isTold: Bool) {
         let told = self.waiting.withLock { waiting in
             waiting.partitions.remove(asked.ready)
@@ -286,7 +290,7 @@ final class GroupCoordinator: Sendable {
         self.waitingChanged()
     }
 
-    /// Tells who waits, and has them asked about when it is time.
+    /// Reports which partitions wait, and schedules the next question about them.
     private func waitingChanged() {
         let (places, delayMillis) = self.waiting.withLock { waiting -> ([Int32: WaitingPartitions.Place], Int64?) in
             let used = Set(waiting.partitions.places.values.map(\.assignment))
@@ -303,7 +307,7 @@ final class GroupCoordinator: Sendable {
         }
     }
 
-    /// Asks beside whatever else happens: a rebalance does not wait for it.
+    /// Asks about waiting partitions in a task of its own, so that a rebalance does not wait for it.
     private func askAboutWaiting() {
         let asked = self.waiting.withLock { $0.partitions.toAsk }
         guard !asked.isEmpty, !self.isStopping.withLock({ $0 }) else {
@@ -407,7 +411,7 @@ final class GroupCoordinator: Sendable {
         for (number, shard) in self.shards.enumerated() {
             let mine = partitions.filter { self.shard(of: $0) == number }
             guard !mine.isEmpty else { continue }
-            // Fails only when the loop has ended, and then there is nothing to forget.
+            // This fails only when the loop has ended, and then there is nothing to forget.
             try? await shard.forget(mine)
         }
     }
@@ -430,10 +434,11 @@ final class GroupCoordinator: Sendable {
             self.fail("the Kafka consumer has ended: \(error)")
         } else {
             self.kafkaLines.warn("Kafka", error)
-            // `LoginWatch` tells of that, and of its end.
+            // `LoginWatch` reports a missing token, and when it is there again.
             guard !error.isWithoutToken else { return }
             let text = "Kafka: \(error)"
-            // A broker may end connections at any time, all of them when a token has run out, and they are back within a moment.
+            // A broker may close connections at any time, all of them when a token has expired. They are open again
+            // within a moment.
             let isOfConnection = [.transport, .allBrokersDown, .timedOut].contains(error.code)
             let nowMillis = MachineClock.now().steadyMillis
             self.hub.updateGroup { report in

@@ -1,12 +1,12 @@
 import KafkaLog
 import Synchronization
 
-/// The worker's seat in its consumer group: the consumer that has it now. When another process has taken the seat, that consumer is finished, and another
-/// may sit down later. Any thread.
+/// The worker's seat in its consumer group: the consumer that is the member now. When another process takes the seat,
+/// that consumer is finished, and a new one may join later. May be used from any thread.
 final class GroupSeat: Sendable {
     private struct State {
         var consumer: KafkaConsumer
-        /// Whether the worker stops: no further consumer is made.
+        /// Whether the worker is stopping, so that no further consumer is made.
         var isClosed = false
     }
 
@@ -18,10 +18,11 @@ final class GroupSeat: Sendable {
         self.state = Mutex(State(consumer: try KafkaConsumer(configuration)))
     }
 
-    /// The one that has the seat, or had it last.
+    /// The consumer that has the seat, or had it last.
     var consumer: KafkaConsumer { self.state.withLock(\.consumer) }
 
-    /// Puts another consumer in the place of one that is finished. - Returns: `nil`: the worker stops.
+    /// Replaces a finished consumer by a new one.
+    /// - Returns: `nil` when the worker is stopping.
     func renew() throws(KafkaError) -> KafkaConsumer? {
         let consumer = try KafkaConsumer(self.configuration)
         return self.state.withLock { state in

@@ -4,20 +4,22 @@ import PushModel
 import PushTransport
 import Synchronization
 
-/// When to ask who is in the group. Decides; looks at no clock.
+/// Decides when to ask for the members of the group. The caller passes the time.
 struct GroupLookPace {
-    /// After a rebalance, so that the group has settled, and while it does not let this worker in.
+    /// Delay after a rebalance, so that the group has settled. Also the pause between looks while the group does not
+    /// let this worker in.
     static let delayMillis: Int64 = 10_000
     /// The pause between looks while there are strangers.
     static let strangersMillis: Int64 = 60_000
-    /// The pause between looks otherwise: a stranger that comes makes a rebalance, after which the group is looked at anyway.
+    /// The pause between looks otherwise. A stranger that joins causes a rebalance, after which the group is looked at
+    /// anyway.
     static let quietMillis: Int64 = 600_000
 
     private var lookedAtMillis: Int64
     private var rebalances: UInt64 = 0
     private var changedAtMillis: Int64?
 
-    /// - Parameter nowMillis: when the group was asked to let this worker in, steady.
+    /// - Parameter nowMillis: when this worker asked to join the group, on the steady clock.
     init(nowMillis: Int64) { self.lookedAtMillis = nowMillis }
 
     /// Whether to ask now; if so, it counts as asked.
@@ -36,13 +38,13 @@ struct GroupLookPace {
     }
 }
 
-/// Looks for members of the group that are no workers: one keeps workers out, or takes partitions whose events are lost then. Readiness and the log
-/// name them.
+/// Looks for members of the group that are not workers. Such a member keeps workers out, or takes partitions whose
+/// events are then lost. Readiness and the log name them.
 final class GroupWatch: Sendable {
     private struct State {
-        /// Somebody asks. A worker that stops does not wait for it.
+        /// Whether a question is under way. A worker that stops does not wait for it.
         var isUnderWay = false
-        /// The broker cannot tell.
+        /// Whether the broker cannot answer, so that it is not asked again.
         var isOver = false
         var complaint: String?
     }
@@ -54,7 +56,7 @@ final class GroupWatch: Sendable {
     private let state = Mutex(State())
 
     static let interval: Duration = .seconds(2)
-    /// For each question; there are three.
+    /// Time limit for each of the three questions.
     private static let limit: Duration = .seconds(5)
 
     init(_ configuration: WorkerConfiguration, hub: SnapshotHub, log: KafkaLogHandler?, logger: Logger) {
@@ -64,7 +66,7 @@ final class GroupWatch: Sendable {
         self.logger = logger
     }
 
-    /// Until cancelled.
+    /// Looks at the group again and again until the task is cancelled.
     func run() async {
         var pace = GroupLookPace(nowMillis: MachineClock.now().steadyMillis)
         while (try? await Task.sleep(for: Self.interval)) != nil, !self.state.withLock(\.isOver) {
@@ -86,7 +88,7 @@ final class GroupWatch: Sendable {
     private func look() {
         defer { self.state.withLock { $0.isUnderWay = false } }
         do throws(KafkaError) {
-            // Asked seldom: a client of its own need not stay.
+            // The client is not kept, because it is seldom needed.
             let admin = try KafkaAdmin(self.configuration.kafka.consumerSettings, log: self.log)
             self.took(
                 GroupCompany(

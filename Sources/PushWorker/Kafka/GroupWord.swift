@@ -1,13 +1,13 @@
 package import KafkaLog
 import ShardLoop
 
-/// What a group's commits say of its logs, for commands that look at them without being workers.
+/// What a group's commits say about its logs, for commands that inspect them without being workers.
 package enum GroupWord {
-    /// What the group's commits say of `state`.
+    /// The extent of `state` according to the group's commits.
     package struct StateExtent: Sendable {
-        /// How far it was acknowledged when the group last committed; `nil`: it may be empty.
+        /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` may be empty.
         package var end: Int64?
-        /// Where it began then; `nil`: nobody has said.
+        /// The beginning of `state` at that time; `nil`: no commit says it.
         package var start: Int64?
 
         package init(start: Int64?, end: Int64?) {
@@ -17,7 +17,8 @@ package enum GroupWord {
 
         init(_ positions: StartPositions) { self.init(start: positions.stateStart, end: positions.stateEnd) }
 
-        /// - Parameter positions: of one partition number, in the order of the input topics; the routed topic is the last.
+        /// - Parameter positions: positions of one partition number, in the order of the input topics; the routed topic
+        ///   is the last.
         package init(_ positions: [PartitionPositions]) {
             self.init(
                 StartPositions(
@@ -25,7 +26,7 @@ package enum GroupWord {
                     startFrom: .beginning))
         }
 
-        /// Whether a log lacks a part of it, whatever a person has accepted.
+        /// Whether a part of a log is missing, no matter what a person has accepted.
         func isCut(_ log: PartitionPositions) -> Bool {
             LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: self.end, acceptedEnd: nil)
                 || LogIdentity.isStateHeadCut(
@@ -33,8 +34,8 @@ package enum GroupWord {
         }
     }
 
-    /// Reads what a partition of `state` says of its owners. One that has all that it should is read up to the first word of an owner alone.
-    /// Blocks.
+    /// Reads what a partition of `state` says about its owners. If nothing is missing from it, reads only up to the
+    /// first record of an owner. Blocks.
     package static func stateWord(
         _ log: PartitionPositions, _ extent: StateExtent, _ reader: KafkaLogReader, within limit: Duration
     ) throws(KafkaError) -> StateWord {
@@ -47,15 +48,16 @@ package enum GroupWord {
         return word
     }
 
-    /// Whether `state` has lost what the group knows to have been written.
+    /// Whether `state` has lost records that the group knows were written.
     /// - Parameter word: what its records say.
     package static func isStateLost(_ log: PartitionPositions, _ extent: StateExtent, word: StateWord) -> Bool {
         guard let end = extent.end, word.acceptedEnd != end else { return false }
         return !word.hasOwner || extent.isCut(log)
     }
 
-    /// How many partitions of `state` count: as many as it was written for, whatever its topic has by now. Blocks.
-    /// - Parameter existing: partitions of the topic.
+    /// Number of partitions of `state` that count: the number it was written for, even if the topic has more by now.
+    /// Blocks.
+    /// - Parameter existing: number of partitions of the topic.
     package static func stateCount(
         _ stateTopic: String, existing: Int32, _ reader: KafkaLogReader, within limit: Duration
     ) throws(KafkaError) -> Int32 {
@@ -63,15 +65,16 @@ package enum GroupWord {
         return try search.run() ?? existing
     }
 
-    /// What a commit says by which a person moves the group into another log.
+    /// The metadata of a commit with which a person moves the group into another log.
     package static var newLogMetadata: String {
         var note = PositionNote()
         note.isOfNewLog = true
         return note.metadata
     }
 
-    /// Logs that are others than those that the group has read. Blocks.
-    /// - Parameter positions: of one partition number, in the order of the input topics; the routed topic is the last.
+    /// Logs that are not those that the group has read. Blocks.
+    /// - Parameter positions: positions of one partition number, in the order of the input topics; the routed topic is
+    ///   the last.
     package static func otherLogs(
         _ positions: [PartitionPositions], _ reader: KafkaLogReader, within limit: Duration
     ) throws(KafkaError) -> Set<TopicPartition> {
@@ -89,9 +92,10 @@ package enum GroupWord {
 }
 
 extension KafkaLogReader {
-    /// What lies now at places where records were read. All are looked at together. Blocks, at most about `limit`.
-    /// - Parameter whenUnknown: called with each place where nobody could say what lies there.
-    /// - Returns: in the order given.
+    /// What the log has now at offsets where records were read. Looks at all of them together. Blocks, at most about
+    /// `limit`.
+    /// - Parameter whenUnknown: called with each offset that could not be read.
+    /// - Returns: findings in the order given.
     func found(
         _ places: [(sample: PositionNote.Sample, position: PartitionPositions)], within limit: Duration,
         whenUnknown: (TopicPartition, KafkaError) -> Void
@@ -113,7 +117,8 @@ extension KafkaLogReader {
             for (index, section) in sections {
                 let wanted = places[index].sample.offset
                 let result = section.read(max: 1) { record in
-                    // Compaction, or the mark of a transaction: another record, further on, says nothing.
+                    // The record is gone by compaction, or the offset is a transaction's mark. A later record proves
+                    // nothing.
                     if record.offset == wanted { found[index] = .record(millis: record.timestampMillis) }
                 }
                 guard result.isFinished || result.failure != nil else { continue }
@@ -128,7 +133,7 @@ extension KafkaLogReader {
         return found
     }
 
-    /// What lies now at one place where a record was read.
+    /// What the log has now at one offset where a record was read.
     func found(
         _ sample: PositionNote.Sample, _ position: PartitionPositions, within limit: Duration
     ) throws(KafkaError) -> LogIdentity.Found {

@@ -2,20 +2,22 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// Where a partition begins that lies beyond those that `state` was written for: it has input topics and nothing else. Pure.
+/// Where an inlet begins: a partition beyond those that `state` was written for, which exists only in input topics.
+/// Pure.
 struct InletStart {
     var grant: PartitionGrant
 
     /// - Parameters:
-    ///   - topics: the input topics without the routed one. A topic that nothing is known of does not have the partition.
-    ///   - canBeRead: every topic of the partition that is there can be.
+    ///   - topics: the input topics without the routed one. A topic whose positions are unknown does not have the
+    ///     partition.
+    ///   - canBeRead: whether every existing topic of the partition can be read.
     init(
         partition: Int32, topics: [String], positions: [TopicPartition: PartitionPositions], canBeRead: Bool
     ) {
         var (starts, ends, reasons): ([CommitPosition], [CommitPosition], [String]) = ([], [], [])
         for (index, topic) in topics.enumerated() {
             guard let position = positions[TopicPartition(topic: topic, partition: partition)] else { continue }
-            // Whatever `start-from` says: it was added while workers ran, and nothing in it was there before.
+            // `start-from` does not apply: the partition was added while workers ran, and was empty before.
             let start = position.committed ?? position.lowOffset
             if !position.isCommittedInLog {
                 reasons.append(

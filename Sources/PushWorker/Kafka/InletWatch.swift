@@ -3,20 +3,20 @@ import Logging
 import PushEngine
 import ShardLoop
 
-/// Asks how far the group is in the partitions that an inlet's records must not overtake, and lets them in as `InletGate` decides. Any worker
-/// can ask: the coordinator knows the group's commits of all partitions.
+/// Asks for the group's progress in the partitions that an inlet's records must not overtake, and lets the records in
+/// as `InletGate` decides. Every worker can ask: the coordinator knows the group's commits of all partitions.
 struct InletWatch {
     let seat: GroupSeat
     let coordinator: GroupCoordinator
-    /// Without the routed one.
+    /// The input topics without the routed one.
     let inputTopics: [String]
     let logger: Logger
 
     static let interval: Duration = .milliseconds(500)
-    /// How long an inlet is held up before somebody is told, and how often.
+    /// How long an inlet is held up before a log line says so, and the interval between such lines.
     private static let tellEvery: Duration = .seconds(60)
 
-    /// Until cancelled.
+    /// Asks again and again until the task is cancelled.
     func run() async {
         var gate = InletGate()
         var known: Set<Int32> = []

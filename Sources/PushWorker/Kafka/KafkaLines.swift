@@ -4,13 +4,13 @@ import PushModel
 import PushTransport
 import Synchronization
 
-/// What librdkafka and the clients report goes into the worker's log, without flooding it: with its brokers gone,
-/// librdkafka repeats itself dozens of times a second. Of each kind the first line goes through at once, then one in ten
-/// seconds, with the number of those it stands for. Any thread.
+/// Writes the lines of librdkafka and the clients into the worker's log, without flooding it: while its brokers are
+/// gone, librdkafka repeats itself dozens of times a second. The first line of each kind is written at once. Then one
+/// line is written every ten seconds, with the number of lines it represents. May be used from any thread.
 final class KafkaLines: Sendable {
     private struct Kind: Hashable {
         var level: Logger.Level
-        /// librdkafka's facility, or who reports an error and which.
+        /// The kind's name: librdkafka's facility, or the reporter of an error and its code.
         var name: String
     }
 
@@ -28,7 +28,7 @@ final class KafkaLines: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Takes librdkafka's own lines. Its severities are syslog's.
+    /// Receives librdkafka's own lines. Their severities are syslog's.
     var handler: KafkaLogHandler {
         { line in
             let level: Logger.Level =
@@ -46,7 +46,7 @@ final class KafkaLines: Sendable {
         }
     }
 
-    /// An error that a client goes on after.
+    /// Logs an error after which a client goes on.
     func warn(_ source: String, _ error: KafkaError) {
         self.log(
             source, level: .warning, kind: "\(source) \(error.code.rawValue)", metadata: ["cause": "\(error)"])
@@ -61,7 +61,8 @@ final class KafkaLines: Sendable {
         self.write(line, of: kind, count: keptBackCount + 1)
     }
 
-    /// Says what was kept back long enough. To be called every few seconds, so that the last of a rush is told too.
+    /// Writes the lines that were held back long enough. Called every few seconds, so that the last of a burst is
+    /// written too.
     func tell() {
         let now = MachineClock.now().steadyMillis
         for due in self.limit.withLock({ $0.takeDue(nowMillis: now) }) {
@@ -69,7 +70,7 @@ final class KafkaLines: Sendable {
         }
     }
 
-    /// - Parameter count: how many lines this one stands for, since the one before it.
+    /// - Parameter count: number of lines that this one represents, since the one before it.
     private func write(_ line: Line, of kind: Kind, count: Int) {
         var metadata = line.metadata
         if count > 1 { metadata["count"] = "\(count)" }

@@ -4,8 +4,8 @@ import PushEngine
 import PushModel
 import PushTransport
 
-/// Asks now and then where the logs of the owned partitions end: for the lag, and for partitions that do not get on.
-/// It also notices that Kafka answers again, and that events come and nothing leaves.
+/// Asks regularly where the logs of the owned partitions end: for the lag, and for partitions that make no progress.
+/// Also notices that Kafka answers again, and that events arrive while nothing leaves.
 struct LagWatch {
     let seat: GroupSeat
     let hub: SnapshotHub
@@ -16,12 +16,13 @@ struct LagWatch {
     let logger: Logger
 
     static let interval: Duration = .seconds(5)
-    /// For so long nobody has to answer: clients come back to a broker that has ended their connections within a second or two.
+    /// Silence up to this long raises no doubt: after a broker has closed its connections, clients are back within a
+    /// second or two.
     static let doubtMillisMax: Int64 = 3_000
-    /// Whether Kafka is in doubt is looked at so often.
+    /// Interval at which doubt about Kafka is checked.
     private static let doubtInterval: Duration = .milliseconds(250)
 
-    /// Until cancelled.
+    /// Asks again and again until the task is cancelled.
     func run() async {
         var progress = PartitionProgress(limitMillis: self.stallLimitMillis)
         var outflow = OutflowWatch()
@@ -33,7 +34,7 @@ struct LagWatch {
         }
     }
 
-    /// Until it is time to ask again: sooner when somebody doubts that Kafka answers.
+    /// Waits until it is time to ask again: less long while it is in doubt whether Kafka answers.
     private func rest() async {
         let end = ContinuousClock.now + Self.interval
         repeat {
@@ -43,7 +44,7 @@ struct LagWatch {
 
     private func ask(_ progress: inout PartitionProgress) async {
         let watermarks = self.hub.watermarks
-        // One partition is always asked for: an answer shows that Kafka is there.
+        // At least one partition is always asked for, because an answer shows that Kafka is there.
         let wanted =
             watermarks.map { TopicPartition(topic: self.inputTopics[Int($0.topic)], partition: $0.partition) } + [
                 TopicPartition(topic: self.inputTopics[0], partition: 0)
@@ -53,7 +54,7 @@ struct LagWatch {
             try? consumer.positionsOfEach(wanted, within: .seconds(3))
         }
         let counts = self.committer.counts
-        // One that nobody leads has no end that is known; the others have.
+        // The end of a partition without a leader is unknown; the others are known.
         let logEnds = ends.map { ends in
             zip(watermarks, wanted).compactMap { watermark, partition in
                 ends.known[partition].map {
@@ -80,7 +81,7 @@ struct LagWatch {
         }
     }
 
-    /// Whether what comes also leaves. A line tells when that begins and when it is over.
+    /// Checks whether events that arrive also leave. A line is logged when this stops, and when it is right again.
     private func look(_ outflow: inout OutflowWatch) {
         let counts = OutflowWatch.Counts(self.hub.snapshot.engine)
         let complaint = outflow.look(counts, nowMillis: MachineClock.now().steadyMillis)
@@ -90,7 +91,8 @@ struct LagWatch {
         if complaint != former { self.hub.updateGroup { $0.outflowComplaint = complaint } }
     }
 
-    /// - Parameter logEnds: `nil`: Kafka did not answer.
+    /// Looks at the progress of the owned partitions.
+    /// - Parameter logEnds: ends of the logs; `nil`: Kafka did not answer.
     private func look(_ logEnds: [CommitPosition]?, _ progress: inout PartitionProgress) -> [PartitionProgress.Stall] {
         let nowMillis = MachineClock.now().steadyMillis
         guard let logEnds else {

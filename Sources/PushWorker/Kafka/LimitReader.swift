@@ -3,9 +3,9 @@ import Logging
 import ShardLoop
 import Synchronization
 
-/// Asks the cluster what topics take: at the start, and again after a record was refused for its size.
+/// Asks the cluster for the size limits of topics: at the start, and again after a record was refused for its size.
 final class LimitReader: Sendable {
-    /// Questions wait so long at most. A limit that was changed back is noticed by what is tried again.
+    /// Longest time that a question waits. A limit that was changed back is noticed by records that are tried again.
     static let intervalMillis: Int64 = 5_000
 
     private struct State {
@@ -26,7 +26,7 @@ final class LimitReader: Sendable {
         self.state = Mutex(State(limits: limits))
     }
 
-    /// Asked before the producers are made. What cannot be asked is not known.
+    /// Asks before the producers are made. Limits that cannot be read are unknown.
     static func begin(
         _ configuration: WorkerConfiguration, log: KafkaLogHandler?, logger: Logger
     ) async -> LimitReader {
@@ -41,7 +41,7 @@ final class LimitReader: Sendable {
         return (try? admin.topicConfigurations(names, within: .seconds(5))).map { TopicLimits($0, topics: topics) }
     }
 
-    /// Properties that the producers begin with; what an operator gives wins.
+    /// Properties that the producers begin with; an operator's own override them.
     var producerSettings: KafkaSettings {
         self.state.withLock { $0.limits.producerSettings }.appending(self.configuration.kafka.producerSettings)
     }
@@ -50,7 +50,7 @@ final class LimitReader: Sendable {
         limits.recordLimits(isCompressed: self.configuration.kafka.producerSettings.mayCompress)
     }
 
-    /// Told at once, and whenever the limits are others.
+    /// Calls `listener` at once, and whenever the limits change.
     func listen(_ listener: @escaping @Sendable (RecordLimits) -> Void) {
         let limits = self.state.withLock { state in
             state.listeners.append(listener)
@@ -59,7 +59,7 @@ final class LimitReader: Sendable {
         listener(self.limits(limits))
     }
 
-    /// A record was refused for its size: what is known may be wrong. Any thread.
+    /// Requests a new reading, because a record was refused for its size. May be called from any thread.
     func ask() { self.state.withLock { $0.isAsked = true } }
 
     /// Answers questions until the task is cancelled.

@@ -4,21 +4,21 @@ import PushModel
 import PushTransport
 import ShardLoop
 
-/// Looks into the logs of partitions that come, before anything is read or claimed: whether a record lies where the last commit says, and
-/// how far `state` goes. What cannot be asked in time goes unchecked, with a line.
+/// Looks into the logs of new partitions before anything is read or claimed: whether a record is where the last commit
+/// says, and how far `state` reaches. Logs that cannot be read in time remain unchecked, and a line says so.
 struct LogLook: Sendable {
     let logReader: KafkaLogReader
     let stateTopic: String
     let logger: Logger
 
-    /// Others of the group wait meanwhile.
+    /// Time limit for all looks. The other members of the group wait meanwhile.
     private static let durationMax: Duration = .seconds(5)
 
     /// - Parameters:
-    ///   - partitions: that came.
+    ///   - partitions: the new partitions.
     ///   - topics: the input topics.
-    ///   - positions: where the group stands.
-    ///   - startFrom: where it begins that never committed.
+    ///   - positions: the group's offsets.
+    ///   - startFrom: where reading begins without a commit.
     func findings(
         _ partitions: [Int32], topics: [String], positions: [TopicPartition: PartitionPositions],
         startFrom: WorkerConfiguration.StartFrom
@@ -60,7 +60,7 @@ struct LogLook: Sendable {
     ) {
         for log in self.logs(of: partitions.map { TopicPartition(topic: self.stateTopic, partition: $0) }) {
             let number = log.topicPartition.partition
-            // Also of a partition that nobody has owned: its first owner says where `state` begins.
+            // This is also needed for a partition without a former owner: its first owner records where `state` begins.
             findings[number, default: LogFindings()].stateLogStart = log.lowOffset
             findings[number]?.stateLogEnd = log.endOffset
             let mine = topics.compactMap { positions[TopicPartition(topic: $0, partition: number)] }
@@ -79,7 +79,7 @@ struct LogLook: Sendable {
         }
     }
 
-    /// Those that can be asked.
+    /// The logs that can be asked.
     private func logs(of partitions: [TopicPartition]) -> [PartitionPositions] {
         guard !partitions.isEmpty else { return [] }
         do throws(KafkaError) {

@@ -1,21 +1,21 @@
 import KafkaLog
 import PushEngine
 
-/// Finds out for how many partitions `state` was written. Blocks: on a thread of its own.
+/// Finds the number of partitions that `state` was written for. Blocks: use a thread of its own.
 ///
-/// A worker that runs writes its marker again every five minutes, so the newest is near the end of the log: what is read goes back from there,
-/// further each time, and in the end to the beginning. Compaction keeps the newest marker.
+/// A running worker writes its marker again every five minutes, so the newest is near the end of the log. The search
+/// goes back from there, further each time, in the end to the beginning. Compaction keeps the newest marker.
 struct MarkerSearch {
     let reader: KafkaLogReader
     let stateTopic: String
     let partitionCount: Int32
     let limit: Duration
 
-    /// Records that are looked at first, and by how much more each time.
+    /// Number of records that are read first, and the factor by which it grows each time.
     private static let firstWindow: Int64 = 1_024
     private static let windowGrowth: Int64 = 16
 
-    /// - Returns: `nil`: no marker names a count.
+    /// - Returns: the count; `nil` when no marker contains one.
     func run() throws(KafkaError) -> Int32? {
         let partitions = (0..<self.partitionCount).map { TopicPartition(topic: self.stateTopic, partition: $0) }
         let answers = try self.reader.logsOfEach(partitions, within: self.limit)

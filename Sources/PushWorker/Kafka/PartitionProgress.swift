@@ -1,27 +1,28 @@
-/// Notices partitions that have something to do and do not get on. Pure: told the time.
+/// Notices partitions that have something to do and make no progress. Pure: the caller passes the time.
 ///
-/// A thread that polls Kafka keeps a worker in its group whatever else hangs in it; this looks at what comes of it.
+/// The thread that polls Kafka keeps a worker in its group even if everything else hangs; this looks at actual
+/// progress.
 struct PartitionProgress {
-    /// What gets on: an input topic's part of a partition, or the partition's restore.
+    /// What is watched: an input topic's part of a partition, or the partition's restore.
     struct Subject: Hashable, Sendable {
-        /// `nil`: its `state` is being claimed or read.
+        /// The input topic; `nil`: the partition's `state` is being claimed or read.
         var topic: String?
         var partition: Int32
     }
 
-    /// How far one is at this moment.
+    /// The progress of one subject at this moment.
     struct Reading: Equatable, Sendable {
         var subject: Subject
-        /// Grows as it gets on, or changes at least.
+        /// A number that changes with every progress.
         var position: Int64
-        /// How much is left; 0: nothing to do, so standing still is right.
+        /// Number of records that are left; 0: nothing to do, so a standstill is right.
         var leftCount: Int64
-        /// What holds it up is known, shown elsewhere and not mended by a restart: records that Kafka does not take, memory that is
-        /// full because APNs does not.
+        /// Whether a standstill has a known cause that is shown elsewhere and that a restart does not mend. Causes are
+        /// records that Kafka does not take, and memory that is full because APNs does not answer.
         var isExcused: Bool
     }
 
-    /// One that has had something to do for too long and is where it was.
+    /// A subject that has had something to do for too long without progress.
     struct Stall: Equatable, Sendable, CustomStringConvertible {
         var subject: Subject
         var position: Int64
@@ -39,17 +40,17 @@ struct PartitionProgress {
     private struct Seen {
         var position: Int64
         var sinceMillis: Int64
-        /// It had nothing to do, or an excuse: its time begins when it is looked at next.
+        /// Whether the subject had nothing to do, or an excuse. Its time then begins at the next look.
         var isFree: Bool
     }
 
-    /// How long standing still is no stall.
+    /// How long a standstill may last before it is a stall.
     let limitMillis: Int64
     private var seen: [Subject: Seen] = [:]
 
     init(limitMillis: Int64) { self.limitMillis = limitMillis }
 
-    /// Compares with the last readings. A subject that is no longer named is forgotten.
+    /// Compares with the last readings, and returns the stalls. A subject that is not among the readings is forgotten.
     mutating func look(_ readings: [Reading], nowMillis: Int64) -> [Stall] {
         var stalls: [Stall] = []
         var next: [Subject: Seen] = [:]
@@ -70,7 +71,7 @@ struct PartitionProgress {
         return stalls
     }
 
-    /// Nobody can tell what waits, Kafka being away: the time does not count.
+    /// Leaves the time until now out, because Kafka is away and nobody knows what waits.
     mutating func excuse() {
         for subject in self.seen.keys { self.seen[subject]?.isFree = true }
     }

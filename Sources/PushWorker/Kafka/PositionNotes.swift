@@ -2,8 +2,8 @@ import PushEngine
 import ShardLoop
 import Synchronization
 
-/// What the next commits say of the logs that they are made from: the shards write it down once for each read of a queue and each batch of
-/// acknowledgements, the committer reads it once for each commit. Any thread.
+/// What the next commits say about the logs they refer to. The shards write it once for each read of a queue and each
+/// batch of acknowledgements; the committer reads it once for each commit. May be used from any thread.
 final class PositionNotes: Sendable {
     private struct Log: Hashable {
         var topic: UInt16
@@ -15,12 +15,12 @@ final class PositionNotes: Sendable {
         var stateStarts: [Int32: Int64] = [:]
     }
     private let state = Mutex(State())
-    /// By topic index.
+    /// The input topics by topic index.
     private let inputTopics: [String]
 
     init(inputTopics: [String]) { self.inputTopics = inputTopics }
 
-    /// These partitions begin, with what their last commits said.
+    /// Records that these partitions begin, with the notes of their last commits.
     func own(_ notes: [(position: CommitPosition, note: PositionNote)]) {
         self.state.withLock { state in
             for (position, note) in notes {
@@ -42,19 +42,19 @@ final class PositionNotes: Sendable {
         }
     }
 
-    /// The last record that one read of a queue brought.
+    /// Records the last record that one read of a queue returned.
     func noteRead(topic: UInt16, partition: Int32, _ sample: PositionNote.Sample) {
         self.state.withLock { $0.samples[Log(topic: topic, partition: partition)]?.note(sample) }
     }
 
-    /// Kafka has acknowledged records of owners at work up to these offsets of `state`, the next ones.
+    /// Records that Kafka has acknowledged the `state` records of owners at work up to these (next) offsets.
     func noteStateEnds(_ ends: [(partition: Int32, end: Int64)]) {
         self.state.withLock { state in
             for (partition, end) in ends { state.stateEnds[partition] = end }
         }
     }
 
-    /// What a commit of this position says.
+    /// The note that a commit of this position carries.
     func note(of position: CommitPosition) -> PositionNote {
         self.state.withLock { state in
             var note = PositionNote()
@@ -69,7 +69,7 @@ final class PositionNotes: Sendable {
         }
     }
 
-    /// The newest record read of this log.
+    /// The newest record that was read from this log.
     func lastSample(topic: UInt16, partition: Int32) -> PositionNote.Sample? {
         self.state.withLock { $0.samples[Log(topic: topic, partition: partition)]?.last }
     }

@@ -1,14 +1,14 @@
-/// Lets a kind of line through once an interval, and counts those it kept back. Pure.
+/// Lets one line of a kind through per interval, and counts those it holds back. Pure.
 struct RepeatLimit<Kind: Hashable, Line> {
     /// The least time between two lines of a kind.
     let intervalMillis: Int64
-    /// Kinds remembered; of more than that the one let through longest ago is forgotten.
+    /// Most kinds remembered; beyond that, the one let through longest ago is forgotten.
     let kindCountMax: Int
 
     private struct Entry {
         var admittedMillis: Int64
         var keptBackCount = 0
-        /// The newest kept back.
+        /// The newest line that was held back.
         var line: Line?
     }
     private var entries: [Kind: Entry] = [:]
@@ -18,7 +18,8 @@ struct RepeatLimit<Kind: Hashable, Line> {
         self.kindCountMax = kindCountMax
     }
 
-    /// How many of its kind were kept back before, when `line` goes through; `nil`: it is kept back.
+    /// Decides whether `line` goes through. Returns the number of lines of its kind held back before it; `nil`: the
+    /// line is held back.
     mutating func admit(_ line: Line, of kind: Kind, nowMillis: Int64) -> Int? {
         if let entry = self.entries[kind], nowMillis - entry.admittedMillis < self.intervalMillis {
             self.entries[kind] = Entry(
@@ -31,7 +32,8 @@ struct RepeatLimit<Kind: Hashable, Line> {
         return keptBackCount
     }
 
-    /// The newest line of each kind that was kept back for an interval, with how many it stands for, itself included.
+    /// Removes the newest line of each kind that was held back for an interval, with the number of lines it represents,
+    /// itself included.
     mutating func takeDue(nowMillis: Int64) -> [(kind: Kind, line: Line, count: Int)] {
         var due: [(kind: Kind, line: Line, count: Int)] = []
         for (kind, entry) in self.entries where nowMillis - entry.admittedMillis >= self.intervalMillis {

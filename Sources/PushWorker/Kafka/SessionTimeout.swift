@@ -1,13 +1,14 @@
 import KafkaLog
 
-/// After how long without a sign of life the group gives this worker's partitions to another.
+/// The time without a sign of life after which the group gives this worker's partitions to another.
 enum SessionTimeout {
-    /// librdkafka takes no other session timeout, milliseconds. A setting outside is refused by name, but read here before that.
+    /// Session timeouts that librdkafka accepts, milliseconds. A setting outside is refused by name, but this code
+    /// reads it before.
     static let millisRange: ClosedRange<Int64> = 1...3_600_000
 
-    /// The shorter of the two times after which the broker takes partitions away.
+    /// The shorter of the two timeouts after which the broker takes partitions away.
     static func millis(_ settings: KafkaSettings) -> Int64 {
-        // Ours first, where we have one; then librdkafka's.
+        // The default is ours where we have one, otherwise librdkafka's.
         func millis(_ name: String, default given: Int64) -> Int64 {
             for settings in [settings, ConsumerConfiguration.defaults] {
                 if let millis = settings[name].flatMap({ Int64($0) }) { return millis }

@@ -2,34 +2,35 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// Where the topics of one partition begin to be read (contract: First start).
-/// Pure.
+/// Where reading begins in the topics of one partition (contract: First start). Pure.
 struct StartPositions: Equatable {
-    /// By input topic index.
+    /// The first offset to read, by input topic index.
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
-    /// To be committed at once: where the group begins although it never committed, so that a restart does not begin elsewhere, and what
-    /// carries a note of the former owner's.
+    /// Positions to commit at once. Some begin without a commit, so that a restart begins at the same offset; others
+    /// replace a note of the former owner.
     var toCommit: [CommitPosition] = []
-    /// To be committed again once an owner is at work: until then nothing says that `state` has to hold something.
+    /// Positions to commit again once an owner is at work. Until then no commit says that `state` has to hold
+    /// something.
     var toConfirm: [CommitPosition] = []
-    /// What the last commits said, by input topic index.
+    /// The notes of the last commits, by input topic index.
     var notes: [PositionNote?] = []
-    /// When the former owner had stopped sending, by its wall clock; `nil`: nobody left word.
+    /// When the former owner had stopped sending, by its wall clock; `nil`: it left no note.
     var releasedWallMillis: Int64?
-    /// How far `state` was acknowledged when the group last committed; `nil`: it need not hold anything.
+    /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` need not hold anything.
     var stateEnd: Int64?
-    /// Where `state` began when the group last committed; `nil`: nobody has said.
+    /// The beginning of `state` when the group last committed; `nil`: no commit says it.
     var stateStart: Int64?
-    /// A person has moved the group into another log: what `state` knows of positions means nothing there.
+    /// Whether a person has moved the group into another log, in which the positions known to `state` mean nothing.
     var isOfNewLog = false
-    /// Why the partition cannot be consumed; `nil`: it can.
+    /// Why the partition cannot be consumed; `nil` when it can.
     var haltReason: String?
 
     /// - Parameters:
-    ///   - positions: of one partition number, in the order of the input topics; the routed topic is the last.
+    ///   - positions: positions of one partition number, in the order of the input topics; the routed topic is the
+    ///     last.
     ///   - findings: what else is known of the logs.
-    ///   - stateTopic: its name.
+    ///   - stateTopic: name of the `state` topic.
     init(
         partition: Int32, positions: [PartitionPositions], startFrom: WorkerConfiguration.StartFrom,
         findings: LogFindings = LogFindings(), stateTopic: String = ""
@@ -47,7 +48,7 @@ struct StartPositions: Equatable {
                 if let note = self.notes[topic], note.isOfNewLog { self.isOfNewLog = true }
                 if topic == 0, let released = self.notes[topic]?.releasedWallMillis {
                     self.releasedWallMillis = released
-                    // It was said to this owner alone.
+                    // The note was meant for this owner alone, so a new commit removes it.
                     self.toCommit.append(CommitPosition(topic: 0, partition: partition, nextOffset: start))
                 }
                 if !position.isCommittedInLog {
@@ -56,9 +57,10 @@ struct StartPositions: Equatable {
                     )
                 }
             } else {
-                // What was forwarded has been taken from the input already: it is never skipped.
+                // Forwarded records were taken from the input already, so they are never skipped.
                 let isRouted = topic == positions.count - 1
-                // A group whose offsets were forgotten has read events before: those since are not skipped.
+                // A group whose offsets were forgotten has read events before. Those that arrived since are not
+                // skipped.
                 let isFirst = startFrom == .end && !findings.stateHasOwner && self.stateEnd == nil
                 start = isFirst && !isRouted ? position.endOffset : position.lowOffset
                 if startFrom == .end || isRouted {
@@ -98,8 +100,8 @@ struct StartPositions: Equatable {
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
     }
 
-    /// A record that the group has read of each topic; `nil`: none is known. Where the group's offset is gone the commits of the others tell:
-    /// Kafka deletes it with the topic.
+    /// For each topic, a record that the group has read; `nil`: none is known. Kafka deletes the group's offset with
+    /// its topic; then the commits of the other topics know the record.
     /// - Parameter positions: as for `init`.
     static func samples(_ positions: [PartitionPositions]) -> [PositionNote.Sample?] {
         let notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }
@@ -110,8 +112,9 @@ struct StartPositions: Equatable {
         }
     }
 
-    /// Offsets that a person has set carry no word of a worker's. A person who sets those of the input says where it begins, and `state` may be
-    /// empty then. Offsets that were set for the routed topic alone say nothing.
+    /// Reads the extent of `state` from the workers' notes. Offsets that a person has set carry no note. If they are
+    /// for the input, the person decides where it begins, and `state` may be empty then. Offsets that were set for the
+    /// routed topic alone mean nothing.
     private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input

@@ -2,11 +2,13 @@ package import KafkaLog
 import PushEngine
 import PushModel
 
-/// What the records of one partition of `state` say of its owners: whether one was ever at work, and whether a person has accepted a loss.
+/// What the records of one partition of `state` say about its owners: whether one was ever at work, and whether a
+/// person has accepted a loss.
 package struct StateWord: Sendable {
-    /// A record of an owner at work was met. The first marker of an owner alone is none: one that found nothing has written it, too.
+    /// Whether a record of an owner at work was found. An owner's first marker alone does not count: an owner that
+    /// found nothing writes one, too.
     package private(set) var hasOwner = false
-    /// What the newest accepted loss was acknowledged up to; `nil`: none.
+    /// The acknowledged end of `state` whose loss was accepted last; `nil`: none.
     package private(set) var acceptedEnd: Int64?
 
     private let reader = StateRecordReader(inputTopics: [])
@@ -19,7 +21,8 @@ package struct StateWord: Sendable {
         let description = self.reader.read(
             key: key, value: record.value, tombstoneEpoch: Self.number(.epoch, record), nowMillis: 0)
         guard case .marker(let marker) = description.content, marker.epoch == nil else {
-            // An epoch at the record or beyond is of another log, which was deleted under its owner.
+            // An epoch at or beyond the record's own offset belongs to another log, which was deleted while its owner
+            // ran.
             if description.epoch ?? -1 < record.offset { self.hasOwner = true }
             return
         }

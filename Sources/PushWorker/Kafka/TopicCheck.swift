@@ -2,19 +2,20 @@ public import KafkaLog
 import PushEngine
 import Redaction
 
-/// Whether the topics are there, and agree (contract: Topics). The decision is pure; asking is not.
+/// Checks whether the topics exist and agree (contract: Topics). The judgement is pure; asking is not.
 enum TopicCheck {
     enum Verdict: Equatable {
-        /// Every partition number of the co-partitioned topics exists in each. `remarks`: one line for each topic that has more.
+        /// Every partition number of the co-partitioned topics exists in each. `remarks` has one line for each topic
+        /// with more partitions.
         case agreed(partitionCount: Int32, remarks: [String] = [])
-        /// One line per fault, for an operator.
+        /// The faults, one line each, for an operator.
         case faults([String])
     }
 
     /// - Parameters:
     ///   - hidden: topics that this client may not see, though they may exist.
-    ///   - named: how many partitions the markers in `state` name; `nil`: there are none.
-    ///   - forwards: records of partitions beyond those are forwarded.
+    ///   - named: number of partitions in the markers of `state`; `nil`: there are none.
+    ///   - forwards: whether records of partitions beyond those are forwarded.
     static func judge(
         _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics, named: Int32? = nil,
         forwards: Bool = true
@@ -37,7 +38,7 @@ enum TopicCheck {
         }
     }
 
-    /// Asked again while Kafka does not answer; `nil`: no marker names a count.
+    /// The count in the markers. Asks again while Kafka does not answer; `nil`: no marker contains a count.
     private static func namedCount(
         _ configuration: WorkerConfiguration, _ found: [TopicDescription], log: KafkaLogHandler?,
         whenUnreachable: (KafkaError) -> Void
@@ -62,38 +63,39 @@ enum TopicCheck {
         }
     }
 
-    /// Those of the missing topics that the cluster does not show to this client.
+    /// Those of the missing topics that exist but are hidden from this client.
     private static func hidden(
         _ names: [String], _ found: [TopicDescription], admin: KafkaAdmin
     ) async -> Set<String> {
         let missing = names.filter { name in !found.contains { $0.name == name } }
         guard !missing.isEmpty else { return [] }
         return await NamedThread.run("kafka-topics") {
-            // What cannot be asked is taken for missing, which it is to this client.
+            // A topic that cannot be asked about counts as missing, which it is to this client.
             Set(missing.filter { ((try? admin.refusal(toShow: $0, within: .seconds(5))) ?? nil) != nil })
         }
     }
 
-    /// Settings of topics that a promise rests on and that are not as they must be, one line per fault. What is only advised, and
-    /// numbers of replicas, are for 'mailboat topics check' to tell.
+    /// Wrong settings of topics that a promise depends on, one line per fault. Settings that are only advised, and
+    /// numbers of replicas, are reported by 'mailboat topics check'.
     static func settingFaults(
         _ found: [TopicDescription], configurations: [String: [String: String]], topics: WorkerConfiguration.Topics
     ) -> [String] {
         TopicPlan(topics: topics.planned).check(existing: found, configurations: configurations)
-            // Counts are judged by what `state` was written for, which the plan does not know.
+            // Partition counts are judged by what `state` was written for, which the plan does not know.
             .filter { $0.verdict == .wrong && $0.setting != "partitions" }
             .map { "\($0.setting) of the topic \($0.topic) is \($0.value), expected \($0.expected): \($0.reason)" }
     }
 
-    /// How long to wait for a topic that does not exist, milliseconds. Where a script creates topics and starts workers in one go,
-    /// its topics are acknowledged a moment before a worker can see them.
+    /// How long to wait for a topic that does not exist, milliseconds. If a script creates topics and starts workers at
+    /// once, the topics are acknowledged a moment before a worker can see them.
     static let absenceMillisMax: Int64 = 10_000
 
     /// Asks the cluster, again and again while it cannot be reached or does not show all topics yet.
     /// - Parameters:
-    ///   - whenUnreachable: told of each time that it could not.
-    ///   - whenMissing: told of each time that topics were not there, and which.
-    ///   - whenSettingsUnknown: the cluster does not tell the topics' settings, or not to this client; they go unchecked.
+    ///   - whenUnreachable: called each time the cluster could not be reached.
+    ///   - whenMissing: called each time topics were missing, with their names.
+    ///   - whenSettingsUnknown: called when the cluster does not return the topics' settings, or not to this client;
+    ///     they remain unchecked.
     /// - Throws: `CancellationError`, or `KafkaError` when asking can never succeed.
     static func ask(
         _ configuration: WorkerConfiguration, log: KafkaLogHandler?, whenUnreachable: (KafkaError) -> Void,
@@ -144,14 +146,14 @@ enum TopicCheck {
                     return faults.isEmpty ? verdict : .faults(faults)
                 case .failure(let error)
                 where error.code == .unknownTopicOrPartition && elapsedMillis < Self.absenceMillisMax:
-                    // Another broker answered, which has not heard of the topic yet.
+                    // The answer was another broker's, which does not know the topic yet.
                     try await Task.sleep(for: .milliseconds(200))
                 case .failure(let error):
                     whenSettingsUnknown(error)
                     return verdict
                 }
             case .failure(let error) where error.isRetriable || error.isRefusal || error.code == .allBrokersDown:
-                // A password, a certificate or a right may be mended while the worker waits, like a network.
+                // A password, a certificate or a right may be mended while the worker waits, just like a network.
                 whenUnreachable(error)
                 try await Task.sleep(for: .seconds(1))
             case .failure(let error): throw error
@@ -161,13 +163,13 @@ enum TopicCheck {
 }
 
 extension WorkerConfiguration.Topics {
-    /// What a worker does with a topic, hence needs of it.
+    /// The rights that a worker needs for a topic.
     func rights(on name: String) -> [KafkaRight] {
         if name == self.outcomes || name == self.deadLetters { return [.write] }
         return self.events.contains(name) ? [.read] : [.read, .write]
     }
 
-    /// Every topic with what it is for.
+    /// Every topic with its purpose.
     public var planned: [TopicPlan.Topic] {
         self.events.map { .init($0, .events) } + [
             .init(self.routed, .routed), .init(self.state, .state), .init(self.outcomes, .outcomes),

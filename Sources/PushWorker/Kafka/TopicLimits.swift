@@ -2,25 +2,25 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// How large records and batches may be, by what the cluster says of the topics that a worker writes. Pure.
+/// Limits for the sizes of records and batches, from the cluster's settings of the topics that a worker writes. Pure.
 struct TopicLimits: Sendable, Equatable {
-    /// `max.message.bytes` by topic; of one that is not here it is not known.
+    /// `max.message.bytes` by topic; missing where it is not known.
     private(set) var byteCounts: [EngineRecord.Topic: Int] = [:]
 
-    /// Largest record, bytes, that librdkafka lets through where the cluster does not say what a topic takes.
+    /// Size of the largest record, in bytes, that librdkafka accepts where the topic's limit is unknown.
     private static let unknownByteCountMax = 2_097_152
-    /// A producer's queue must hold such a record several times.
+    /// Size of the largest record accepted at all: a producer's queue must hold it several times.
     private static let recordByteCountMax = 16_777_216
     /// librdkafka's own batch size.
     private static let batchByteCountMax = 1_000_000
     private static let batchByteCountMin = 1_024
-    /// What a request and the header of a batch take beside the records.
+    /// Bytes of a request and of a batch's header, besides the records.
     private static let batchOverheadByteCount = 512
 
-    /// Nothing is known.
+    /// Limits of which none is known.
     init() {}
 
-    /// - Parameter configurations: settings by topic, as the cluster tells them.
+    /// - Parameter configurations: settings by topic, as the cluster returns them.
     init(_ configurations: [String: [String: String]], topics: WorkerConfiguration.Topics) {
         for topic in EngineRecord.Topic.allCases {
             guard let text = configurations[topics.name(of: topic)]?["max.message.bytes"], let count = Int(text),
@@ -30,7 +30,8 @@ struct TopicLimits: Sendable, Equatable {
         }
     }
 
-    /// What the loop checks records against. Where the client compresses, only the broker knows how large a record is in the end.
+    /// The limits that the loop checks records against. Where the client compresses, only the broker knows the final
+    /// size of a record.
     func recordLimits(isCompressed: Bool) -> RecordLimits {
         var limits = RecordLimits()
         guard !isCompressed else { return limits }
@@ -38,12 +39,13 @@ struct TopicLimits: Sendable, Equatable {
         return limits
     }
 
-    /// As a line of the log has it.
+    /// The limits as a log line shows them.
     var text: String {
         self.byteCounts.map { "\($0.key.label) \($0.value)" }.sorted().joined(separator: ", ")
     }
 
-    /// Properties of the producers: the largest record that a topic takes, and batches that every topic takes.
+    /// Properties of the producers: the size of the largest record that any topic accepts, and a batch size that every
+    /// topic accepts.
     var producerSettings: KafkaSettings {
         let largest =
             self.byteCounts.count < EngineRecord.Topic.allCases.count
@@ -71,7 +73,7 @@ extension WorkerConfiguration.Topics {
 }
 
 extension KafkaSettings {
-    /// The producer may compress what it sends.
+    /// Whether the producer may compress what it sends.
     var mayCompress: Bool {
         let names = ["compression.type", "compression.codec"]
         return self.properties.last { names.contains($0.name) }.map { $0.value != "none" } ?? false
