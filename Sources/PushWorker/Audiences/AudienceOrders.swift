@@ -2,17 +2,18 @@ import KafkaLog
 import PushEngine
 import Synchronization
 
-/// Stops the pushes to an audience, and lets them go on: tells every partition, this worker's and others. One order at a time. Any thread.
+/// Pauses and resumes the pushes to an audience, by telling every partition, this worker's and others. Gives one order
+/// at a time. May be used from any thread.
 final class AudienceOrders: Sendable {
     /// Why an order was not given.
     enum Fault: Error, Equatable {
-        /// Another is being given.
+        /// Another order is being given.
         case busy
-        /// How many partitions were not told, and why the first was not.
+        /// Number of partitions that were not told, and the reason for the first.
         case untold(count: Int, first: String)
     }
 
-    /// How long Kafka may take.
+    /// Time limit for Kafka.
     static let limitMillis = 5_000
 
     let partitionCount: Int32
@@ -27,7 +28,8 @@ final class AudienceOrders: Sendable {
         self.topic = configuration.topics.routed
     }
 
-    /// Gives an order. Returns when every partition of the routed topic has it. It holds once the partition's worker has read it.
+    /// Gives an order. Returns when every partition of the routed topic has it. The order takes effect in a partition
+    /// when its worker has read it.
     func give(app: String, audience: String, isPaused: Bool) async throws(Fault) {
         let isFirst = self.isUnderWay.withLock { isUnderWay in
             defer { isUnderWay = true }

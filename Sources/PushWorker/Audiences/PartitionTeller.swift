@@ -2,8 +2,8 @@ public import KafkaLog
 public import PushEngine
 import PushModel
 
-/// Writes the same record to every partition of the routed topic, and waits until Kafka has acknowledged them. Confined to one thread, which
-/// it blocks.
+/// Writes a record to every partition of the routed topic, and waits until Kafka has acknowledged all of them. Confined
+/// to one thread, which it blocks.
 public struct PartitionTeller {
     private let producer: KafkaProducer
     private let limit: Duration
@@ -11,13 +11,14 @@ public struct PartitionTeller {
 
     /// - Parameters:
     ///   - producer: used by nobody else. Its records are given up after `limit`.
-    ///   - limit: how long Kafka may take.
+    ///   - limit: time limit for Kafka.
     public init(_ producer: KafkaProducer, limit: Duration) {
         self.producer = producer
         self.limit = limit
     }
 
-    /// Writes the record everywhere. - Returns: what went wrong, a line for each partition that does not have it.
+    /// Writes the record to every partition.
+    /// - Returns: what went wrong, a line for each partition that does not have the record.
     public func tell(
         _ record: (key: [UInt8], value: [UInt8]), kind: RoutedKind, topic name: String, count: Int32
     ) throws -> [String] {

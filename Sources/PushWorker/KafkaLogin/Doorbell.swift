@@ -1,17 +1,18 @@
 import Foundation
 
-/// Threads that wait for something to change, and those that say that it has.
+/// Lets threads wait for a change that other threads announce.
 final class Doorbell: Sendable {
     private let condition = NSCondition()
 
-    /// Something has changed. Nobody who waits misses it.
+    /// Announces a change. No waiting thread misses it.
     func ring() {
         self.condition.lock()
         self.condition.broadcast()
         self.condition.unlock()
     }
 
-    /// Blocks until `isOver`, which is asked at first and after each ring, or until the time is over.
+    /// Blocks until `isOver` is true, or until the time is over. `isOver` is asked at the beginning and after each
+    /// ring.
     func wait(millis: Int64, until isOver: () -> Bool) {
         let deadline = Date(timeIntervalSinceNow: Double(millis) / 1_000)
         self.condition.lock()

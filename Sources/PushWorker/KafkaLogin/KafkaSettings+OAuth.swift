@@ -1,11 +1,13 @@
 package import KafkaLog
 
-/// `kafka.oauth.…` among librdkafka's properties, for commands that are given a file of properties instead of a worker's configuration.
+/// The settings `kafka.oauth.…` among librdkafka's properties, for commands that get a file of properties instead of a
+/// worker's configuration.
 extension KafkaSettings {
     private static let prefix = "kafka.oauth."
 
-    /// A copy without them, that logs in by the tokens they name. Of these all count together: what was known before is forgotten where one is given.
-    /// - Throws: for the first that is no setting or not what is expected.
+    /// A copy without these settings that logs in with the tokens they name. If one of them is given, they replace the
+    /// former source as a whole.
+    /// - Throws: for the first that is not a setting, or whose value is not what is expected.
     package func loggingIn() throws(ConfigurationError) -> KafkaSettings {
         let given = self.properties.filter { $0.name.hasPrefix(Self.prefix) }
         guard !given.isEmpty else { return self }
@@ -34,7 +36,7 @@ extension KafkaSettings {
         return settings
     }
 
-    /// The settings below `kafka.oauth` with which a worker logs in as these do. A list has several texts.
+    /// The settings below `kafka.oauth` with which a worker logs in as these properties do. A list has several texts.
     package var oauthSettings: [(name: String, texts: [String])] {
         guard let tokens = self.tokens, let oauth = TokenKeeper.settings(of: tokens) else { return [] }
         let texts: [(String, [String])] = [

@@ -1,6 +1,6 @@
 import Logging
 
-/// Tells readiness and the log how the login to Kafka stands, where it is one by OAUTHBEARER.
+/// Reports the state of a login to Kafka by OAUTHBEARER to readiness and the log.
 struct LoginWatch {
     let keeper: TokenKeeper
     let hub: SnapshotHub
@@ -8,7 +8,7 @@ struct LoginWatch {
 
     private static let interval: Duration = .milliseconds(500)
 
-    /// Until cancelled.
+    /// Watches the login until the task is cancelled.
     func run() async {
         var told = TokenRenewal.Validity.unknown
         while !Task.isCancelled {
@@ -43,11 +43,11 @@ struct LoginWatch {
         }
     }
 
-    /// What readiness says; `nil`: all is well.
+    /// The complaint that readiness shows; `nil`: all is well.
     static func complaint(_ validity: TokenRenewal.Validity) -> (text: String, isError: Bool)? {
         switch validity {
         case .unknown, .good: nil
-        // Clients log in with the one that there is.
+        // Clients still log in with the token that they have.
         case .worn(let fault): ("Kafka's token cannot be renewed, and will end: \(fault)", false)
         case .missing(let fault): ("there is no token to log in to Kafka with: \(fault)", true)
         }

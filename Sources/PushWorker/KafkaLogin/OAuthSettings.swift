@@ -2,29 +2,29 @@ import KafkaLog
 public import Redaction
 
 extension WorkerConfiguration.Kafka {
-    /// Where the tokens of a login by OAUTHBEARER come from: one of a file, a command and an endpoint.
+    /// Settings for the tokens of a login by OAUTHBEARER. Their source is a file, a command or an endpoint.
     public struct OAuth: Sendable, Hashable {
-        /// A file that holds the token, kept up to date by somebody else.
+        /// A file with the token, which somebody else keeps up to date.
         public var tokenFile: String?
-        /// A program that writes the token to its standard output, and its arguments.
+        /// A program that writes the token to its standard output, and the program's arguments.
         public var tokenCommand: [String] = []
         /// The URL of a server that gives tokens to clients.
         public var tokenEndpoint: String?
-        /// Who asks the endpoint.
+        /// The client id sent to the endpoint.
         public var clientID: String?
-        /// A file whose content is the client's secret.
+        /// A file that contains the client's secret.
         public var clientSecretFile: String?
-        /// What the endpoint's token is to be good for.
+        /// The scope that is requested from the endpoint.
         public var scope: String?
-        /// A file of certificate authorities that are believed of the endpoint instead of the system's.
+        /// A file of certificate authorities that are trusted for the endpoint instead of the system's.
         public var caFile: String?
-        /// Said to brokers beside the token, `name=value` each.
+        /// Extensions that are sent to brokers with the token, each `name=value`.
         public var extensions: [String] = []
 
-        /// No login by OAUTHBEARER.
+        /// Settings without a login by OAUTHBEARER.
         public init() {}
 
-        /// The settings that name a source and are given, in the order of the table.
+        /// The settings that name a source and have a value, in the order of the table.
         var givenSources: [String] {
             [
                 self.tokenFile == nil ? nil : "kafka.oauth.token-file",
@@ -33,7 +33,7 @@ extension WorkerConfiguration.Kafka {
             ].compactMap { $0 }
         }
 
-        /// `nil`: there is none, more than one, or not all that it needs.
+        /// The source of tokens; `nil` when there is none, more than one, or one that lacks a setting.
         var source: TokenSource? {
             guard self.givenSources.count == 1 else { return nil }
             if let path = self.tokenFile { return .file(path: path) }
@@ -46,10 +46,11 @@ extension WorkerConfiguration.Kafka {
                     url: url, clientID: clientID, secretFile: secretFile, scope: self.scope, caFile: self.caFile))
         }
 
-        /// `nil`: one of them is none.
+        /// The extensions; `nil` when one of them is not valid.
         var readExtensions: [KafkaToken.Extension]? { Self.read(self.extensions) }
 
-        /// - Returns: `nil`: one of them is not `name=value`, or a name comes twice.
+        /// Reads extensions from their texts.
+        /// - Returns: `nil` when a text is not `name=value`, or a name occurs twice.
         static func read(_ texts: [String]) -> [KafkaToken.Extension]? {
             let read = texts.compactMap { text -> KafkaToken.Extension? in
                 guard let sign = text.firstIndex(of: "=") else { return nil }

@@ -2,22 +2,23 @@ import Foundation
 import Glibc
 import Redaction
 
-/// Runs the program that a setting names, without a shell, and takes what it writes to its standard output. Bounded in time and size.
+/// Runs the program that a setting names, without a shell, and takes its standard output as the token. Bounded in time
+/// and size.
 ///
-/// What it writes to its standard error goes nowhere: it may hold what it should not. It gets the environment of this process without Mailboat's own
-/// variables, and no file of this process but the one that it writes to.
+/// Its standard error is discarded, because it may contain secrets. The program gets the environment of this process
+/// without Mailboat's own variables. It gets no open file of this process except the pipe that it writes to.
 enum TokenCommand {
-    /// A program that has not ended by then is killed, with all that it has started.
+    /// Time limit. A program that has not ended by then is killed, with everything it has started.
     static let millisMax: Int64 = 10_000
 
     private static let setting = "kafka.oauth.token-command"
 
-    /// The program alone: an argument may be a secret.
+    /// The program's path as it may be shown. Arguments are left out, because they may be secrets.
     static func shown(_ words: [String]) -> String {
         words.first.flatMap { ShownText.path($0) ?? (ShownText.isName($0) ? $0 : nil) } ?? "the command"
     }
 
-    /// Whether there is such a program; `nil`: there is.
+    /// Why the program cannot be run; `nil` when it can.
     static func fault(_ words: [String]) -> TokenFault? {
         guard let program = words.first, !program.isEmpty else { return Self.fault(words, "is no program") }
         let folders = program.contains("/") ? [""] : Self.searchedFolders
@@ -35,7 +36,7 @@ enum TokenCommand {
         TokenFault(cause: cause, setting: Self.setting, text: "\(Self.shown(words)) \(text)")
     }
 
-    /// What it says, once it has ended well. Blocks.
+    /// The program's output, if it ends successfully. Blocks.
     static func run(_ words: [String], millisMax: Int64 = Self.millisMax) throws(TokenFault) -> [UInt8] {
         if let fault = Self.fault(words) { throw fault }
         var ends: [Int32] = [-1, -1]
@@ -47,7 +48,7 @@ enum TokenCommand {
         let deadline = ContinuousClock.now + .milliseconds(millisMax)
         var said: [UInt8] = []
         let isWhole = Self.read(ends[0], into: &said, until: deadline)
-        // Its output ends before it does, by a little.
+        // The output ends a little before the program does.
         var status = isWhole ? Self.wait(process, until: deadline) : nil
         if status == nil {
             kill(-process, SIGKILL)
@@ -57,7 +58,7 @@ enum TokenCommand {
             }
             throw Self.fault(words, "did not end within \(millisMax / 1_000) s, and was killed", .timeout)
         }
-        // Whatever it has left behind ends, too.
+        // Processes that the program has left behind are ended, too.
         kill(-process, SIGKILL)
         let advice =
             "run it as the worker's user to see what it says, which is shown nowhere here as it may hold a token"
@@ -80,7 +81,8 @@ enum TokenCommand {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A group of its own can be ended as a whole. Signals that this process ignores or blocks are the program's own again.
+        // The program gets a process group of its own, which can be ended as a whole. Signals that this process ignores
+        // or blocks are reset.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -98,12 +100,13 @@ enum TokenCommand {
         return failure == 0 ? .success(process) : .failure(Self.fault(words, "cannot be run: \(Self.reason(failure))"))
     }
 
-    /// What this process has open; to close one that is gone already is no fault to posix_spawn(3).
+    /// The open files of this process. posix_spawn(3) accepts that a file to close is closed already.
     private static var openDescriptors: [Int32] {
         ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []).compactMap { Int32($0) }
     }
 
-    /// - Returns: `false`: it has not ended in time, or says too much.
+    /// Reads the program's output.
+    /// - Returns: `false` when it does not end in time, or is too long.
     private static func read(
         _ descriptor: Int32, into said: inout [UInt8], until deadline: ContinuousClock.Instant
     ) -> Bool {
@@ -122,7 +125,7 @@ enum TokenCommand {
         }
     }
 
-    /// As waitpid(2) has it; `nil`: it has not ended by then.
+    /// The status as waitpid(2) returns it; `nil` when the program has not ended by the deadline.
     private static func wait(_ process: pid_t, until deadline: ContinuousClock.Instant?) -> Int32? {
         var status: Int32 = 0
         while true {

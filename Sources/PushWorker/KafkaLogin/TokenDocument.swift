@@ -3,32 +3,33 @@ import KafkaLog
 import LocalFiles
 import Redaction
 
-/// A token as a source gave it.
+/// A token as its source gave it.
 struct ReadToken: Equatable, Sendable {
-    /// A secret.
+    /// The token's text, a secret.
     var value: String
-    /// Milliseconds since 1970.
+    /// The time when the token expires, milliseconds since 1970.
     var expiresAtMillis: Int64
-    /// Whom the token says it is of; `nil`: it does not say so, or not so that it can be read.
+    /// The user that the token names; `nil` when it names none, or not readably.
     var principal: String?
 }
 
 extension ReadToken: Untold {}
 
-/// Reads what a source gave: a bare JWT, or JSON with a token and how long it lives. Pure. Signatures are the brokers' to verify.
+/// Reads what a source gave: a bare JWT, or JSON with a token and its lifetime. Pure. Signatures are verified by the
+/// brokers.
 enum TokenDocument {
-    /// A source that gives more is not listened to.
+    /// Size of the longest output that is accepted.
     static let byteCountMax = 65_536
-    /// A token with less left is of no use: it would end before a client has logged in with it.
+    /// A token with less time left is useless: it would expire before a client has logged in with it.
     static let leftMillisMin: Int64 = 1_000
-    /// Later than any token ends, and far from overflow.
+    /// A time later than any token's end, and far from overflow.
     private static let millisMax: Int64 = 253_402_300_799_000
-    /// Seconds since 1970 look like less than this, milliseconds like more.
+    /// Numbers below this are seconds since 1970, numbers above are milliseconds.
     private static let millisMin: Int64 = 100_000_000_000
     /// Ten years: no token lives longer.
     private static let lifeSecondsMax = 315_360_000.0
 
-    /// What is accepted, completing "expected …".
+    /// Description of what is accepted, completing "expected …".
     static let expected =
         "a JWT, JSON with access_token and expires_in (seconds), or JSON with token and expiry (milliseconds since 1970)"
 
@@ -52,7 +53,7 @@ enum TokenDocument {
         guard let value = document.token else {
             throw fault("gave JSON without access_token or token: expected \(Self.expected)")
         }
-        // As an answer names it that has another kind of token (RFC 6749 §7.1).
+        // An answer names the type when it has another kind of token (RFC 6749 §7.1).
         if let type = document.type, type.lowercased() != "bearer" {
             throw fault("gave a token whose token_type is not Bearer")
         }
@@ -67,7 +68,7 @@ enum TokenDocument {
         case .unsaid: throw fault("gave a token that does not say when it ends: expected \(Self.expected)")
         case .unreadable: throw fault("gave an expiry that is not in milliseconds since 1970")
         }
-        // Its characters alone are looked at here.
+        // Only the token's characters are checked here.
         guard KafkaToken(value, expiresAtMillis: expiresAtMillis, principal: "") != nil else {
             throw fault(
                 "gave something else than a token: expected at most \(KafkaToken.byteCountMax) visible ASCII characters"
@@ -84,9 +85,9 @@ enum TokenDocument {
 
     private enum Life {
         case ends(atMillis: Int64)
-        /// Nobody says when.
+        /// No time was given.
         case unsaid
-        /// What is said cannot be meant.
+        /// The time that was given cannot be right.
         case unreadable
     }
 
@@ -94,7 +95,7 @@ enum TokenDocument {
         if let seconds = claims?.expiresAtSeconds {
             return .ends(atMillis: Int64(min(max(0, seconds * 1_000), Double(Self.millisMax))))
         }
-        // Nobody knows since when a file has held its token.
+        // Nobody knows how long a file has contained its token.
         if let seconds = document.livesSeconds, !isFile {
             return .ends(atMillis: wallMillis + Int64(min(max(0, seconds), Self.lifeSecondsMax) * 1_000))
         }
@@ -103,7 +104,7 @@ enum TokenDocument {
         return .ends(atMillis: Int64(millis))
     }
 
-    /// The JSON of a token endpoint (RFC 6749 §5.1), or of a program that signs.
+    /// The JSON of a token endpoint (RFC 6749 §5.1), or of a program that signs tokens.
     private struct Document: Decodable {
         var token: String?
         var type: String?
@@ -130,7 +131,7 @@ enum TokenDocument {
             self.expiryMillis = Self.number(fields, .expiryMillis)
         }
 
-        /// Some write numbers as text.
+        /// Some sources write numbers as text.
         private static func number(_ fields: KeyedDecodingContainer<CodingKeys>, _ key: CodingKeys) -> Double? {
             let number =
                 (try? fields.decodeIfPresent(Double.self, forKey: key))
@@ -140,21 +141,21 @@ enum TokenDocument {
     }
 }
 
-/// What a JWT (RFC 7519) says of itself, unverified: it is shown to brokers as it came, and they judge it.
+/// The claims of a JWT (RFC 7519), unverified: the token is sent to brokers unchanged, and they judge it.
 struct JWTClaims: Equatable {
-    /// `exp`.
+    /// The claim `exp`.
     var expiresAtSeconds: Double?
-    /// `sub`, if it can be shown.
+    /// The claim `sub`, if it can be shown.
     var subject: String?
 
-    /// - Returns: `nil`: it is none.
+    /// - Returns: `nil` when `token` is not a JWT.
     init?(_ token: String) {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let bytes = Self.decoded(parts[1]),
             let claims = try? JSONDecoder().decode(Claims.self, from: bytes)
         else { return nil }
         self.expiresAtSeconds = claims.exp.flatMap { $0.isFinite ? $0 : nil }
-        // librdkafka takes a text in C, and shows it in lines of its log.
+        // librdkafka takes the subject as a C string, and shows it in lines of its log.
         self.subject = claims.sub.flatMap { subject in
             (1...256).contains(subject.utf8.count) && subject.utf8.allSatisfy { (0x20...0x7e).contains($0) }
                 ? subject : nil
@@ -174,7 +175,7 @@ struct JWTClaims: Equatable {
         }
     }
 
-    /// Base64url without padding (RFC 7515 §2).
+    /// The bytes of base64url without padding (RFC 7515 §2).
     private static func decoded(_ text: Substring) -> Data? {
         var base64 = text.replacing("-", with: "+").replacing("_", with: "/")
         base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)

@@ -4,31 +4,32 @@ import PushTransport
 import Redaction
 import TLSSession
 
-/// A server that gives tokens for a client's id and secret (RFC 6749 §4.4).
+/// A server that issues tokens for a client's id and secret (RFC 6749 §4.4).
 struct TokenEndpoint: Hashable, Sendable {
-    /// Where it is.
+    /// The server's URL.
     var url: HTTPEndpoint
-    /// Who asks.
+    /// The client id to send.
     var clientID: String
-    /// The file whose content is the client's secret. Read for each request.
+    /// The file that contains the client's secret. Read for each request.
     var secretFile: String
-    /// What the token is to be good for; `nil`: the server decides.
+    /// The scope to request; `nil`: the server decides.
     var scope: String?
-    /// Authorities believed instead of the system's.
+    /// A file of certificate authorities that are trusted instead of the system's.
     var caFile: String?
 
-    /// What `kafka.oauth.token-endpoint` accepts, completing "expected …".
+    /// Description of what `kafka.oauth.token-endpoint` accepts, completing "expected …".
     static let expected =
         "a URL such as https://login.example.com/oauth2/token, without a user; http only for this machine's own addresses"
-    /// A longer secret is none.
+    /// Size of the longest secret accepted, in bytes.
     private static let secretByteCountMax = 4_096
 
-    /// - Returns: `nil`: it is not what is expected.
+    /// Reads the endpoint's URL.
+    /// - Returns: `nil` when `text` is not what is expected.
     static func url(_ text: String) -> HTTPEndpoint? {
         HTTPEndpoint(text).flatMap { $0.isSecure || $0.isLoopback ? $0 : nil }
     }
 
-    /// The body of its answer. Blocks.
+    /// Asks the server and returns the body of its answer. Blocks.
     func ask() throws(TokenFault) -> [UInt8] {
         let secret = try Self.secret(self.secretFile)
         let request = self.request(secret: secret)
@@ -54,7 +55,8 @@ struct TokenEndpoint: Hashable, Sendable {
             ], body: Array(body.utf8))
     }
 
-    /// As forms are written (RFC 6749 §2.3.1 and appendix B); a blank as `%20`, which everybody reads.
+    /// The text in the form encoding (RFC 6749 §2.3.1 and appendix B). A space becomes `%20`, which all servers
+    /// understand.
     static func encoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -70,7 +72,7 @@ struct TokenEndpoint: Hashable, Sendable {
         return encoded
     }
 
-    /// White space at both ends is not part of it.
+    /// The secret in the file, without white space at both ends.
     static func secret(_ path: String) throws(TokenFault) -> String {
         func fault(_ text: String) -> TokenFault {
             TokenFault(cause: .file, setting: "kafka.oauth.client-secret-file", text: text)
@@ -90,7 +92,7 @@ struct TokenEndpoint: Hashable, Sendable {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// `nil`: plain HTTP.
+    /// The TLS context for the server; `nil`: plain HTTP.
     func tls() throws(TokenFault) -> TLSContext? {
         guard self.url.isSecure else { return nil }
         do throws(TLSError) {
@@ -120,7 +122,7 @@ struct TokenEndpoint: Hashable, Sendable {
                     ? ": kafka.oauth.ca-file must name a PEM file with the authority that signed its certificate" : ""))
     }
 
-    /// The codes of RFC 6749 §5.2, and what to do about each. Another word of the server's is not shown.
+    /// The codes of RFC 6749 §5.2, and what to do about each. Other words of the server are not shown.
     private static let remedies = [
         "invalid_request": "check kafka.oauth.scope",
         "invalid_client": "check kafka.oauth.client-id and the content of kafka.oauth.client-secret-file",

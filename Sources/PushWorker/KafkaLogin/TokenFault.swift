@@ -1,31 +1,31 @@
-/// Why a source of tokens gave none: one line for an operator, with what to do. Holds no secret, and reads the same as long as the cause is the
-/// same.
+/// Why a source gave no token: one line for an operator, with what to do. Holds no secret. The text stays the same as
+/// long as the cause does.
 package struct TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The causes there are. The raw values are labels of a metric.
+    /// Causes of a fault. The raw values are labels of a metric.
     package enum Cause: String, Sendable, CaseIterable {
-        /// A file cannot be read: of the token, of the client's secret, of authorities.
+        /// A file cannot be read: the token's, the client secret's or the authorities'.
         case file
-        /// What came is no token.
+        /// The source's output is not a token.
         case content
-        /// What came has ended already, or is about to.
+        /// The token has expired already, or is about to.
         case expired
         /// The command could not be started, or failed.
         case command
-        /// Nothing came in time.
+        /// The source did not answer in time.
         case timeout
-        /// The endpoint does not accept the client, or what it asks for.
+        /// The endpoint does not accept the client, or its request.
         case refused
-        /// The endpoint is not well, or is busy.
+        /// The endpoint has an internal error, or is busy.
         case server
         /// The endpoint cannot be reached, or TLS with it fails.
         case network
     }
 
-    /// What kind of cause it is.
+    /// The cause.
     package var cause: Cause
-    /// The setting that has to do with it, such as `kafka.oauth.token-file`.
+    /// The setting to look at, such as `kafka.oauth.token-file`.
     package var setting: String
-    /// What is wrong with it, and what to do, without the setting's name.
+    /// What is wrong with the source, and what to do, without the setting's name.
     package var text: String
 
     package init(cause: Cause, setting: String, text: String) {

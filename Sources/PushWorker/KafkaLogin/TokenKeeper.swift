@@ -4,33 +4,34 @@ import PushTransport
 import Redaction
 import Synchronization
 
-/// Keeps the token by which the clients of this process log in to Kafka: asks its source, on a thread of its own, for as long as there is a client, and
-/// gives what came to all of them. One for each source in a process, however many workers and commands use it.
+/// Keeps the token with which the clients of this process log in to Kafka. As long as there is a client, it asks the
+/// source on a thread of its own, and gives new tokens to all clients. A process has one keeper for each source, no
+/// matter how many workers and commands use it.
 package final class TokenKeeper: Sendable {
     private struct State {
         var renewal = TokenRenewal()
         var token: ReadToken?
-        /// Its thread lives.
+        /// Whether the keeper's thread runs.
         var isRunning = false
-        /// When somebody last said that tokens are needed, steady.
+        /// When a client last needed tokens, on the steady clock.
         var neededAtMillis: Int64 = 0
-        /// How often the source has answered, one way or the other.
+        /// Number of answers of the source, good or bad.
         var answers: UInt64 = 0
         var obtained: UInt64 = 0
         var failures: [TokenFault.Cause: UInt64] = [:]
     }
 
-    /// Who asks a source. Tests ask something else.
+    /// A function that asks a source. Tests replace it.
     typealias Ask = @Sendable (TokenSource, _ wallMillis: () -> Int64) throws(TokenFault) -> ReadToken
 
-    /// So long without a client the thread waits for the next one.
+    /// How long the thread waits without a client before it ends.
     private static let idleMillisMax: Int64 = 30_000
-    /// A look at what has ended meanwhile, at least so often.
+    /// Longest time between two checks whether the token has expired.
     private static let turnMillisMax: Int64 = 1_000
-    /// A source has answered by then, or never will.
+    /// Time by which a source has answered, if it ever does.
     private static let answerMillisMax: Int64 = 20_000
 
-    /// The way to clients.
+    /// The tokens that clients read.
     package let tokens = KafkaTokens()
     let source: TokenSource
     private let extensions: [KafkaToken.Extension]
@@ -52,8 +53,8 @@ package final class TokenKeeper: Sendable {
         self.askSource = ask
     }
 
-    /// That of these settings, made when it is first asked for; `nil`: they name no source, or more than one. Nobody is asked for a token before
-    /// there is a client.
+    /// The keeper for these settings, made when it is first asked for. `nil` when they name no source, or more than
+    /// one. No source is asked for a token before there is a client.
     static func of(_ settings: WorkerConfiguration.Kafka.OAuth) -> TokenKeeper? {
         guard let source = settings.source else { return nil }
         return self.all.withLock { all in
@@ -65,20 +66,20 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// That of a client's settings; `nil`: they log in otherwise.
+    /// The keeper for a client's settings; `nil` when they log in otherwise.
     package static func of(_ settings: KafkaSettings) -> TokenKeeper? {
         guard let tokens = settings.tokens else { return nil }
         return self.all.withLock { all in all.values.first { $0.tokens == tokens } }
     }
 
-    /// The settings that a keeper of this process was made of.
+    /// The settings of the keeper in this process that gives these tokens.
     static func settings(of tokens: KafkaTokens) -> WorkerConfiguration.Kafka.OAuth? {
         self.all.withLock { all in all.first { $0.value.tokens == tokens }?.key }
     }
 
     // MARK: For clients that need tokens
 
-    /// Has the source asked, if nobody does yet.
+    /// Starts the thread that asks the source, unless it runs already.
     private func begin() {
         let now = self.clock().steadyMillis
         let starts = self.state.withLock { state in
@@ -89,7 +90,7 @@ package final class TokenKeeper: Sendable {
         if starts { NamedThread.start("kafka-token") { self.run() } }
     }
 
-    /// Waits until there is a token, or the source has given none. Blocks.
+    /// Waits until there is a token, or the source has failed to give one. Blocks.
     package func obtain() throws(TokenFault) {
         self.begin()
         let before = self.state.withLock(\.answers)
@@ -115,7 +116,7 @@ package final class TokenKeeper: Sendable {
         return self.state.withLock { $0.renewal.validity(nowMillis: now, late: self.late) }
     }
 
-    /// For readiness, doctor and metrics.
+    /// The state of the login, for readiness, doctor and metrics.
     package var report: LoginReport {
         let now = self.clock().steadyMillis
         return self.state.withLock { state in
@@ -127,7 +128,7 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// The fault of a file that nobody writes anew in time.
+    /// The fault of a file that nobody has rewritten in time.
     private var late: TokenFault {
         TokenFault(
             cause: .expired, setting: self.source.setting,
@@ -156,7 +157,7 @@ package final class TokenKeeper: Sendable {
     }
 
     /// Asks the source if it is time, and tells clients what has changed.
-    /// - Returns: milliseconds until the source is to be asked again.
+    /// - Returns: milliseconds until the source is asked again.
     @discardableResult func turn() -> Int64 {
         self.tellWhatEnded()
         let due = self.state.withLock { $0.renewal.millisUntilDue(nowMillis: self.clock().steadyMillis) }
@@ -164,7 +165,7 @@ package final class TokenKeeper: Sendable {
         var random = SystemRandomNumberGenerator()
         do throws(TokenFault) {
             let token = try self.askSource(self.source) { self.clock().wallMillis }
-            // Its time goes by this machine's clock as it was right behind.
+            // The token's remaining life is measured by this machine's clock right after the answer.
             let now = self.clock()
             let isNew = self.state.withLock { state in
                 let isNew = state.token?.value != token.value
@@ -194,7 +195,7 @@ package final class TokenKeeper: Sendable {
         let token = KafkaToken(
             read.value, expiresAtMillis: read.expiresAtMillis, principal: read.principal ?? "unknown",
             extensions: self.extensions)
-        // What was read is one.
+        // This does not fail, because the token was checked when it was read.
         if let token { self.tokens.give(token) }
     }
 
@@ -203,19 +204,19 @@ package final class TokenKeeper: Sendable {
     }
 }
 
-/// How the login of a process stands.
+/// The state of a process's login to Kafka.
 package struct LoginReport: Equatable, Sendable {
-    /// The setting that names the source.
+    /// The setting that names the source of tokens.
     package var source: String
     /// The source, as it may be shown.
     package var shownSource: String
     var validity: TokenRenewal.Validity
-    /// How long the token is good for; negative: since when it is not; `nil`: there has been none.
+    /// Remaining life of the token; negative: time since it expired; `nil`: there was none yet.
     package var leftMillis: Int64?
-    /// Whom the token is of; `nil`: it does not say so.
+    /// The user that the token names; `nil` when it names none.
     package var principal: String?
-    /// Tokens that differed from the one before.
+    /// Number of tokens that differed from the one before.
     var obtained: UInt64
-    /// Times that the source gave none.
+    /// Number of times that the source gave no token, by cause.
     var failures: [TokenFault.Cause: UInt64]
 }

@@ -1,31 +1,33 @@
 import APNSProtocol
 
-/// Decides when a source is asked for the next token, and says how the one before stands. Told the time and given its random numbers; asks nobody.
+/// Decides when a source is asked for the next token, and judges the present one. The caller passes the time and random
+/// numbers, and asks the source.
 ///
-/// A token is renewed in the last tenth before four fifths of its life, at a moment drawn for each process. A source that fails is asked again within
-/// three seconds, for as long as it fails: when it is back, clients log in within ten.
+/// A token is renewed after seven to eight tenths of its life, at a random moment for each process. A source that fails is
+/// asked again within three seconds, for as long as it fails. So clients can log in within ten seconds after it works
+/// again.
 struct TokenRenewal: Equatable, Sendable {
-    /// How a token stands.
+    /// The state of a token and its source.
     enum Validity: Equatable, Sendable {
-        /// Nobody has been asked yet.
+        /// The source has not answered yet.
         case unknown
-        /// It is good, and so was its source when it was last asked.
+        /// The token is valid, and the source worked when it was last asked.
         case good
-        /// It is good, and there is no other.
+        /// The token is valid, but the source gives no new one.
         case worn(TokenFault)
-        /// There is none that is good.
+        /// There is no valid token.
         case missing(TokenFault)
     }
 
-    /// The share of a token's life after which it is renewed, at the latest and at the earliest.
+    /// The shares of a token's life between which it is renewed.
     static let latestShare = 0.8
     static let earliestShare = 0.7
-    /// The share after which a token that somebody else should have replaced is worth a word. Kubernetes replaces its own after four fifths, and
-    /// looks once in one or two minutes.
+    /// The share of its life after which a token that somebody else should have replaced causes a warning. Kubernetes
+    /// replaces its own after four fifths, and looks once in one or two minutes.
     static let lateShare = 0.95
-    /// A watched source is looked at so often.
+    /// Interval at which a watched source is looked at.
     static let watchMillis: Int64 = 2_000
-    /// No source is asked more often, however short its tokens live.
+    /// Least interval between two requests, no matter how short the tokens live.
     static let distanceMillis: Int64 = 1_000
     static let backoffMillisMax: Int64 = 3_000
 
@@ -39,19 +41,19 @@ struct TokenRenewal: Equatable, Sendable {
     private var dueAtMillis = Int64.min
     private var backoff = JitteredBackoff(millisMin: Self.distanceMillis, millisMax: Self.backoffMillisMax)
 
-    /// 0: now. All times are steady.
+    /// Time until the source is asked, milliseconds; 0: now. All times are on the steady clock.
     func millisUntilDue(nowMillis: Int64) -> Int64 {
         self.dueAtMillis <= nowMillis ? 0 : self.dueAtMillis - nowMillis
     }
 
-    /// How long the token is good for; negative: since when it is not; `nil`: there has been none.
+    /// Remaining life of the token; negative: time since it expired; `nil`: there was none yet.
     func leftMillis(nowMillis: Int64) -> Int64? { self.life.map { $0.expiresAtMillis - nowMillis } }
 
-    /// The source gave a token.
+    /// Records that the source gave a token.
     /// - Parameters:
-    ///   - leftMillis: until it ends.
-    ///   - isNew: it is another than before.
-    ///   - isWatched: somebody else decides when the next one comes.
+    ///   - leftMillis: remaining life of the token.
+    ///   - isNew: whether it differs from the one before.
+    ///   - isWatched: whether somebody else decides when the next one arrives.
     mutating func got(
         leftMillis: Int64, isNew: Bool, isWatched: Bool, nowMillis: Int64,
         using random: inout some RandomNumberGenerator
@@ -66,13 +68,14 @@ struct TokenRenewal: Equatable, Sendable {
         self.dueAtMillis = nowMillis + max(Self.distanceMillis, renewMillis)
     }
 
-    /// The source gave none.
+    /// Records that the source gave no token.
     mutating func failed(_ fault: TokenFault, nowMillis: Int64, using random: inout some RandomNumberGenerator) {
         self.fault = fault
         self.dueAtMillis = nowMillis + self.backoff.failed(using: &random)
     }
 
-    /// - Parameter late: what is wrong with a watched source that still holds an old token.
+    /// The state of the token.
+    /// - Parameter late: the fault of a watched source that still has an old token.
     func validity(nowMillis: Int64, late: TokenFault) -> Validity {
         guard let life = self.life else { return self.fault.map { .missing($0) } ?? .unknown }
         let fault = self.fault ?? (nowMillis >= life.lateAtMillis ? late : nil)

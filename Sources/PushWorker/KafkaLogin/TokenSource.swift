@@ -2,7 +2,7 @@ import KafkaLog
 import LocalFiles
 import Redaction
 
-/// Where tokens come from: one of three.
+/// The source of tokens, one of three kinds.
 enum TokenSource: Hashable, Sendable {
     /// A file that somebody else keeps up to date.
     case file(path: String)
@@ -11,7 +11,7 @@ enum TokenSource: Hashable, Sendable {
     /// A server that gives tokens to clients with a secret.
     case endpoint(TokenEndpoint)
 
-    /// The setting that names it.
+    /// The setting that names the source.
     var setting: String {
         switch self {
         case .file: "kafka.oauth.token-file"
@@ -20,7 +20,7 @@ enum TokenSource: Hashable, Sendable {
         }
     }
 
-    /// What it is, as it may be shown.
+    /// The source as it may be shown.
     var shown: String {
         switch self {
         case .file(let path): ShownText.path(path) ?? "its file"
@@ -29,10 +29,10 @@ enum TokenSource: Hashable, Sendable {
         }
     }
 
-    /// Looking again costs nothing, and somebody else decides when there is another token.
+    /// Whether the source is looked at often: looking costs nothing, and somebody else decides when it has a new token.
     var isWatched: Bool { if case .file = self { true } else { false } }
 
-    /// Asks once. Blocks, for some seconds at most.
+    /// Asks the source once. Blocks, for some seconds at most.
     func ask(wallMillis: () -> Int64) throws(TokenFault) -> ReadToken {
         let bytes: [UInt8]
         switch self {

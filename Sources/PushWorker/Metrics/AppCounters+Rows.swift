@@ -3,13 +3,13 @@ import PushEngine
 extension AppCounters: CountedBySource {
     static let sourceLabels: [String] = ["app"]
 
-    /// All but `refusals`, whose reasons are served as they come.
+    /// Rows of all counters but `refusals`, whose reasons are not known beforehand.
     static let rows: [CounterRow<AppCounters>] = [
         .result("accepted", \.accepted), .result("refused", \.refused), .result("not-processed", \.notProcessed),
         .result("unknown", \.unknown),
     ]
 
-    /// Sums over shards.
+    /// Adds the counters of another shard.
     mutating func add(_ other: AppCounters) {
         for row in Self.rows { row.add(other, to: &self) }
         self.addRefusals(other)

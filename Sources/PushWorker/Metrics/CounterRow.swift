@@ -1,14 +1,14 @@
 import PushEngine
 import PushTransport
 
-/// Numbers that shards count. Some are counted for each of several sources, such as routes.
+/// Counters of a shard. Some exist once for each of several sources, such as routes.
 protocol CountedBySource {
-    /// Names of the labels that tell the sources apart on the page.
+    /// Names of the labels that distinguish the sources on the page.
     static var sourceLabels: [String] { get }
 }
 
-/// One number that shards count: how it is served and where it lies. Sums over shards and the page of metrics are made from the rows of
-/// a type, so that a new number is described once. A test fails for a number without a row.
+/// One counter of a shard: how it is served and where it is stored. The sums over shards and the page of metrics are
+/// made from the rows of a type, so that a new counter is described once. A test fails for a counter without a row.
 struct CounterRow<Counters: CountedBySource>: Sendable {
     struct Label: Sendable {
         var name: String
@@ -20,15 +20,15 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
         case signed(Signed)
     }
 
-    /// `nil`: summed, and not served by itself.
+    /// The metric; `nil`: the counter is summed, but not served by itself.
     var metric: MetricDescription?
     var field: Field
-    /// They tell rows of one name apart, which stand one after the other.
+    /// Labels that distinguish rows of one name. Such rows follow each other.
     var labels: [Label] = []
-    /// Behind the labels of a source: the row's own, as the page has it.
+    /// The row's own labels as the page has them, to be written after the labels of a source.
     private var labelBytes: [UInt8] = []
 
-    /// Adds another shard's. Shards share nothing, so of gauges, too, the sum is the worker's.
+    /// Adds another shard's counter. Shards share nothing, so that even for gauges the sum is the worker's value.
     func add(_ other: Counters, to sum: inout Counters) {
         switch self.field {
         case .unsigned(let path): sum[keyPath: path] += other[keyPath: path]
@@ -36,7 +36,8 @@ struct CounterRow<Counters: CountedBySource>: Sendable {
         }
     }
 
-    /// Writes its line. - Parameter source: the labels of whose counters these are: see `MetricLabels.begun`.
+    /// Writes the row's line.
+    /// - Parameter source: the labels of the source that the counters belong to: see `MetricLabels.begun`.
     func write(_ counters: Counters, of source: [UInt8], to text: inout PrometheusText) {
         switch self.field {
         case .unsigned(let path): text.sample(written: source, then: self.labelBytes, counters[keyPath: path])

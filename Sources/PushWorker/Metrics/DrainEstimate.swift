@@ -1,30 +1,31 @@
-/// How long what members of audiences are owed will take at the pace of late: what scaling goes by (fan-out contract: Conservation for members). Of one shard.
+/// Estimates how long one shard needs, at its recent pace, to serve all waiting members of audiences. Scaling uses it
+/// (fan-out contract: Conservation for members).
 struct DrainEstimate: Sendable, Equatable {
-    /// Shown when nothing gets on, and at most.
+    /// Largest estimate, also shown when nothing is served.
     static let secondsMax = 3_600.0
-    /// What lies longer ago says nothing of the pace.
+    /// Length of the past from which the pace is measured.
     static let windowMillis = 10_000.0
-    /// While so few wait and none is served, each waits for its own next attempt: a phone that APNs throttles is no work that further workers
-    /// could do. As many as one pass lets wait so.
+    /// Number of waiting members that may be stragglers. While no more wait and none is served, each waits for its own
+    /// next attempt, such as a phone that APNs throttles. Further workers could not help. One pass may have this many.
     static let stragglersMax = 1_024
-    /// With less time to measure by and nothing served, nothing is said.
+    /// With less measured time than this and nothing served, no estimate is made.
     static let busyMillisMin = 1_000.0
 
     private var lastMillis: Int64?
     private var lastServed: UInt64 = 0
     private var lastWaiting: Int = 0
-    /// Time with work, and what was served in it; both fade.
+    /// Time with work, and the number served in it; both decay.
     private var busyMillis = 0.0
     private var servedCount = 0.0
-    /// 0 without work.
+    /// The estimate; 0 without work.
     private(set) var seconds = 0.0
 
-    /// Looks once more.
+    /// Takes new numbers.
     /// - Parameters:
-    ///   - waiting: members that are owed something now, but for those that an operator lets wait.
-    ///   - served: members since start that are owed it no more, as APNs has answered.
+    ///   - waiting: members that are owed something now, except those that an operator lets wait.
+    ///   - served: members since start that are no longer owed it, because APNs has answered.
     mutating func note(waiting: Int, served: UInt64, nowMillis: Int64) {
-        // The pace is that of times with work: without it nothing is served, however fast it could be.
+        // Only time with work counts for the pace: without work nothing is served, no matter how fast it could be.
         let isAtWork = self.lastWaiting > Self.stragglersMax || self.lastWaiting > 0 && served != self.lastServed
         if let last = self.lastMillis, isAtWork, nowMillis > last {
             let passed = Double(nowMillis - last)

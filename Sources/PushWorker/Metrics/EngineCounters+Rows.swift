@@ -32,7 +32,7 @@ extension EngineCounters: CountedBySource {
         .total(
             "mailboat_events_untimed_total", unit: "events",
             "Events whose record time is before 2017 or far ahead: the worker's clock is taken instead.", \.untimed),
-        // Both are told by outcomes and by what is forwarded.
+        // Both numbers are already served as outcomes and as forwarded events.
         .unserved(\.deadLetters), .unserved(\.misplaced),
     ]
 
@@ -208,7 +208,7 @@ extension EngineCounters: CountedBySource {
             \.unacknowledged),
     ]
 
-    /// Sums over shards.
+    /// Adds the counters of another shard.
     mutating func add(_ other: EngineCounters) {
         for row in Self.rows { row.add(other, to: &self) }
         self.holdApps(other.apps.count)

@@ -46,7 +46,7 @@ extension KafkaCounters: CountedBySource {
             \.restoredRecords),
     ]
 
-    /// One for each topic and kind of answer.
+    /// Rows for refused records, one for each topic and kind of answer.
     private static let refusalRows: [CounterRow<KafkaCounters>] = EngineRecord.Topic.allCases.flatMap { topic in
         ProduceError.allCases.map { error in
             .total(
@@ -56,6 +56,6 @@ extension KafkaCounters: CountedBySource {
         }
     }
 
-    /// Sums over shards.
+    /// Adds the counters of another shard.
     mutating func add(_ other: KafkaCounters) { for row in Self.rows { row.add(other, to: &self) } }
 }

@@ -1,27 +1,29 @@
 import PushModel
 
-/// Counts of durations in buckets that grow by a thirty-second: any quantile is known to 3.2 %. A value; merging is addition.
+/// Counts durations in buckets that grow by a thirty-second: any quantile is known to 3.2 %. A value; merging is
+/// addition.
 public struct LatencyDistribution: Sendable, Equatable {
-    /// Buckets for each doubling, as a power of two; the first 32 hold 0...31 microseconds one by one.
+    /// Number of buckets for each doubling, as a power of two. The first 32 buckets hold 0...31 microseconds one by
+    /// one.
     private static let stepBits = 5
     private static let stepMask = (1 << Self.stepBits) - 1
-    /// Up to about 2^43 microseconds, three months; what is longer counts in the last.
+    /// Number of buckets. They reach to about 2^43 microseconds, three months; longer durations count in the last.
     private static let bucketCount = (43 - Self.stepBits + 1) << Self.stepBits
 
     private var counts = [UInt64](repeating: 0, count: Self.bucketCount)
-    /// Durations recorded.
+    /// Number of durations that were recorded.
     public private(set) var count: UInt64 = 0
-    /// Their sum, microseconds; wraps around after half a million years.
+    /// Sum of the durations, microseconds; wraps around after half a million years.
     public private(set) var sumMicros: UInt64 = 0
-    /// The longest, microseconds; 0 when nothing was recorded.
+    /// The longest duration, microseconds; 0 when nothing was recorded.
     public private(set) var maxMicros: UInt64 = 0
-    /// Traces of some of them. Empty, or one place for each bucket of the page of metrics.
+    /// Traces of some of the durations. Empty, or one place for each bucket of the page of metrics.
     private(set) var examples: [LatencyExample?] = []
 
-    /// Nothing recorded yet.
+    /// A distribution without durations.
     public init() {}
 
-    /// Negative durations, as a clock that stepped back makes, count as 0.
+    /// Records a duration. Negative ones, which a clock that stepped back produces, count as 0.
     public mutating func record(micros: Int64) {
         let micros = UInt64(max(0, micros))
         self.counts[Self.bucket(of: micros)] += 1
@@ -30,17 +32,17 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.maxMicros = max(self.maxMicros, micros)
     }
 
-    /// As `record(micros:)`; what is too long for microseconds counts as the longest.
+    /// Records a duration in milliseconds. One that is too long for microseconds counts as the longest.
     public mutating func record(millis: Int64) { self.record(micros: Self.micros(millis)) }
 
-    /// A record's time may be anything.
+    /// The duration in microseconds. It may be arbitrarily long, because a record's time may be anything.
     private static func micros(_ millis: Int64) -> Int64 {
         let (micros, isTooLong) = millis.multipliedReportingOverflow(by: 1_000)
         guard isTooLong else { return micros }
         return millis > 0 ? .max : 0
     }
 
-    /// A duration that was recorded has this trace. The latest of each bucket of the page is kept.
+    /// Keeps the trace of a duration that was recorded. Each bucket of the page keeps its latest trace.
     mutating func keepExample(of place: TraceContext, micros: Int64, wallMillis: Int64) {
         self.keep(LatencyExample(place: place, micros: UInt64(max(0, micros)), wallMillis: wallMillis))
     }
@@ -58,12 +60,12 @@ public struct LatencyDistribution: Sendable, Equatable {
         self.examples[bucket] = example
     }
 
-    /// The longest duration that counts in each bucket, ascending, and how many did; empty buckets are left out.
+    /// Calls `body` for each non-empty bucket, ascending: the longest duration that counts in it, and how many did.
     public func forEachBucket(_ body: (_ highestMicros: UInt64, _ count: UInt64) -> Void) {
         for (index, count) in self.counts.enumerated() where count > 0 { body(Self.highestMicros(of: index), count) }
     }
 
-    /// As if every duration of `other` had been recorded here, too.
+    /// Adds all durations of `other`.
     public mutating func add(_ other: LatencyDistribution) {
         for index in self.counts.indices { self.counts[index] += other.counts[index] }
         self.count += other.count
@@ -72,7 +74,7 @@ public struct LatencyDistribution: Sendable, Equatable {
         for case let example? in other.examples { self.keep(example) }
     }
 
-    /// At most this many milliseconds in a share of the cases; 0 when nothing was recorded.
+    /// The duration, in milliseconds, that this share of the cases did not exceed; 0 when nothing was recorded.
     /// - Parameter share: 0...1, such as 0.99.
     public func quantileMillis(_ share: Double) -> Double {
         guard self.count > 0 else { return 0 }
@@ -85,11 +87,12 @@ public struct LatencyDistribution: Sendable, Equatable {
         return Double(self.maxMicros) / 1_000
     }
 
-    /// How many lasted at most each of `bounds`, ascending milliseconds (to 3.2 %); for the buckets of the Prometheus histogram.
+    /// Number of durations up to each of `bounds`, ascending milliseconds (to 3.2 %); for the buckets of the Prometheus
+    /// histogram.
     func counts(atMostMillis bounds: [UInt64]) -> [UInt64] {
         var (sum, next) = (UInt64(0), 0)
         return bounds.map { bound in
-            // Each bucket is looked at once, however many bounds there are.
+            // Each bucket is read once, no matter how many bounds there are.
             let end = Self.bucket(of: bound * 1_000) + 1
             while next < end {
                 sum += self.counts[next]
@@ -115,10 +118,10 @@ public struct LatencyDistribution: Sendable, Equatable {
     }
 }
 
-/// The trace of something that took so long.
+/// The trace of something that took this long.
 struct LatencyExample: Sendable, Equatable {
     var place: TraceContext
     var micros: UInt64
-    /// When it was over, since 1970.
+    /// The time when it was over, since 1970.
     var wallMillis: Int64
 }

@@ -1,15 +1,15 @@
-/// What a metric is, whatever its value: its head on the page and its line in the documents. A class, as rows have it and are copied often: one
-/// reference is counted then instead of seven.
+/// A metric apart from its value: its head on the page and its line in the documents. A class, because rows contain it
+/// and are copied often: a copy then counts one reference instead of seven.
 final class MetricDescription: Sendable {
     let name: String
     let kind: PrometheusText.Kind
-    /// What its value counts, in the plural: `events`, `bytes`. Empty: 1 for yes, 0 for no.
+    /// The unit of the value, in the plural: `events`, `bytes`. Empty: 1 for yes, 0 for no.
     let unit: String
     let help: String
-    /// Names of the labels of its samples; of a histogram without `le`.
+    /// Names of the labels of its samples; for a histogram without `le`.
     let labels: [String]
 
-    /// The name, and the head in each format, as the page has them.
+    /// The name, and the head in each format, as the bytes of the page.
     let nameBytes: [UInt8]
     let head: [UInt8]
     let openHead: [UInt8]
@@ -21,7 +21,8 @@ final class MetricDescription: Sendable {
         self.help = help
         self.labels = labels
         self.nameBytes = Array(name.utf8)
-        // In OpenMetrics a counter's family has the name without the suffix of its samples, and quotes are escaped in help, too.
+        // In OpenMetrics a counter's family has the name without the suffix of its samples, and help texts have escaped
+        // quotes, too.
         let hasSuffix = kind == .counter && name.hasSuffix("_total")
         self.head = Self.head(name[...], kind, help, alsoQuotes: false)
         self.openHead = Self.head(

@@ -1,16 +1,16 @@
-/// What stands between a sample's name and its value, as bytes: all at once, or a piece at a time where samples share the beginning.
+/// The bytes between a sample's name and its value: as a whole, or in pieces where samples share the beginning.
 enum MetricLabels {
     /// All labels, and the space before the value.
     static func whole(_ labels: [(name: String, value: String)]) -> [UInt8] { self.begun(labels) + self.end(labels) }
 
-    /// The labels that others may follow.
+    /// The first labels, which others may follow.
     static func begun(_ labels: [(name: String, value: String)]) -> [UInt8] {
         var bytes: [UInt8] = []
         for label in labels { self.append(label.name, label.value, to: &bytes) }
         return bytes
     }
 
-    /// Behind `begun(first)`: further labels, and the end.
+    /// The labels after `begun(first)`, and the end.
     static func rest(after first: [String], _ labels: [(name: String, value: String)]) -> [UInt8] {
         var bytes: [UInt8] = []
         for label in labels {
@@ -19,9 +19,9 @@ enum MetricLabels {
         return bytes + (first.isEmpty && labels.isEmpty ? [UInt8(ascii: " ")] : Array("} ".utf8))
     }
 
-    /// Behind `begun(first)`: a further label up to its value, which is a number and ends with `numberEnd`.
+    /// A further label after `begun(first)`, up to its value, which is a number and is followed by `numberEnd`.
     static func number(_ name: String) -> [UInt8] { Array(",\(name)=\"".utf8) }
-    /// Behind such a number.
+    /// The end after such a number.
     static let numberEnd = Array("\"} ".utf8)
 
     private static func end(_ labels: [(name: String, value: String)]) -> [UInt8] {
@@ -40,7 +40,7 @@ enum MetricLabels {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Backslashes and line feeds are escaped, and quotes within a label's value.
+    /// Appends text with escaped backslashes and line feeds, and within a label's value escaped quotes.
     static func appendEscaped(_ text: String, alsoQuotes: Bool, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
             switch byte {

@@ -1,8 +1,9 @@
-/// How `/metrics` is written: what a scraper asked for in `accept`.
+/// The format of `/metrics`, as the scraper requested it in `accept`.
 enum MetricsFormat: Equatable, Sendable {
-    /// The Prometheus text format, version 0.0.4: for a client that does not ask for the other.
+    /// The Prometheus text format, version 0.0.4, for clients that do not request the other.
     case prometheus
-    /// OpenMetrics 1.0.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/). 0.0.1, which scrapers name too, is the draft of the same.
+    /// OpenMetrics 1.0.0 (https://prometheus.io/docs/specs/om/open_metrics_spec/), or its draft 0.0.1, which scrapers
+    /// also name.
     case openMetrics(version: String)
 
     var contentType: String {
@@ -12,11 +13,11 @@ enum MetricsFormat: Equatable, Sendable {
         }
     }
 
-    /// What ends the page.
+    /// The end of the page.
     var ending: String { self == .prometheus ? "" : "# EOF\n" }
 
-    /// The format that a request's `accept` fields prefer (RFC 9110 §12.5.1), joined by commas; OpenMetrics when it is named and wanted no
-    /// less than plain text. A header that makes no sense gets plain text.
+    /// The format that a request's `accept` fields (RFC 9110 §12.5.1), joined by commas, prefer. OpenMetrics if it is
+    /// named and preferred at least as much as plain text. Plain text if the header makes no sense.
     static func preferred(accept: String?) -> Self {
         guard let accept else { return .prometheus }
         var best: (version: String, quality: Double)?
@@ -43,6 +44,6 @@ enum MetricsFormat: Equatable, Sendable {
         return .openMetrics(version: best.version)
     }
 
-    /// More than any scraper sends.
+    /// Most ranges that are read; no scraper sends more.
     private static let rangesMax = 16
 }

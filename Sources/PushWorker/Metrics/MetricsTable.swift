@@ -1,9 +1,9 @@
 import PushEngine
 import PushTransport
 
-/// The metrics as a person reads them.
+/// The metrics in a form for people.
 public enum MetricsTable {
-    /// All that a worker counts itself, in the order of the page.
+    /// All metrics that a worker counts itself, in the order of the page.
     static var all: [MetricDescription] {
         Self.families(EngineCounters.rows) + Self.families(AppCounters.rows)
             + [
@@ -23,7 +23,7 @@ public enum MetricsTable {
             ] + ProcessReading.metrics.map(\.metric) + [PrometheusMetricsFactory.ignoredSeries]
     }
 
-    /// A Markdown table: name with labels, kind, unit, meaning.
+    /// A Markdown table with each metric's name and labels, kind, unit and meaning.
     public static func markdown() -> String {
         var lines = ["| metric | kind | unit | meaning |", "|---|---|---|---|"]
         for metric in Self.all {
@@ -33,7 +33,7 @@ public enum MetricsTable {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Rows of one name are one metric.
+    /// The metrics of the rows: rows of one name are one metric.
     private static func families<Counters: CountedBySource>(_ rows: [CounterRow<Counters>]) -> [MetricDescription] {
         var families: [MetricDescription] = []
         for metric in rows.compactMap(\.metric) where families.last?.name != metric.name { families.append(metric) }

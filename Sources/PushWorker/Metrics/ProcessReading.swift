@@ -1,22 +1,22 @@
 import Glibc
 import LocalFiles
 
-/// What the system says of this process. The names on the page are those that Prometheus' client libraries have agreed on, so dashboards made
-/// for any program show a worker too.
+/// What the system reports about this process. Names on the page are those that Prometheus' client libraries share, so
+/// that dashboards for any program also show a worker.
 struct ProcessReading: Sendable, Equatable {
-    /// Processor time of all threads, user and system.
+    /// Processor time of all threads, user and system, in seconds.
     var cpuSeconds = 0.0
-    /// Memory that is resident, from `/proc/self/statm`.
+    /// Resident memory, from `/proc/self/statm`.
     var residentByteCount = 0
-    /// File descriptors that are open: sockets, files, and what libraries hold.
+    /// Number of open file descriptors: sockets, files, and those of libraries.
     var openFileCount = 0
-    /// Descriptors that the process may have at most.
+    /// Most descriptors that the process may have.
     var openFileCountMax = 0
     var threadCount = 0
     /// When the process began, seconds since 1970.
     var startedSeconds = 0.0
 
-    /// Reads some small files of `/proc`; what cannot be read is 0. Any thread.
+    /// Reads some small files of `/proc`; what cannot be read is 0. May be called from any thread.
     static func now() -> ProcessReading {
         var reading = ProcessReading(startedSeconds: Self.startedSeconds)
         var usage = rusage()
@@ -30,13 +30,14 @@ struct ProcessReading: Sendable, Equatable {
             reading.openFileCountMax = Int(clamping: limit.rlim_cur)
         }
         reading.openFileCount = Self.entryCount(of: "/proc/self/fd")
-        // A directory for each, and the two links that every directory has: cheaper than `/proc/self/stat`, which sums all threads' times up.
+        // Each thread has a directory, besides the two links that every directory has. This is cheaper than
+        // `/proc/self/stat`, which sums up the times of all threads.
         var tasks = stat()
         if stat("/proc/self/task", &tasks) == 0 { reading.threadCount = max(0, Int(tasks.st_nlink) - 2) }
         return reading
     }
 
-    /// Read once: a clock that steps later changes nothing about it.
+    /// The start is read once, so that a clock that steps later does not change it.
     private static let startedSeconds: Double = {
         guard let ticks = Self.afterName(Self.statText()).dropFirst(19).first.flatMap({ Double($0) }) else { return 0 }
         var (sinceBoot, wall) = (timespec(), timespec())
@@ -47,12 +48,13 @@ struct ProcessReading: Sendable, Equatable {
         return ((Self.seconds(wall) - ageSeconds) * 100).rounded() / 100
     }()
 
-    /// More than any of them has.
+    /// A size larger than any of these files.
     private static let fileByteCount = 1_024
 
     private static func statText() -> String { Self.text(of: "/proc/self/stat") }
 
-    /// After the name, which may have spaces and is in parentheses: the state, and 19 fields later the start (proc(5)).
+    /// The fields after the name, which may have spaces and is in parentheses: the state, and 19 fields later the start
+    /// (proc(5)).
     private static func afterName(_ stat: String) -> [Substring] {
         guard let end = stat.lastIndex(of: ")") else { return [] }
         return stat[stat.index(after: end)...].split(separator: " ")
@@ -66,14 +68,14 @@ struct ProcessReading: Sendable, Equatable {
     }
 
     private static func entryCount(of path: String) -> Int {
-        // Linux 6.2 and later say it of the directory of descriptors, and without one of its own.
+        // Linux 6.2 and later report the number as the size of the directory, without opening it.
         var status = stat()
         if stat(path, &status) == 0, status.st_size > 0 { return Int(status.st_size) }
         guard let directory = opendir(path) else { return 0 }
         defer { closedir(directory) }
         var count = 0
         while let entry = readdir(directory) {
-            // `.` and `..`; descriptors are numbers.
+            // The entries `.` and `..` are not descriptors, which are numbers.
             if entry.pointee.d_name.0 != UInt8(ascii: ".") { count += 1 }
         }
         // One of them is the directory itself.
@@ -84,7 +86,7 @@ struct ProcessReading: Sendable, Equatable {
     private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
 }
 
-/// The rows of a reading.
+/// The rows of a process reading.
 extension ProcessReading {
     static let metrics: [(metric: MetricDescription, value: @Sendable (ProcessReading) -> Double)] = [
         (

@@ -1,9 +1,10 @@
 public import CoreMetrics
 import Synchronization
 
-/// A swift-metrics backend whose metrics are served with the worker's own, so that what libraries count shows up too.
+/// A swift-metrics backend whose metrics are served with the worker's own, so that the counters of libraries are shown,
+/// too.
 ///
-/// Any thread. At most `seriesMax` series; further ones are counted and otherwise ignored.
+/// May be used from any thread. Holds at most `seriesMax` series; further ones are counted and otherwise ignored.
 public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
     static let seriesMax = 2_000
     static let ignoredSeries = MetricDescription(
@@ -22,7 +23,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
 
     private let state = Mutex(State())
 
-    /// A factory that has made nothing yet.
+    /// A factory without metrics.
     public init() {}
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
@@ -47,7 +48,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         self.series(label, suffix: "_seconds", dimensions, .histogram)
     }
 
-    // A series keeps its sum: a library that makes its handlers anew goes on counting.
+    // Does nothing: a series keeps its sum, so that a library that makes its handlers anew continues counting.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
@@ -63,7 +64,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         return self.state.withLock { state in
             if let known = state.series[identity], known.kind == kind { return known }
             let series = Series(name: name, labels: labels, kind: kind)
-            // A name that is one kind of metric already cannot be another.
+            // A name that already belongs to one kind of metric cannot belong to another.
             let isTaken = state.series.values.contains { $0.name == name && $0.kind != kind }
             if state.series.count < Self.seriesMax, !isTaken {
                 state.series[identity] = series
@@ -74,7 +75,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         }
     }
 
-    /// Everything gathered, as Prometheus reads it.
+    /// All series as text in this format.
     func text(_ format: MetricsFormat = .prometheus) -> String {
         var text = PrometheusText(format)
         self.write(to: &text)
@@ -87,7 +88,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         for one in series {
             let values = one.values
             if one.name != name {
-                // Libraries give neither unit nor help.
+                // Libraries provide neither unit nor help.
                 text.begin(
                     MetricDescription(name: one.name, kind: one.kind, unit: "", help: "Reported by a library."))
                 name = one.name
@@ -104,7 +105,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         text.sample([], ignored)
     }
 
-    /// Letters, digits and underscores, beginning with no digit.
+    /// The name in letters, digits and underscores, without a digit at the beginning.
     static func name(_ label: String) -> String {
         let name = String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber ?? true ? "_" + name : name

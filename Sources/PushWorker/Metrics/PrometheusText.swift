@@ -2,17 +2,17 @@ import PushModel
 
 /// Writes the Prometheus text format or OpenMetrics: a head for each metric, then its samples.
 ///
-/// A page has up to a thousand lines, and most differ from those of the page before in their numbers alone. So what does not change is kept
-/// as bytes: heads with their metrics, labels with their rows.
+/// A page has up to a thousand lines, and most differ from those of the page before only in their numbers. So the
+/// constant parts are kept as bytes: heads with their metrics, labels with their rows.
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }
 
-    /// UTF-8.
+    /// The text so far, in UTF-8.
     private(set) var bytes: [UInt8] = []
     private var name: [UInt8] = []
     private let format: MetricsFormat
 
-    /// - Parameter lineCount: about how many lines there will be.
+    /// - Parameter lineCount: the expected number of lines.
     init(_ format: MetricsFormat = .prometheus, lineCount: Int = 500) {
         self.format = format
         self.bytes.reserveCapacity(lineCount * Self.usualLineByteCount)
@@ -47,8 +47,9 @@ struct PrometheusText {
         self.end(value)
     }
 
-    /// A sample whose labels are there already.
-    /// - Parameter labels: all that stands between the name and the value, in pieces, one after the other: see `MetricLabels`.
+    /// Writes a sample whose labels exist as bytes already.
+    /// - Parameter labels: the bytes between the name and the value, in pieces that follow each other: see
+    ///   `MetricLabels`.
     mutating func sample(written labels: [UInt8], then more: [UInt8] = [], _ value: UInt64) {
         self.startLine(written: labels, more)
         self.end(value)
@@ -59,7 +60,7 @@ struct PrometheusText {
         self.end(value)
     }
 
-    /// A sample with a number among its labels.
+    /// Writes a sample with a number among its labels.
     mutating func sample(written labels: [UInt8], number: Int32, _ more: [UInt8], _ value: Int) {
         self.startLine(written: labels, [])
         DecimalDigits.append(Int64(number), to: &self.bytes)
@@ -94,7 +95,7 @@ struct PrometheusText {
         self.bytes.append(UInt8(ascii: "\n"))
     }
 
-    /// A metric of one sample.
+    /// Writes a metric of one sample.
     mutating func write(_ metric: MetricDescription, _ value: Double) {
         self.begin(metric)
         self.sample([], value)
@@ -102,13 +103,13 @@ struct PrometheusText {
 
     // MARK: Histograms
 
-    /// What stands between a histogram's name and the count of each bucket, the last one without a bound.
+    /// The bytes between a histogram's name and the count of each bucket; the last bucket has no bound.
     private static let bucketPieces: [[UInt8]] = {
         let bounds = Self.boundsMillis.map { Self.number(Double($0) / 1_000) } + ["+Inf"]
         return bounds.map { Array("_bucket".utf8) + MetricLabels.whole([("le", $0)]) }
     }()
 
-    /// Buckets at powers of two of milliseconds, in seconds as Prometheus wants it.
+    /// Writes a histogram with buckets at powers of two of milliseconds, in seconds as Prometheus wants it.
     mutating func write(_ metric: MetricDescription, _ distribution: LatencyDistribution) {
         self.begin(metric)
         let examples = self.format == .prometheus ? [] : distribution.examples
@@ -121,7 +122,7 @@ struct PrometheusText {
         self.sample([], suffix: "_count", distribution.count)
     }
 
-    /// Behind the sample that was written last (OpenMetrics, "Exemplars").
+    /// Appends an exemplar after the sample that was written last (OpenMetrics, "Exemplars").
     private mutating func append(_ example: LatencyExample?) {
         guard let example else { return }
         self.bytes.removeLast()
@@ -130,13 +131,13 @@ struct PrometheusText {
         self.append(" \(Self.number(Double(example.wallMillis) / 1_000))\n")
     }
 
-    /// As it is.
+    /// Appends the text unchanged.
     mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
 
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        // A whole number without a fraction, where a Double still holds it exactly.
+        // A whole number is written without a fraction, if a Double holds it exactly.
         return value == value.rounded() && abs(value) < 9e15 ? "\(Int64(value))" : "\(value)"
     }
 }

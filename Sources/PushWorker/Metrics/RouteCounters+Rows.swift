@@ -3,7 +3,7 @@ import PushTransport
 extension RouteCounters: CountedBySource {
     static let sourceLabels: [String] = ["route"]
 
-    /// All but `goAways`, whose reasons are not known beforehand.
+    /// Rows of all counters but `goAways`, whose reasons are not known beforehand.
     static let rows: [CounterRow<RouteCounters>] = [
         .gauge(
             "mailboat_apns_connections_open", unit: "connections", "Connections that take requests.", \.connectionsOpen),
@@ -44,7 +44,7 @@ extension RouteCounters: CountedBySource {
         .responses("other", \.responses.other),
     ]
 
-    /// Sums over shards.
+    /// Adds the counters of another shard.
     mutating func add(_ other: RouteCounters) {
         for row in Self.rows { row.add(other, to: &self) }
         self.goAways.merge(other.goAways, uniquingKeysWith: +)

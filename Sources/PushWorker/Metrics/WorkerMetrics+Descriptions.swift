@@ -1,4 +1,4 @@
-/// What the page shows beside the rows of counters.
+/// Descriptions of the metrics that the page shows besides the rows of counters.
 extension WorkerMetrics {
     static let refusals = MetricDescription(
         name: "mailboat_pushes_refused_total", kind: .counter, unit: "requests",

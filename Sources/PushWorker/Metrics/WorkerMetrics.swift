@@ -1,29 +1,29 @@
 import PushEngine
 import PushTransport
 
-/// The worker's metrics as Prometheus reads them. Names are `mailboat_<area>_<thing>_<unit>`; label values come from
+/// The worker's metrics as Prometheus reads them. Names are `mailboat_<area>_<thing>_<unit>`; label values are from
 /// closed sets.
 ///
-/// Conservation can be read off: `mailboat_events_consumed_total` + `mailboat_events_restored_total` = sum of
+/// They show conservation: `mailboat_events_consumed_total` + `mailboat_events_restored_total` = sum of
 /// `mailboat_events_outcomes_total` + `mailboat_events_pending` + `mailboat_events_forwarded_total` +
 /// `mailboat_events_handed_over_total`.
 enum WorkerMetrics {
-    /// What is known besides the snapshot.
+    /// Values on the page that are not in the snapshot.
     struct Surroundings {
         /// Age of each key's provider token.
         var tokenAges: [(keyID: String, seconds: Int64)] = []
         var lags: [Lag] = []
         var isReady = false
         var process = ProcessReading()
-        /// What became of spans, where the tracer is the worker's own.
+        /// Numbers of exported and lost spans, if the tracer is the worker's own.
         var spans = ExportCounters()
-        /// Who the worker is to those who keep its traces.
+        /// The identity with which the worker's traces are stored.
         var resource = TelemetryResource(WorkerConfiguration.Tracing())
         /// The machine's clock, since 1970.
         var wallMillis: Int64 = 0
-        /// How a login to Kafka by OAUTHBEARER stands; `nil`: there is none.
+        /// The state of a login to Kafka by OAUTHBEARER; `nil`: there is no such login.
         var login: LoginReport?
-        /// To Kafka's brokers, of all clients of the process.
+        /// Number of connections to Kafka's brokers, of all clients of the process.
         var brokerConnections: UInt64 = 0
     }
 
@@ -34,7 +34,7 @@ enum WorkerMetrics {
     }
 
     /// The page's bytes.
-    /// - Parameter libraries: what libraries count; `nil`: nobody asks them.
+    /// - Parameter libraries: the metrics of libraries; `nil`: none are shown.
     static func page(
         _ snapshot: WorkerSnapshot, _ surroundings: Surroundings, libraries: PrometheusMetricsFactory?,
         _ format: MetricsFormat
@@ -46,7 +46,7 @@ enum WorkerMetrics {
         return text.bytes
     }
 
-    /// Without lags and libraries: those with a label each, and their heads.
+    /// The usual number of lines without lags and libraries.
     private static let usualLineCount = 700
 
     /// The worker's own part of the page.
@@ -138,7 +138,8 @@ enum WorkerMetrics {
         }
     }
 
-    /// Half of a page, or more: one for each partition and topic. Topics are few, and their labels are made once.
+    /// Writes the lags: one line for each partition and topic, half of a page or more. Topics are few, and their labels
+    /// are made once.
     private static func writeLags(_ lags: [Lag], to text: inout PrometheusText) {
         var topics: [(name: String, labels: [UInt8])] = []
         for lag in lags {
@@ -172,7 +173,7 @@ enum WorkerMetrics {
         self.writeLogin(surroundings.login, to: &text)
     }
 
-    /// Without such a login there is nothing to say but the names.
+    /// Writes the login's metrics; without such a login only their heads.
     private static func writeLogin(_ login: LoginReport?, to text: inout PrometheusText) {
         text.begin(Self.kafkaTokens)
         if let login { text.sample([], Int(clamping: login.obtained)) }
@@ -188,11 +189,12 @@ enum WorkerMetrics {
 }
 
 extension EngineCounters {
-    /// A member with a push in flight may be owed a newer version beside, and is counted twice among those waiting.
+    /// Members that have the newest version. A member with a push in flight may be owed a newer version as well, and is
+    /// then counted twice among those waiting.
     fileprivate var membersCurrent: Int {
         max(0, self.membersHeld - Int(clamping: self.members.waiting) - self.membersRefused)
     }
-    /// Taken and not told of again: anything but 0 is a defect.
+    /// Number of events that were taken and not accounted for: any other number than 0 is a defect.
     fileprivate var unaccounted: Double {
         Double(self.consumed + self.restored + self.forwardsRefused)
             - Double(self.outcomeSum + self.pending + self.forwarded + self.handedOver)

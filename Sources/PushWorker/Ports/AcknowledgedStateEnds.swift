@@ -1,16 +1,16 @@
-/// How far Kafka has acknowledged what a shard wrote to `state`, by partition. The first record of an owner is its claim; that it is at work
-/// only a later one says.
+/// How far Kafka has acknowledged a shard's records in `state`, by partition. An owner's first record is its claim;
+/// only a later one shows that the owner is at work.
 struct AcknowledgedStateEnds {
     private struct End {
         var offset: Int64 = -1
         var hasClaim = false
         var isToTell = false
     }
-    /// By partition number.
+    /// The ends by partition number.
     private var ends: [End] = []
     private var toTell: [Int32] = []
 
-    /// The partition is claimed anew.
+    /// Starts over for a partition that is claimed anew.
     mutating func begin(_ partition: Int32) {
         while self.ends.count <= Int(partition) { self.ends.append(End()) }
         self.ends[Int(partition)] = End(isToTell: self.ends[Int(partition)].isToTell)
@@ -22,7 +22,7 @@ struct AcknowledgedStateEnds {
             self.ends[Int(partition)].hasClaim = true
             return
         }
-        // A log that goes back has lost what was acknowledged before.
+        // A log whose offsets go back has lost what was acknowledged before.
         guard offset > self.ends[Int(partition)].offset else { return }
         self.ends[Int(partition)].offset = offset
         if !self.ends[Int(partition)].isToTell {
@@ -31,7 +31,7 @@ struct AcknowledgedStateEnds {
         }
     }
 
-    /// The next offsets of those that have grown since this was last asked.
+    /// The next offsets of those partitions whose end has grown since the last call.
     mutating func take() -> [(partition: Int32, end: Int64)] {
         guard !self.toTell.isEmpty else { return [] }
         var grown: [(partition: Int32, end: Int64)] = []

@@ -3,18 +3,19 @@ package import PushEngine
 import PushModel
 package import ShardLoop
 
-/// A shard's way in from Kafka: the partition queues of the consumer. Part of the loop's port; confined to the shard's loop.
+/// A shard's input from Kafka: the partition queues of the consumer. Part of the loop's port; confined to the shard's
+/// loop.
 package struct KafkaInput {
     private let inputTopics: [String]
-    /// Asks for a turn, from any thread.
+    /// Requests a turn, from any thread.
     private let wake: @Sendable () -> Void
-    /// `nil`: nothing is traced.
+    /// Traces of events; `nil`: nothing is traced.
     private let traces: EventTraces?
-    /// Told of the last record of each read; `nil`: nobody commits.
+    /// Receives the last record of each read; `nil`: nobody commits.
     private let notes: PositionNotes?
-    /// Partitions that are owned, by no order.
+    /// Queues of the owned partitions, in no order.
     private var queues: [PartitionQueues] = []
-    /// By partition number: its place in `queues`; -1: not owned.
+    /// By partition number: the index in `queues`; -1: not owned.
     private var queueIndexes: [Int] = []
 
     /// The queues of one partition, by topic index.
@@ -22,14 +23,14 @@ package struct KafkaInput {
         let number: Int32
         let readers: [PartitionReader]
         let flags: [ReadableFlag]
-        /// By topic index: what is thought of a log whose topic was said not to exist.
+        /// By topic index: the suspicion about a log whose topic was said not to exist.
         var suspicions: [LogSuspicion?]
     }
-    /// Looks whether a log is still the same, from any thread, until the suspicion is let go of.
+    /// Checks whether a log is still the same, from any thread, until the suspicion is released.
     typealias LookAgain = (_ topic: UInt16, _ partition: TopicPartition, LogSuspicion) -> Void
     private let lookAgain: LookAgain?
 
-    /// - Parameter inputTopics: the last is the routed one.
+    /// - Parameter inputTopics: the input topics; the last is the routed one.
     package init(inputTopics: [String], wake: @escaping @Sendable () -> Void) {
         self.init(inputTopics: inputTopics, traces: nil, notes: nil, lookAgain: nil, wake: wake)
     }
@@ -45,7 +46,7 @@ package struct KafkaInput {
         self.wake = wake
     }
 
-    /// The consumer has opened these queues; the loop is told of the partition afterwards.
+    /// Adds the queues that the consumer has opened for a partition. The loop learns of the partition afterwards.
     package mutating func own(_ number: Int32, _ readers: [PartitionReader]) {
         guard self.queueIndex(of: number) == nil else { return }
         while self.queueIndexes.count <= Int(number) { self.queueIndexes.append(-1) }
@@ -119,7 +120,7 @@ package struct KafkaInput {
             return self.take(record, input, traces: traces, into: &batch, whenFull: whenFull)
         }
         let (key, value) = (record.key, record.value)
-        // For an unknown kind its name is wanted.
+        // For a record of an unknown kind, the header with the kind's name is read instead.
         record.withHeader(input.kind == .unknown ? RecordHeader.kind.name : "traceparent") { traceparent, _ in
             if batch.append(input, key: key, value: value, traceparent: traceparent) { return }
             whenFull(&batch)

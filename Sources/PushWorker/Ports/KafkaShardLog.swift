@@ -2,21 +2,22 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// The loop's port to Kafka: partition queues of the consumer, the reader of `state`, the producer of the shard, the worker's committer.
-/// Confined to the shard's event loop.
+/// The loop's port to Kafka: the consumer's partition queues, the reader of `state`, the shard's producer and the
+/// worker's committer. Confined to the shard's event loop.
 final class KafkaShardLog: ShardLog {
     private var producer: KafkaProducer
     private let makeProducer: () throws(KafkaError) -> KafkaProducer
     private let shared: ShardShared
     private var input: KafkaInput
-    /// By `EngineRecord.Topic.rawValue`.
+    /// The topics by `EngineRecord.Topic.rawValue`.
     private var topics: [KafkaTopic]
     private var headers = KafkaHeaders()
     private var stateEnds = AcknowledgedStateEnds()
-    /// Asks for a turn.
+    /// Requests a turn.
     private let waker: ShardWaker
 
-    /// - Parameter makeProducer: makes the shard's producer, now and whenever one has ended. Its deliveries wake `waker`.
+    /// - Parameter makeProducer: makes the shard's producer, now and whenever one has ended. Its deliveries wake
+    ///   `waker`.
     init(
         makeProducer: @escaping () throws(KafkaError) -> KafkaProducer, shared: ShardShared, inputTopics: [String],
         traces: EventTraces?, waker: ShardWaker
@@ -39,7 +40,8 @@ final class KafkaShardLog: ShardLog {
         let names = configuration.topics
         return [
             try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
-            // A replay is told by the highest position forwarded: one that came to lie behind a later one would be taken for it.
+            // A replay is recognised by the highest forwarded position. A record that got behind a later one would be
+            // mistaken for a replay.
             try producer.topic(names.routed, timesOut: false),
         ]
     }
@@ -115,7 +117,8 @@ final class KafkaShardLog: ShardLog {
         return done
     }
 
-    /// How many of the first go out together: of one topic, and with nothing that librdkafka's batch call does not take.
+    /// How many of the first records can be written together: they have one topic, and nothing that librdkafka's batch
+    /// call does not take.
     private static func plainCount(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) -> Int {
         let topic = batch.records[Int(indexes[0])].topic
         var count = 0
@@ -212,7 +215,7 @@ final class KafkaShardLog: ShardLog {
         return delivery.isOf(self.topics[Int(EngineRecord.Topic.routed.rawValue)]) ? .routed : .deadLetters
     }
 
-    /// The partition that a partitioner chose stays: choosing again would choose it again.
+    /// The partition that a partitioner chose is kept: choosing again would give the same one.
     private static func record(of delivery: borrowing KafkaDelivery, _ topic: EngineRecord.Topic) -> KeptRecord {
         var headers: [(name: [UInt8], value: [UInt8])] = []
         delivery.forEachHeader { name, value, _ in headers.append((Self.copy(name), Self.copy(value))) }

@@ -2,23 +2,24 @@ import KafkaLog
 import ShardLoop
 import Synchronization
 
-/// A queue whose topic was said not to exist. Nothing more of it is read before somebody has looked whether the log is still the same: a
-/// topic that was deleted and made anew goes on under the same name.
+/// A suspicion that a queue's log was replaced, because Kafka said that its topic does not exist. A topic that was
+/// deleted and made anew has the same name. Nothing more is read from the queue until the log has been checked.
 final class LogSuspicion: Sendable {
     private enum Answer { case none, same, other(String) }
     private let answer = Mutex(Answer.none)
-    /// Has the queue read again: perhaps nothing more comes in it that would.
+    /// Requests another read of the queue, because perhaps no new record will.
     private let whenFound: @Sendable () -> Void
 
     init(whenFound: @escaping @Sendable () -> Void) { self.whenFound = whenFound }
 
-    /// - Parameter reason: why it is another log; `nil`: it is the same one.
+    /// Records the result of the check.
+    /// - Parameter reason: why it is another log; `nil` when it is the same one.
     func found(_ reason: String?) {
         self.answer.withLock { $0 = reason.map { .other($0) } ?? .same }
         self.whenFound()
     }
 
-    /// What a read of the queue finds meanwhile; `nil`: it may be read again.
+    /// The result of a read of the queue meanwhile; `nil` when the queue may be read again.
     var read: QueueRead? {
         switch self.answer.withLock({ $0 }) {
         case .same: nil
@@ -38,14 +39,16 @@ extension PartitionFailure {
 }
 
 extension LogLook {
-    /// A broker that has just learnt that a topic is gone may still answer for its log. The same log counts once this has passed.
+    /// How long an unchanged log must be seen. A broker that has just learnt that a topic is gone may still answer for
+    /// its log.
     private static let settlingDuration: Duration = .seconds(3)
 
-    /// Why the log that `sample` was read from is another one now; `nil`: it is the same one. Asks until the log is there again.
+    /// Why the log that `sample` was read from is another one now; `nil` when it is the same one. Asks until the log
+    /// exists again.
     /// - Parameters:
     ///   - sample: a record that was read; `nil`: nothing was read, and the log is only waited for.
-    ///   - isWanted: the partition may leave meanwhile.
-    ///   - whenMissing: told each time that it is not there, once it has been away for a while.
+    ///   - isWanted: whether the answer is still wanted, because the partition may leave meanwhile.
+    ///   - whenMissing: called each time the log is missing, once it has been missing for a while.
     func reasonIfOther(
         _ partition: TopicPartition, _ sample: PositionNote.Sample?, while isWanted: @Sendable () -> Bool,
         whenMissing: @Sendable (KafkaError) -> Void

@@ -2,9 +2,9 @@ import KafkaLog
 import PushEngine
 import PushModel
 
-/// Where a forwarded record first lay, from the headers its forwarder wrote (contract: Identity).
+/// The original position of a forwarded record, from the headers that its forwarder wrote (contract: Identity).
 enum RoutedOrigin {
-    /// Sets origin and time; leaves them when a header is missing or means nothing: the record then stands for itself.
+    /// Sets origin and time. Leaves them when a header is missing or invalid: the record then counts as an original.
     static func read(_ record: borrowing KafkaRecord, inputTopics: [String], into input: inout InputRecord) {
         input.kind = record.withHeader(RecordHeader.kind.name) { name, isPresent in
             isPresent ? RoutedKind(named: name) : .event

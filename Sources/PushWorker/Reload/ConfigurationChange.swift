@@ -1,18 +1,19 @@
 import KafkaLog
 import PushEngine
 
-/// What is different in another configuration for a worker that runs, and how much of it the worker can take as it is. Pure.
+/// The differences between a running worker's configuration and another one, and how many of them can be taken without
+/// a restart. Pure.
 struct ConfigurationChange {
-    /// What holds once the change is taken: the new configuration, but for settings that need a restart.
+    /// The configuration after the change: the new one, except for settings that need a restart.
     private(set) var effective: WorkerConfiguration
-    /// What is taken.
+    /// Differences that are taken.
     private(set) var taken: [SettingChange] = []
-    /// What waits for a restart.
+    /// Differences that wait for a restart.
     private(set) var held: [SettingChange] = []
 
     /// - Parameters:
-    ///   - old: what holds now.
-    ///   - new: without faults of its own.
+    ///   - old: the present configuration.
+    ///   - new: a configuration without faults.
     init(from old: WorkerConfiguration, to new: WorkerConfiguration) {
         var effective = new
         self.effective = new
@@ -22,7 +23,7 @@ struct ConfigurationChange {
         self.compareApps(old, new)
     }
 
-    /// Notes a difference. What needs a restart is put back to what it was.
+    /// Records a difference. A setting that needs a restart keeps its old value.
     private mutating func compare<Root>(
         _ row: SettingRow<Root>, _ old: Root, _ new: Root, prefix: String, into effective: inout Root
     ) {
@@ -66,7 +67,7 @@ struct ConfigurationChange {
         settings.properties.last { $0.name == name }?.shownValue
     }
 
-    /// Apps keep their places: shards name them by these. New ones come behind them.
+    /// Compares apps. They keep their places, by which shards know them; new apps follow them.
     private mutating func compareApps(_ old: WorkerConfiguration, _ new: WorkerConfiguration) {
         var apps: [AppSettings] = []
         for before in old.apps {
@@ -92,14 +93,14 @@ struct ConfigurationChange {
     }
 }
 
-/// One setting that is different.
+/// A setting that differs.
 public struct SettingChange: Sendable, Equatable {
-    /// Its whole name, such as `apps.com.example.pizza.budget.per-hour`.
+    /// The setting's whole name, such as `apps.com.example.pizza.budget.per-hour`.
     public var setting: String
-    /// The value that holds; `nil`: none. Of a secret only that there is one.
+    /// The present value; `nil`: none. A secret's value is hidden.
     public var before: String?
     /// The value that was given; `nil`: none.
     public var after: String?
-    /// When such a change reaches a worker that runs.
+    /// When a change of the setting takes effect in a running worker.
     public var effect: SettingDescription.Effect
 }

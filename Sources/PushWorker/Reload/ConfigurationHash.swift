@@ -1,13 +1,14 @@
 import KafkaLog
 
 extension WorkerConfiguration {
-    /// Settings that each worker of a deployment has its own of.
+    /// Settings that differ between the workers of a deployment.
     private static let ownSettings: Set<String> = ["kafka.group-instance-id", "admin.host", "admin.port"]
 
-    /// Tells configurations apart, in 16 hexadecimal digits: workers that were given the same have the same. What each worker has its own of
-    /// (`kafka.group-instance-id`, `admin.host`, `admin.port`) is left out, and so are secrets and what is in files.
+    /// A hash of the configuration, in 16 hexadecimal digits: workers with the same configuration have the same. It
+    /// leaves out what each worker has of its own (`kafka.group-instance-id`, `admin.host`, `admin.port`), secrets, and
+    /// the content of files.
     public var hash: String {
-        // FNV-1a: it has to tell apart what people write, not to withstand anybody.
+        // FNV-1a suffices: the hash distinguishes what people write and need not resist attacks.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for line in self.hashedLines {
             for byte in line.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -17,7 +18,7 @@ extension WorkerConfiguration {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// What is written for a secret.
+    /// The text written in place of a secret.
     private static let hidden = "***"
 
     private static func hashed<Root>(_ row: SettingRow<Root>, _ root: Root) -> String {

@@ -1,26 +1,26 @@
-/// Which configuration a worker goes by, and what became of the last other one it was given.
+/// The configuration that a worker uses, and whether the last reload succeeded.
 public struct ConfigurationStatus: Sendable, Equatable {
-    /// See `WorkerConfiguration.hash`; empty: the worker has not started.
+    /// See `WorkerConfiguration.hash`; empty before the worker has started.
     public var hash = ""
-    /// The last configuration that was given was taken, by all shards; so was the first.
+    /// Whether all shards took the last configuration that was given.
     public var isLastTaken = true
-    /// When a configuration was last taken, seconds since 1970: at the start, or by a reload.
+    /// When a configuration was last taken, at the start or by a reload, in seconds since 1970.
     public var takenAtSeconds: Int64 = 0
-    /// Settings that were given otherwise than they hold, and wait for a restart.
+    /// Settings whose new values wait for a restart.
     public var awaitingRestart: [String] = []
 
-    /// Nothing yet.
+    /// The status of a worker that has not started.
     public init() {}
 }
 
-/// What became of another configuration that was taken.
+/// The result of a reload.
 public struct ReloadReport: Sendable, Equatable {
-    /// What holds from here on and did not before.
+    /// Changes that have taken effect.
     public var taken: [SettingChange]
-    /// What was given and is not taken before a restart.
+    /// Changes that wait for a restart.
     public var held: [SettingChange]
-    /// Shards that go on by the configuration before although they were asked: none, if all is well.
+    /// Shards that did not take the new configuration and use the old one: none, if all is well.
     public var refusingShards: [Int]
-    /// Hash of the settings that hold now.
+    /// Hash of the settings that are in use now.
     public var hash: String
 }

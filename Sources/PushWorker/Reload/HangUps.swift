@@ -1,25 +1,25 @@
 import Synchronization
 import UnixSignals
 
-/// SIGHUPs, each a wish that the configuration be read again. It ends nothing from here on. However many come while one is being followed, one more
-/// follows.
+/// SIGHUPs, each a request to read the configuration again. From here on a SIGHUP does not end the process. All those
+/// that arrive during a reload cause one more reload.
 public final class HangUps: Sendable {
     private let signals: UnixSignalsSequence
     private let hasCome = Atomic(false)
-    /// One element for each time that the configuration is to be read. One task may wait for them.
+    /// One element for each reload that is requested. One task may wait for them.
     let wishes: AsyncStream<Void>
     private let wishing: AsyncStream<Void>.Continuation
 
-    /// From its return on no SIGHUP is missed.
+    /// Catches SIGHUPs: after it has returned, none is missed.
     public init() async {
         self.signals = await UnixSignalsSequence(trapping: .sighup)
         (self.wishes, self.wishing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Whether one has been taken in.
+    /// Whether a SIGHUP has arrived.
     var isWished: Bool { self.hasCome.load(ordering: .acquiring) }
 
-    /// Takes them in, until the task is cancelled.
+    /// Takes in SIGHUPs until the task is cancelled.
     func gather() async {
         for await _ in self.signals {
             self.wishing.yield()

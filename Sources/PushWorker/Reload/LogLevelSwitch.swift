@@ -1,21 +1,21 @@
 public import Logging
 import Synchronization
 
-/// A log level that may be changed while loggers live. Any thread.
+/// A log level that may be changed while loggers exist. May be used from any thread.
 public final class LogLevelSwitch: Sendable {
     private let index: Atomic<Int>
 
-    /// Lines below `level` are not written.
+    /// A switch at this level; lines below it are not written.
     public init(_ level: Logger.Level) { self.index = Atomic(Self.index(level)) }
 
-    /// Lines below it are not written, by any logger of this switch that was given no level of its own.
+    /// The lowest level that is written, by every logger of this switch without a level of its own.
     public var level: Logger.Level {
         get { Logger.Level.allCases[self.index.load(ordering: .relaxed)] }
         set { self.index.store(Self.index(newValue), ordering: .relaxed) }
     }
 
     /// A logger that follows the switch.
-    /// - Parameter handler: makes what writes its lines.
+    /// - Parameter handler: makes the handler that writes its lines.
     public func logger(label: String, _ handler: (String) -> any LogHandler) -> Logger {
         Logger(label: label) { SwitchedLogHandler(base: handler($0), follows: self) }
     }
@@ -23,7 +23,7 @@ public final class LogLevelSwitch: Sendable {
     private static func index(_ level: Logger.Level) -> Int { Logger.Level.allCases.firstIndex(of: level) ?? 0 }
 }
 
-/// Writes what the switch, or a level set for this logger alone, lets through.
+/// Writes the lines that the switch lets through, or the level set for this logger alone.
 private struct SwitchedLogHandler: LogHandler {
     private var base: any LogHandler
     private let shared: LogLevelSwitch

@@ -5,17 +5,17 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Has a running worker go by another configuration: looked through first, then taken by all shards or by none.
+/// Gives a running worker another configuration: it is checked first, then taken by all shards or by none.
 final class Reconfigurer: Sendable {
     private struct State {
         var configuration: WorkerConfiguration
         var plan: WorkerPlan
-        /// Loops end: what is asked of one that has ended is never answered.
+        /// Whether loops are ending. A loop that has ended never answers.
         var isClosed = false
     }
 
     private let state: Mutex<State>
-    /// Lets in one at a time that asks loops something or is about to end them.
+    /// Lets in one caller at a time that asks loops something or is about to end them.
     private let loops = Turnstile()
     private let partitionCount: Int32
     private let clusterID: String
@@ -39,20 +39,20 @@ final class Reconfigurer: Sendable {
         self.logger = logger
     }
 
-    /// What holds now.
+    /// The configuration in use.
     var configuration: WorkerConfiguration { self.state.withLock { $0.configuration } }
 
-    /// Never called while another call is under way.
+    /// Takes another configuration. Never called while another call is under way.
     /// - Parameters:
-    ///   - new: without faults of its own.
-    ///   - whenAsked: called when nothing stands in the way and nothing has changed yet.
-    /// - Throws: what stands in the way. Nothing has changed then.
+    ///   - new: a configuration without faults.
+    ///   - whenAsked: called when all checks have passed and nothing has changed yet.
+    /// - Throws: the faults because of which it cannot be taken. Nothing has changed then.
     func take(
         _ new: WorkerConfiguration, whenAsked: () async -> Void = {}
     ) async throws(ConfigurationError) -> ReloadReport {
         let current = self.state.withLock { (configuration: $0.configuration, plan: $0.plan) }
         let change = ConfigurationChange(from: current.configuration, to: new)
-        // What was put back may not go together with what was not.
+        // Settings that kept their old values may contradict the new ones.
         let faults = change.effective.faults
         guard faults.isEmpty else {
             let names = change.held.map(\.setting).joined(separator: ", ")
@@ -66,7 +66,7 @@ final class Reconfigurer: Sendable {
         let plan = try await self.withTLS(
             WorkerPlan(change.effective, following: current.plan), knownRouteCount: current.plan.routes.count)
         let keys = try await self.readKeys(plan.keys)
-        // Two are here at most: this, and the worker's end.
+        // At most two callers are here: this one, and the worker's end.
         _ = await self.loops.enter()
         defer { self.loops.leave() }
         guard !self.state.withLock({ $0.isClosed }) else {
@@ -91,7 +91,8 @@ final class Reconfigurer: Sendable {
             taken: change.taken, held: change.held, refusingShards: refusing, hash: change.effective.hash)
     }
 
-    /// Loops may end once this returns: what is under way has been taken, and nothing more is asked of them. It waits for the loops, not for a disk.
+    /// Prevents further questions to loops, so that they may end when this returns. A change that is under way is
+    /// completed first. It waits for the loops, not for a disk.
     func close() async {
         _ = await self.loops.enter()
         self.state.withLock { $0.isClosed = true }
@@ -102,7 +103,8 @@ final class Reconfigurer: Sendable {
         ConfigurationError(faults: [ConfigurationFault(setting: setting, text: text)])
     }
 
-    /// Files of apps that are new or have another key. Those of others are no concern of this change, and may be missing by now.
+    /// Checks the files of apps that are new or have another key. The files of other apps do not matter for this
+    /// change, and may be missing by now.
     private func lookAtFiles(
         _ new: WorkerConfiguration, before: WorkerConfiguration
     ) async throws(ConfigurationError) {
@@ -118,7 +120,7 @@ final class Reconfigurer: Sendable {
         throw ConfigurationError(faults: faults)
     }
 
-    /// The plan with what its new routes need for TLS, made off the loops: shards only take it.
+    /// The plan with the TLS contexts of its new routes. They are made outside of the loops: shards only take them.
     private func withTLS(_ plan: WorkerPlan, knownRouteCount: Int) async throws(ConfigurationError) -> WorkerPlan {
         let newRoutes = knownRouteCount..<plan.routes.count
         guard !newRoutes.isEmpty else { return plan }
@@ -133,7 +135,7 @@ final class Reconfigurer: Sendable {
         }
     }
 
-    /// Reads key files where others are configured. Off the loops, and off the threads of tasks: a disk may hang.
+    /// Reads changed key files. Neither on loops nor on the threads of tasks, because a disk may hang.
     private func readKeys(_ keys: [ProviderKey]) async throws(ConfigurationError) -> ProviderTokenStore.KeyChange {
         let tokens = self.tokens
         do {
@@ -145,12 +147,12 @@ final class Reconfigurer: Sendable {
         }
     }
 
-    /// Whether all shards can take it.
+    /// Throws unless all shards can take the plan.
     private func askShards(_ plan: WorkerPlan) async throws(ConfigurationError) {
         var faults: [ConfigurationFault] = []
         for shard in self.shards {
             let configuration = plan.loopConfiguration(partitionCount: self.partitionCount, clusterID: self.clusterID)
-            // Fails only when the loop has ended.
+            // This fails only when the loop has ended.
             let found = (try? await shard.reconfigurationFaults(configuration)) ?? []
             for fault in found {
                 let fault = ConfigurationFault(setting: fault.name, text: fault.text)
@@ -160,7 +162,8 @@ final class Reconfigurer: Sendable {
         guard faults.isEmpty else { throw ConfigurationError(faults: faults) }
     }
 
-    /// - Returns: the shards that go on by the old configuration. Told the next time again, they may take that.
+    /// Gives the plan to all shards.
+    /// - Returns: shards that refused and use the old configuration. They may take the new one at the next reload.
     private func tellShards(_ plan: WorkerPlan) async -> [Int] {
         var refusing: [(shard: Int, text: String)] = []
         for shard in self.shards {
@@ -169,7 +172,8 @@ final class Reconfigurer: Sendable {
                     plan.loopConfiguration(partitionCount: self.partitionCount, clusterID: self.clusterID),
                     routes: plan.routes(shard: shard.number, of: self.shards.count), bundleIDs: plan.bundleIDs)
             } catch {
-                // It was asked before. Meanwhile it may have taken a partition over, and passed over what it now should know.
+                // The shard agreed before. Meanwhile it may have taken a partition over, and skipped what it should
+                // know now.
                 self.logger.error(
                     "a shard goes on by the old configuration; restart the worker",
                     metadata: ["shard": "\(shard.number)", "cause": "\(error)"])

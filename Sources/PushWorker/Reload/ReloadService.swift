@@ -3,18 +3,18 @@ public import Redaction
 public import ServiceLifecycle
 import Synchronization
 
-/// What a look at a configuration file finds.
+/// The result of one look at a configuration file.
 public enum FileLook: Equatable, Sendable {
-    /// Its bytes.
+    /// The file's bytes.
     case content([UInt8])
-    /// It cannot be read; names the file and says why.
+    /// The file cannot be read; the text names the file and the reason.
     case unreadable(String)
 }
 
-/// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed. A SIGHUP that comes while the worker starts is
-/// followed when it runs.
+/// Reads a worker's configuration again at SIGHUP and, with `reload.watch`, when its file has changed. A SIGHUP that
+/// arrives while the worker starts is followed when it runs.
 public struct ReloadService: Service {
-    /// The time between two looks at the file.
+    /// Interval between two looks at the file.
     static let lookInterval: Duration = .seconds(2)
 
     private let worker: WorkerService
@@ -23,7 +23,7 @@ public struct ReloadService: Service {
     private let logger: Logger
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     private let hangUps: HangUps
-    /// Each has had the file read, and nobody remembers as what.
+    /// Number of SIGHUPs that were followed. Each read the file, and the content it read is not remembered.
     private let hangUpsFollowed = Counter()
     private final class Counter: Sendable {
         private let value = Atomic(0)
@@ -32,12 +32,12 @@ public struct ReloadService: Service {
     }
 
     /// - Parameters:
-    ///   - loaded: the file's bytes that the worker's configuration was made of: what differs from them is a change, also one of before `run`;
-    ///     `nil`: there is no file.
+    ///   - loaded: the file's bytes from which the worker's configuration was made; `nil`: there is no file. Any
+    ///     difference from them is a change, even one from before `run`.
     ///   - hangUps: begun before the file was read for the first time.
-    ///   - logger: is told when the file is gone, and when it is back.
-    ///   - content: what is seen of the file now; without a file it is not asked.
-    ///   - load: what the file and the environment say now.
+    ///   - logger: reports when the file is gone, and when it is back.
+    ///   - content: reads the file; not called without a file.
+    ///   - load: reads the configuration from the file and the environment.
     public init(
         _ worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, logger: Logger,
         content: @escaping @Sendable () -> FileLook,
@@ -51,7 +51,7 @@ public struct ReloadService: Service {
         self.load = load
     }
 
-    /// Until graceful shutdown. What is wrong with a configuration is said by the worker.
+    /// Runs until graceful shutdown. Faults of a configuration are reported by the worker.
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
@@ -64,7 +64,7 @@ public struct ReloadService: Service {
 
     private func followHangUps() async {
         for await _ in self.hangUps.wishes {
-            // While it starts it takes nothing, and may have read what has changed since.
+            // A worker that starts takes no change, and may have read the changed file already.
             guard await self.worker.runs() else { return }
             self.hangUpsFollowed.increment()
             _ = try? await self.worker.reload(self.load)
@@ -80,12 +80,12 @@ public struct ReloadService: Service {
         }
     }
 
-    /// One look at the file, and what follows from it.
+    /// Looks at the file once, and acts on what it finds.
     func look(_ watch: inout FileWatch) async {
-        // A worker that starts could not take a change: it is seen when the worker runs.
+        // A worker that starts could not take a change. The change is noticed when the worker runs.
         guard let watchesFile = self.worker.watchesFile else { return }
         let content = self.content()
-        // What was changed while nobody watched is no change when somebody does.
+        // A change that was made while nobody watched does not count as one now.
         watch.noteHangUps(self.hangUpsFollowed.count)
         let found = watch.looked(at: content)
         guard watchesFile else { return }
@@ -104,7 +104,7 @@ public struct ReloadService: Service {
         }
     }
 
-    /// What is wrong is logged by the worker.
+    /// Reloads the configuration. Faults are logged by the worker.
     private func reload(_ watch: inout FileWatch, toldFaults: [ConfigurationFault] = []) async {
         do throws(ConfigurationError) {
             _ = try await self.worker.reload(self.load, toldFaults: toldFaults, whenAsked: {})
@@ -115,31 +115,33 @@ public struct ReloadService: Service {
     }
 }
 
-/// When a file that is looked at now and then has changed and is whole again, or has gone. Pure.
+/// Decides from regular looks whether a file has changed and is complete again, or has gone. Pure.
 struct FileWatch {
-    /// What there is to do after a look.
+    /// What to do after a look.
     enum Finding: Equatable {
         case nothing
-        /// It is another than before.
+        /// The file differs from before.
         case changed
-        /// It is as it was when it was refused, a while ago: what was missing beside it, such as a key file, may be there by now.
+        /// The file is as it was when it was refused, a while ago. It is tried again, because something else that was
+        /// missing, such as a key file, may exist by now.
         case again
-        /// It is not there, for the reason given.
+        /// The file is missing, for this reason.
         case gone(String)
-        /// It is there again, as it was.
+        /// The file exists again, unchanged.
         case back
-        /// It is there again, and another.
+        /// The file exists again, changed.
         case backAndChanged
     }
 
-    /// As it was when it was last whole; `nil`: a SIGHUP has had it read since, and it is read again.
+    /// The content when the file was last complete; `nil` when a SIGHUP has caused a reload since: the file is then
+    /// read again.
     private var known: [UInt8]?
     private var hangUpCount = 0
-    /// As it was at the last look.
+    /// The result of the last look.
     private var last: FileLook
-    /// It has been said that the file is gone.
+    /// Whether it was reported that the file is gone.
     private var isGone = false
-    /// Why it was refused as it is; empty: it was not.
+    /// Why the present content was refused; empty when it was not.
     private(set) var refusedFaults: [ConfigurationFault] = []
     private var looksSinceRefused = 0
 
@@ -151,20 +153,22 @@ struct FileWatch {
         self.last = .content(content)
     }
 
-    /// This many SIGHUPs were followed. The file may have been another for a moment, and be now what it was at the last look.
+    /// Takes the number of SIGHUPs that were followed. Between two looks the file may have had another content and then
+    /// its former one again.
     mutating func noteHangUps(_ count: Int) {
         guard count != self.hangUpCount else { return }
         self.hangUpCount = count
         self.known = nil
     }
-    /// What it holds was taken.
+    /// Records that the content was taken.
     mutating func taken() { self.refusedFaults = [] }
-    /// It was not.
+    /// Records that the content was refused.
     mutating func refused(_ faults: [ConfigurationFault]) {
         (self.refusedFaults, self.looksSinceRefused) = (faults, 0)
     }
 
-    /// A file that has been so for two looks is taken to be so: at the first, somebody may have been writing it, or putting another in its place.
+    /// Takes the result of a look. Content counts when two looks in a row have seen it: at the first, somebody may
+    /// still have been writing the file or replacing it.
     mutating func looked(at look: FileLook) -> Finding {
         let before = self.last
         self.last = look
@@ -195,7 +199,7 @@ struct FileWatch {
     }
 }
 
-// A group of services names each by describing it, and this one holds the file's bytes.
+// A group of services describes each in its messages, and this one contains the file's bytes.
 extension ReloadService: Untold {}
 extension FileLook: Untold {}
 extension FileWatch: Untold {}

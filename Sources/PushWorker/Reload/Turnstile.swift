@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Lets one at a time through, in the order in which they came.
+/// Lets callers through one at a time, in the order in which they arrived.
 final class Turnstile: Sendable {
-    /// Most callers that may wait; one more is turned away.
+    /// Most callers that may wait; one more is refused.
     static let waitingMax = 16
 
     private struct State {
@@ -12,13 +12,14 @@ final class Turnstile: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many wait now.
+    /// Number of callers that wait now.
     var waitingCount: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Returns when it is the caller's turn, which lasts until `leave`. - Returns: `false`: too many wait, and it is not.
+    /// Returns when it is the caller's turn, which lasts until `leave`.
+    /// - Returns: `false` when too many wait, so that the caller gets no turn.
     func enter() async -> Bool {
         await withCheckedContinuation { continuation in
-            // `nil`: it waits.
+            // `nil` means that the caller waits.
             let isThrough: Bool? = self.state.withLock { state in
                 guard state.isTaken else {
                     state.isTaken = true
@@ -32,7 +33,7 @@ final class Turnstile: Sendable {
         }
     }
 
-    /// Lets the next one through.
+    /// Lets the next caller through.
     func leave() {
         let next: CheckedContinuation<Bool, Never>? = self.state.withLock { state in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }

@@ -2,7 +2,8 @@ import Logging
 import PushEngine
 import Synchronization
 
-/// Says once for each input topic that its records are misplaced, for the first shard that sees it (contract: Placement). Any thread.
+/// Warns once for each input topic that its records are misplaced, for the first shard that notices (contract:
+/// Placement). May be used from any thread.
 final class PlacementWarnings: Sendable {
     private let topicsTold = Mutex<Set<UInt16>>([])
 

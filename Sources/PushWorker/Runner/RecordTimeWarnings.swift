@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// Says once for each input topic that its records have times that cannot be, for the first shard that sees it. Any thread.
+/// Warns once for each input topic that its records have impossible times, for the first shard that notices. May be
+/// used from any thread.
 final class RecordTimeWarnings: Sendable {
     private let topicsTold = Mutex<Set<UInt16>>([])
 

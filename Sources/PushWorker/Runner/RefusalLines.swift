@@ -1,7 +1,8 @@
 import Logging
 import ShardLoop
 
-/// Lines about records that Kafka does not take: the first of each kind at once, then one in ten seconds. Confined to a shard's loop.
+/// Log lines about records that Kafka refuses: the first of each kind at once, then one in ten seconds. Confined to a
+/// shard's loop.
 struct RefusalLines {
     private struct Kind: Hashable {
         var topic: String
@@ -18,7 +19,7 @@ struct RefusalLines {
         Self.write(notice, count: keptBackCount + 1, to: logger)
     }
 
-    /// Says what was kept back long enough.
+    /// Writes the lines that were held back long enough.
     mutating func tell(nowMillis: Int64, to logger: Logger) {
         for due in self.limit.takeDue(nowMillis: nowMillis) { Self.write(due.line, count: due.count, to: logger) }
     }

@@ -4,13 +4,13 @@ import PushEngine
 import PushTransport
 import ShardLoop
 
-/// A shard as the rest of the worker sees it, from any thread. Every call is carried out on the shard's loop.
+/// A shard as the rest of the worker sees it, from any thread. Every call is executed on the shard's loop.
 struct ShardHandle: Sendable {
     let number: Int
     let eventLoop: any EventLoop
     private let runner: NIOLoopBound<ShardRunner>
 
-    /// On the shard's loop.
+    /// Makes the handle; called on the shard's loop.
     init(_ runner: ShardRunner) {
         self.number = runner.number
         self.eventLoop = runner.eventLoop
@@ -41,13 +41,14 @@ struct ShardHandle: Sendable {
         try await self.eventLoop.submit { runner.value.carryOut(.forget(partitions)) }.get()
     }
 
-    /// What of a configuration the shard cannot take while it runs; empty: all of it is taken.
+    /// Faults because of which the running shard cannot take a configuration; empty when it can.
     func reconfigurationFaults(_ configuration: ShardLoopConfiguration) async throws -> [ReconfigurationFault] {
         let runner = self.runner
         return try await self.eventLoop.submit { runner.value.reconfigurationFaults(configuration) }.get()
     }
 
-    /// The shard goes by this configuration from its next turn on. See `ShardLoop.reconfigure` and `ShardTransport.follow`.
+    /// Gives the shard a configuration, which it uses from its next turn on. See `ShardLoop.reconfigure` and
+    /// `ShardTransport.follow`.
     func reconfigure(
         _ configuration: ShardLoopConfiguration, routes: [RouteConfiguration], bundleIDs: [String]
     ) async throws {
@@ -57,7 +58,7 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
-    /// What the shard answers between two turns. Fails when its loop has ended.
+    /// The shard's answer, computed between two turns. Throws when its loop has ended.
     func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (ShardRunner) -> Answer
     ) -> EventLoopFuture<Answer> {
@@ -65,13 +66,13 @@ struct ShardHandle: Sendable {
         return self.eventLoop.submit { question(runner.value) }
     }
 
-    /// Topics take so much.
+    /// Tells the shard the size limits of topics.
     func limit(_ limits: RecordLimits) {
         let runner = self.runner
         self.eventLoop.execute { runner.value.carryOut(.limit(limits)) }
     }
 
-    /// Nothing more is taken from Kafka.
+    /// Stops taking records from Kafka.
     func stopReading() {
         let runner = self.runner
         self.eventLoop.execute { runner.value.carryOut(.stopReading) }

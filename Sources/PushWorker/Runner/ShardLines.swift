@@ -56,7 +56,7 @@ enum ShardLines {
         }
     }
 
-    /// What a keeper of channels wants an operator to know.
+    /// Writes a notice of a channel keeper for an operator.
     private static func write(_ notice: KeeperNotice, to logger: Logger) {
         var metadata: Logger.Metadata = ["app": "\(notice.bundleID)", "environment": "\(notice.environment)"]
         if let channel = notice.channel { metadata["channel"] = "\(channel)" }

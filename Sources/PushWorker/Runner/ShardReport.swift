@@ -5,7 +5,7 @@ import ShardLoop
 /// One shard's part of a snapshot, taken between two turns.
 struct ShardReport: Sendable {
     var engine = EngineCounters()
-    /// The apps of `engine.apps`, in their order.
+    /// Bundle ids of `engine.apps`, in their order.
     var bundleIDs: [String] = []
     var routes: [WorkerSnapshot.Route] = []
     var partitions: [WorkerSnapshot.Partition] = []
@@ -16,17 +16,17 @@ struct ShardReport: Sendable {
     var drain = DrainEstimate()
     var kafka = KafkaCounters()
     var tracing = TracingCounters()
-    /// Next offsets to be committed, by input topic and partition: lag is measured from them.
+    /// Next offsets to be committed, by input topic and partition; the lag is measured from them.
     var watermarks: [CommitPosition] = []
-    /// Known causes keep it from taking records: Kafka does not take what it writes, or memory is full.
+    /// Whether known causes keep the shard from taking records: Kafka does not take what it writes, or memory is full.
     var isHeldUp = false
-    /// What is wrong, in plain words.
+    /// Errors in plain words.
     var errors: [String] = []
-    /// What is wrong and stops nothing.
+    /// Faults that stop nothing.
     var degraded: [String] = []
-    /// What is wrong with single apps, in plain words.
+    /// Faults of single apps, in plain words.
     var refusedTopics: [String] = []
-    /// By app: routes of its pushes, and whether APNs takes its topic.
+    /// For each app: routes of its pushes, and whether APNs accepts its topic.
     var apps: [AppStatus] = []
 }
 
@@ -34,17 +34,17 @@ struct ShardReport: Sendable {
 struct AppStatus: Sendable, Equatable {
     /// The app's bundle identifier.
     var bundleID: String
-    /// The routes of its pushes, by the names that `WorkerSnapshot.Route` has.
+    /// The routes of the app's pushes, by the names in `WorkerSnapshot.Route`.
     var routes: [String]
-    /// APNs refuses its topic in an environment.
+    /// Whether APNs refuses the app's topic in an environment.
     var isRefused: Bool
 }
 
 extension ShardReport {
-    /// Takes the figures of this moment; those about latency are gathered turn by turn.
+    /// Takes the numbers of this moment. Those about latency are gathered turn by turn.
     mutating func take(from loop: borrowing ShardLoop, transport: ShardTransport, shard: Int, nowMillis: Int64) {
         self.engine = loop.engine.counters
-        // Apps are only added.
+        // Apps are only ever added.
         if self.bundleIDs.count < self.engine.apps.count {
             self.bundleIDs = loop.engine.configuration.apps.map(\.bundleID)
         }
@@ -115,7 +115,7 @@ extension WorkerSnapshot.PartitionPhase {
 }
 
 extension EngineCounters {
-    /// Members that wait for a version or a start, but for those that an operator lets wait.
+    /// Number of members that wait for a version or a start, except those that an operator lets wait.
     var membersDue: Int {
         max(0, Int(clamping: self.members.waiting &+ self.startMembers.waiting) - self.membersPaused)
     }

@@ -7,16 +7,16 @@ import PushModel
 import PushTransport
 import ShardLoop
 
-/// Runs one shard's loop on an event loop: tells it the time, gives it its turns, passes commands in and news out. No policy of its own.
-/// Confined to its event loop: made, called and closed there.
+/// Runs one shard's loop on an event loop: passes it the time, gives it its turns, and carries commands in and news
+/// out. Has no policy of its own. Confined to its event loop: made, called and closed there.
 ///
-/// What comes from other threads only asks for a turn; between turns the event loop serves sockets.
+/// Signals from other threads only request a turn; between turns the event loop serves sockets.
 final class ShardRunner {
     let number: Int
     let eventLoop: any EventLoop
     let transport: ShardTransport
     let log: KafkaShardLog
-    /// `nil`: nothing is traced.
+    /// Traces of events; `nil`: nothing is traced.
     private let traces: EventTraces?
     private let logger: Logger
     private let shared: ShardShared
@@ -26,7 +26,7 @@ final class ShardRunner {
     private var report = ShardReport()
     /// Releases that are under way, by their number.
     private var releases: [Int: EventLoopPromise<ReleasedPositions>] = [:]
-    /// Which partitions each is of.
+    /// The partitions of each release.
     private var releasing: [Int: [Int32]] = [:]
     private var releaseCount = 0
     private var refusalLines = RefusalLines()
@@ -36,10 +36,12 @@ final class ShardRunner {
     private var reportDueMillis: Int64?
     private var lastReportMillis: Int64 = 0
 
-    /// The least time between a turn and the next that Kafka asks for. Its threads hand over partition by partition, and each would be
-    /// interrupted by a turn for what it has handed over so far: at 2,000 pushes a second that was a third of what one cost.
+    /// The least time between a turn and the next that Kafka requests. Kafka's threads hand over partition by
+    /// partition, and a turn for each part would interrupt them. At 2,000 pushes a second that was a third of the cost
+    /// of a push.
     static let wakeUpDistanceMicros: Int64 = 1_000
-    /// A turn that takes longer is told of. Time is taken once a turn: what it submits last leaves so much later than it counts as sent.
+    /// A turn that takes longer is logged. The time is read once per turn: a push submitted at its end leaves later
+    /// than recorded by the turn's length.
     static let longTurnMillis: Int64 = 250
     /// The least time between two reports.
     static let reportDistanceMillis: Int64 = 50
@@ -78,7 +80,7 @@ final class ShardRunner {
         }
     }
 
-    /// Begins to turn. What asks for turns holds the runner until `close`.
+    /// Begins to take turns. The sources of turn requests keep the runner alive until `close`.
     func start() {
         let turns = TurnScheduler(eventLoop: self.eventLoop) { self.turn() }
         self.turns = turns
@@ -91,7 +93,8 @@ final class ShardRunner {
 
     // MARK: Turns
 
-    /// Something waits with Kafka. What comes within a moment is taken together; after a pause it is taken at once.
+    /// Handles a wake-up by Kafka. Records that arrive within a moment are taken together; after a pause they are taken
+    /// at once.
     private func wokenUp() {
         let waitMicros = self.lastTurnMicros + Self.wakeUpDistanceMicros - MachineClock.steadyMicros()
         if waitMicros > 0 { self.turns?.within(micros: waitMicros) } else { self.turns?.take() }
@@ -106,16 +109,16 @@ final class ShardRunner {
         if let traces = self.traces { self.takeTraceNotes(traces, now) }
         for news in self.loop.takeNews() { self.tell(news) }
         if self.loop.takesQuestionForLimits() { self.shared.limits.ask() }
-        // In the turn of the answers: then is now.
+        // This happens in the turn of the answers, so the present time is theirs.
         self.loop.takeAcceptedSamples { sample in
-            // A release before took times that cannot be from records into `state`.
+            // Former versions copied impossible record times into `state`.
             let ageMillis =
                 now.wallMillis - RecordTime.believed(millis: sample.recordMillis, nowMillis: now.wallMillis)
             if sample.isMember { return self.report.memberFreshness.record(millis: ageMillis) }
             self.report.recordToAccepted.record(millis: ageMillis)
             self.report.takenToAccepted.record(micros: sample.queuedMillis * 1_000 + sample.apnsMicros)
         }
-        // Connections come and go without a record or an answer: reports show it all the same.
+        // Connections are opened and closed without a record or an answer, and reports show this, too.
         let hasChanged = self.loop.takesChange()
         self.publishIfDue(now, hasChanged: self.transport.takesNews() || hasChanged)
         self.askForNextTurn(now)
@@ -142,7 +145,7 @@ final class ShardRunner {
     }
 
     private func askForNextTurn(_ now: EngineTime) {
-        // What this turn had no room for is the next one's; sockets come in between.
+        // Work that this turn had no room for is left to the next one, so that sockets are served in between.
         if self.loop.hasMore { self.turns?.afterPause() }
         let dueMillis = min(
             self.loop.deadlineMillis ?? .max, self.transport.deadlineMillis ?? .max, self.reportDueMillis ?? .max)
@@ -155,17 +158,17 @@ final class ShardRunner {
         guard !self.isClosed else { return }
         self.loop.carryOut(command, now: MachineClock.now())
         self.turns?.take()
-        // Nobody shall read of partitions that are another's.
+        // Nobody may read about partitions that belong to another worker.
         guard case .forget(let partitions) = command else { return }
         if let traces = self.traces {
-            // How far passes had come.
+            // The notes say how far passes had got.
             self.takeTraceNotes(traces, MachineClock.now())
             traces.partitionsLeft(partitions)
         }
         self.publish()
     }
 
-    /// What the engine knows, looked at and left as it is.
+    /// Reads the engine's state without changing it.
     func look<Answer>(_ body: (borrowing ShardEngine, EngineTime) -> Answer) -> Answer {
         body(self.loop.engine, MachineClock.now())
     }
@@ -174,12 +177,13 @@ final class ShardRunner {
         self.loop.engine.reconfigurationFaults(configuration.engine)
     }
 
-    /// Between two turns. Routes first: the loop may name the new ones then.
+    /// Takes another configuration between two turns. Routes are changed first, because the loop may then name the new
+    /// ones.
     func reconfigure(
         _ configuration: ShardLoopConfiguration, routes: [RouteConfiguration], bundleIDs: [String]
     ) throws {
         guard !self.isClosed else { return }
-        // Refused before anything has changed.
+        // Faults are found before anything has changed.
         let faults = self.reconfigurationFaults(configuration)
         guard faults.isEmpty else { throw ReconfigurationRefusal(faults: faults) }
         try self.transport.follow(routes: routes, bundleIDs: bundleIDs)
@@ -235,7 +239,7 @@ final class ShardRunner {
     // MARK: Reports
 
     private func publishIfDue(_ now: EngineTime, hasChanged: Bool) {
-        // Work that does not get on is news as well.
+        // Work that makes no progress is news as well.
         if hasChanged || self.loop.engine.counters.membersDue > 0, self.reportDueMillis == nil {
             self.reportDueMillis = self.lastReportMillis + Self.reportDistanceMillis
         }
@@ -245,7 +249,7 @@ final class ShardRunner {
         self.publish()
     }
 
-    /// Copies the counters out.
+    /// Publishes a copy of the counters.
     private func publish() {
         self.refusalLines.tell(nowMillis: MachineClock.now().steadyMillis, to: self.logger)
         self.report.take(
@@ -256,11 +260,11 @@ final class ShardRunner {
 
     // MARK: The end
 
-    /// Closes the connections and lets go of everything. Partitions have left by now.
+    /// Closes the connections and releases everything. Partitions have left by now.
     func close() {
         guard !self.isClosed else { return }
         self.transport.close()
-        // For the answers of what was still in flight.
+        // This last turn handles the answers to what was still in flight.
         self.turns?.take()
         self.traces?.close()
         self.publish()

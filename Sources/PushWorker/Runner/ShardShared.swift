@@ -2,20 +2,20 @@ import KafkaLog
 import Logging
 import Tracing
 
-/// What the shards of a worker share. Nothing here is touched per record or per push.
+/// What the shards of a worker share. None of it is used per record or per push.
 struct ShardShared: Sendable {
     let configuration: WorkerConfiguration
     let logReader: KafkaLogReader
-    /// Kafka's own name of the cluster; empty: not known.
+    /// Kafka's own identifier of the cluster; empty: not known.
     let clusterID: String
     let committer: Committer
     let hub: SnapshotHub
     let logger: Logger
-    /// `nil`: nothing is traced.
+    /// The tracer; `nil`: nothing is traced.
     let tracer: (any Tracer)?
     let placementWarnings = PlacementWarnings()
     let recordTimeWarnings = RecordTimeWarnings()
     let limits: LimitReader
-    /// The worker cannot go on; said once or many times.
+    /// Reports, once or many times, that the worker cannot go on.
     let fail: @Sendable (String) -> Void
 }

@@ -5,23 +5,25 @@ import Synchronization
 
 /// Wakes a shard from any thread, with at most one wake-up on its way.
 ///
-/// librdkafka calls it under a lock of a queue, so it only schedules. The loop takes no lock to be woken again. The thread that wakes it may
-/// have a lower priority on the same core: the loop would interrupt it, and then wait for it.
+/// librdkafka calls it under a lock of a queue, so it only schedules. The loop takes no lock before it can be woken
+/// again. The waking thread may have a lower priority on the same core: the loop would interrupt it, and then wait for
+/// its lock.
 final class ShardWaker: Sendable {
     private let eventLoop: any EventLoop
-    /// A turn is on its way: nobody else needs to wake.
+    /// Whether a turn is on its way, so that no other thread needs to wake the loop.
     private let isAwake = Atomic<Bool>(false)
-    /// Scheduling happens under the lock, so that nothing is scheduled once `end` has returned: the loop may be gone by then.
+    /// Whether the loop has ended. Scheduling happens under this lock, so that nothing is scheduled after `end` has
+    /// returned: the loop may be gone by then.
     private let hasEnded = Mutex(false)
     private let turn: NIOLoopBoundBox<(() -> Void)?>
 
-    /// Wakes nobody until `attach`.
+    /// Makes a waker without effect until `attach`.
     init(eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
         self.turn = NIOLoopBoundBox.makeEmptyBox(eventLoop: eventLoop)
     }
 
-    /// On the loop. From here on a wake-up calls `turn` there, which calls `reset`.
+    /// Lets a wake-up call `turn` on the loop, which calls `reset`. Called on the loop.
     func attach(_ turn: @escaping () -> Void) { self.turn.value = turn }
 
     func wake() {
@@ -29,23 +31,24 @@ final class ShardWaker: Sendable {
         self.hasEnded.withLock { hasEnded in
             guard !hasEnded else { return }
             self.eventLoop.execute {
-                // A turn resets by itself; without one nobody would.
+                // A turn resets the waker itself; without a turn nobody else would.
                 if let turn = self.turn.value { turn() } else { self.reset() }
             }
         }
     }
 
-    /// What comes from here on wakes again. A turn calls it before it looks for work: it sees what those did who woke before.
+    /// Lets later calls wake the loop again. A turn calls this before it looks for work, so it sees the work of all
+    /// earlier callers.
     func reset() { _ = self.isAwake.exchange(false, ordering: .acquiringAndReleasing) }
 
-    /// On the loop, for good: what librdkafka still reports wakes nobody.
+    /// Ends wake-ups for good, so that later reports of librdkafka have no effect. Called on the loop.
     func end() {
         self.hasEnded.withLock { $0 = true }
         self.turn.value = nil
     }
 }
 
-/// Set by a thread of librdkafka when a queue turns non-empty, taken by the shard.
+/// A flag that a thread of librdkafka sets when a queue becomes non-empty, and that the shard takes.
 final class ReadableFlag: Sendable {
     private let isSet = Atomic<Bool>(true)
 
@@ -53,7 +56,7 @@ final class ReadableFlag: Sendable {
     func take() -> Bool { self.isSet.load(ordering: .relaxed) && self.isSet.exchange(false, ordering: .acquiring) }
 }
 
-/// When a shard's loop last turned, for liveness. Any thread.
+/// The time of the last turn of a shard's loop, for liveness. May be read from any thread.
 final class LoopPulse: Sendable {
     private let lastMillis = Atomic<Int64>(MachineClock.now().steadyMillis)
 

@@ -4,8 +4,8 @@ import PushTransport
 import ShardLoop
 import TLSSession
 
-/// What a configuration means to engine and transport: the routes and provider keys there are, and which app uses
-/// which. Pure.
+/// The consequences of a configuration for engine and transport: routes, provider keys, and which app uses which of
+/// them. Pure.
 struct WorkerPlan {
     private(set) var keys: [ProviderKey] = []
     private(set) var routes: [RouteConfiguration] = []
@@ -23,9 +23,9 @@ struct WorkerPlan {
 
     init(_ configuration: WorkerConfiguration) { self.init(configuration, keys: [], routes: [], keyIndexes: [:]) }
 
-    /// A plan for a worker that runs by another: what both have keeps its place, and more may follow. A key in whose place another is configured is
-    /// changed where it stands, with the routes that speak for it.
-    /// - Parameter configuration: its first apps are those of `old`, in their order, and go where they went.
+    /// A plan that follows another in a running worker. What both have keeps its place, and more may follow. A key that
+    /// is replaced by another is changed in its place, together with the routes that use it.
+    /// - Parameter configuration: its first apps are those of `old`, in their order, with the same hosts.
     init(_ configuration: WorkerConfiguration, following old: WorkerPlan) {
         var keys = old.keys
         var keyIndexes: [KeyUser: Int] = [:]
@@ -33,7 +33,7 @@ struct WorkerPlan {
         let users = configuration.apps.flatMap { app in
             app.environments.map { (KeyUser(bundleID: app.bundleID, environment: $0), app.providerKey($0)) }
         }
-        // Who keeps his key keeps it in its place. Then each place goes to the first who had it.
+        // Apps that keep their key keep its index. Each other index goes to the first app that had it.
         for (user, key) in users {
             if let index = old.keyIndexes[user], old.keys[index] == key { keyIndexes[user] = index }
         }
@@ -62,7 +62,7 @@ struct WorkerPlan {
         for index in self.routes.indices {
             self.routes[index].pool = self.routes[index].carriesPushes ? configuration.pool : self.managePool
         }
-        // One kind after the other: routes that all workers have come first.
+        // Routes are made kind by kind, so that those that all workers have are first.
         for use in RouteUse.allCases {
             for (index, settings) in configuration.apps.enumerated() {
                 for environment in settings.environments {
@@ -74,7 +74,7 @@ struct WorkerPlan {
         }
     }
 
-    /// What a route is for.
+    /// The use of a route.
     private enum RouteUse: CaseIterable {
         case pushes, broadcasts, management
 
@@ -90,16 +90,16 @@ struct WorkerPlan {
         }
     }
 
-    /// A connection to a management service without a request for so long is closed: people ask now and then, and a worker that nobody asks
-    /// keeps none.
+    /// Idle time after which a connection to a management service is closed. People ask rarely, and a worker that
+    /// nobody asks needs no connection.
     static let manageIdleMillis: Int64 = 60_000
-    /// Requests about channels at once. They are few, and Apple wants them few.
+    /// Most requests about channels at the same time. They are few, and Apple wants them to be few.
     static let manageStreamsMax = 100
 
     var bundleIDs: [String] { self.apps.map(\.bundleID) }
     var routedTopicIndex: UInt16 { UInt16(self.inputTopics.count - 1) }
 
-    /// What a shard that keeps traces needs to know.
+    /// The configuration of tracing for a shard that keeps traces.
     var tracing: EventTraces.Configuration {
         EventTraces.Configuration(
             settings: self.configuration.tracing, inputTopics: self.inputTopics, bundleIDs: self.bundleIDs,
@@ -121,17 +121,19 @@ struct WorkerPlan {
         return engine
     }
 
-    /// What was chosen, and the values that follow from what was chosen for others.
+    /// The engine's settings as chosen, with the values that follow from other settings.
     private var engineSettings: EngineSettings {
         var settings = self.configuration.engine
-        // Records gather on their way to Kafka; here only what changes in one activity within a moment is put into one record.
+        // Records are also gathered on their way to Kafka. This delay only combines changes of one activity within a
+        // moment into one record.
         settings.stateFlushMillis = min(settings.stateFlushMillis, self.configuration.loop.recordHoldMillis)
         settings.routeBackoffMaxMillis = self.configuration.pool.backoffMaxMillis
         settings.requestTimeoutMillis = self.configuration.pool.requestTimeoutMillis
         return settings
     }
 
-    /// Makes what the connections of some routes need for TLS, once for all that believe the same. Reads files: not for a loop.
+    /// Makes the TLS contexts of some routes, one for all routes that trust the same authorities. Reads files: not to
+    /// be called on a loop.
     /// - Throws: when trust roots cannot be read.
     mutating func makeTLSContexts(of routes: Range<Int>) throws(TransportError) {
         for index in routes where self.routes[index].tlsContext == nil {
@@ -145,8 +147,8 @@ struct WorkerPlan {
         }
     }
 
-    /// The routes as one shard has them. One shard of each route for pushes keeps a connection whether there is something to send or
-    /// not: so a worker knows, and says, when APNs cannot be reached.
+    /// The routes of one shard. For each route for pushes, one shard keeps a connection even without pushes, so that a
+    /// worker notices and reports when APNs cannot be reached.
     func routes(shard: Int, of shardCount: Int) -> [RouteConfiguration] {
         var routes = self.routes
         for index in routes.indices where routes[index].carriesPushes && index % max(1, shardCount) == shard {
@@ -166,7 +168,7 @@ struct WorkerPlan {
         return index
     }
 
-    /// Routes are named for their keys.
+    /// Renames the routes of a replaced key, because their names contain the key's.
     private static func rename(
         _ routes: inout [RouteConfiguration], from old: ProviderKey, to new: ProviderKey, index: Int
     ) {
@@ -174,7 +176,7 @@ struct WorkerPlan {
         guard before != after else { return }
         for route in routes.indices where routes[route].providerKey == index && routes[route].name.hasPrefix(before) {
             var name = after + routes[route].name.dropFirst(before.count)
-            // Another key's route may have had the name before.
+            // The name may have belonged to another key's route before.
             var number = 2
             while routes.contains(where: { $0.name == name }) {
                 name = "\(after)\(routes[route].name.dropFirst(before.count))#\(number)"
@@ -184,7 +186,8 @@ struct WorkerPlan {
         }
     }
 
-    /// Apps share connections when environment, key and endpoint are the same; broadcasts share those of pushes when they go to the same host.
+    /// Finds or adds the route of an app. Apps share connections if environment, key and endpoint are the same.
+    /// Broadcasts share those of pushes if their host is the same.
     private mutating func route(
         _ use: RouteUse, _ app: AppSettings, _ environment: AppSettings.Environment, key: Int
     ) -> UInt16 {
@@ -210,7 +213,7 @@ struct WorkerPlan {
                 && $0.providerKey == route.providerKey && $0.trustRoots == route.trustRoots
         }
         if let same { return UInt16(same) }
-        // Names tell routes apart in metrics.
+        // Names distinguish routes in metrics.
         if use == .broadcasts { route.name += "/broadcast" }
         let namesakes = self.routes.count { $0.name == route.name || $0.name.hasPrefix(route.name + "#") }
         if namesakes > 0 { route.name += "#\(namesakes + 1)" }
