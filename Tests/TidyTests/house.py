@@ -24,7 +24,7 @@ ROUND_ROOM = re.compile(r"/(Pass|Pass\+\w+|StartRound|StartRound\+\w+|Round|Roun
 OWNER_ROOM = re.compile(r"/(AudienceOwners?|AudienceChannels?|Publication|VersionLedger|RollUp)(\+\w+)?\.swift$")
 PARTITION_ROOM = re.compile(r"/(PartitionState|PartitionTable|FormerOwners)(\+\w+)?\.swift$")
 # Fields of a crowd whose types own their state as a crowd does: a call of their methods is a call, as a call of a crowd's own is, and what lies in them no other file can write.
-CROWD_PARTS = {"records", "starts"}
+CROWD_PARTS = {"records", "reports", "starts"}
 # Parts of an owner and of a partition. In other files nobody is lent one.
 OWNER_PARTS = ("AudienceOwners?", r"AudienceOwner\.Publication", "AudienceChannels", r"AudienceChannels\.Channel", "AudienceBudget", "VersionLedger", "RollUps?")
 PARTITION_PARTS = ("PartitionState", "PartitionTable", "FormerOwners", "VoidPositions")

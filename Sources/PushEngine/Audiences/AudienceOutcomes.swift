@@ -34,16 +34,6 @@ enum AudienceOutcomes {
         JSONBytes.appendInteger(stampSeconds, to: &bytes)
     }
 
-    static func appendPass(
-        _ report: CrowdReport, bundleID: String, id: Span<UInt8>, life: Int64, partition: Int32,
-        to bytes: inout [UInt8]
-    ) {
-        Self.appendHead("pass", bundleID: bundleID, id: id, life: life, report.stampSeconds, to: &bytes)
-        bytes.append(utf8: ",\"partition\":")
-        JSONBytes.appendInteger(Int64(partition), to: &bytes)
-        Self.appendCounts(report, to: &bytes)
-        bytes.append(UInt8(ascii: "}"))
-    }
     static func appendAudience(
         _ rollUp: RollUp, bundleID: String, id: Span<UInt8>, topics: [String], to bytes: inout [UInt8]
     ) {
@@ -82,7 +72,7 @@ enum AudienceOutcomes {
         }
         bytes.append(UInt8(ascii: "}"))
     }
-    static func appendHead(
+    fileprivate static func appendHead(
         _ outcome: StaticString, bundleID: String, id: Span<UInt8>, life: Int64, _ stampSeconds: Int64,
         to bytes: inout [UInt8]
     ) {
@@ -95,7 +85,7 @@ enum AudienceOutcomes {
         Self.append(",\"life\":", life, to: &bytes)
         Self.append(",\"version\":", stampSeconds, to: &bytes)
     }
-    private static func appendCounts(_ report: CrowdReport, to bytes: inout [UInt8]) {
+    fileprivate static func appendCounts(_ report: CrowdReport, to bytes: inout [UInt8]) {
         let counts = report.counts
         Self.append(",\"members\":", Int64(clamping: counts.due), to: &bytes)
         Self.append(",\"accepted\":", Int64(clamping: counts.accepted), to: &bytes)
@@ -111,7 +101,7 @@ enum AudienceOutcomes {
         Self.append(",\"first-accepted\":", report.firstAcceptedMillis, to: &bytes)
         Self.append(",\"last-accepted\":", report.lastAcceptedMillis, to: &bytes)
     }
-    private static func append(_ name: StaticString, _ number: Int64, to bytes: inout [UInt8]) {
+    fileprivate static func append(_ name: StaticString, _ number: Int64, to bytes: inout [UInt8]) {
         bytes.append(utf8: name)
         JSONBytes.appendInteger(number, to: &bytes)
     }
@@ -134,18 +124,41 @@ extension Journal {
     mutating func recordPass(
         _ report: CrowdReport, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
+        self.recordPass(
+            isStart: false, life: audiences.crowds[crowd].life, stampSeconds: report.stampSeconds, of: crowd,
+            in: &memory, audiences: audiences
+        ) { AudienceOutcomes.appendCounts(report, to: &$0) }
+    }
+    /// What became of a start in one partition.
+    mutating func recordStartPass(
+        _ report: StartReport, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
+    ) {
+        self.recordPass(
+            isStart: true, life: report.life, stampSeconds: report.stampSeconds, of: crowd, in: &memory,
+            audiences: audiences
+        ) { report.appendCounts(to: &$0) }
+    }
+    private mutating func recordPass(
+        isStart: Bool, life: Int64, stampSeconds: Int64, of crowd: CrowdID, in memory: inout ShardMemory,
+        audiences: borrowing Audiences, appendingCounts append: (inout [UInt8]) -> Void
+    ) {
         guard memory.configuration.settings.outcomePublication.includesPasses else { return }
         let partition = audiences.crowds[crowd].partition
         let number = memory.partitions[partition].number
         let bundleID = memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID
-        let (id, life) = (audiences.crowds[crowd].id, audiences.crowds[crowd].life)
+        let id = audiences.crowds[crowd].id
         let keyStart = self.batch.bytes.count
+        if isStart { self.batch.bytes.append(utf8: "start-") }
         AudienceOutcomes.appendPassKey(
-            bundleID: bundleID, id: id.span, life: life, stampSeconds: report.stampSeconds, partition: number,
+            bundleID: bundleID, id: id.span, life: life, stampSeconds: stampSeconds, partition: number,
             to: &self.batch.bytes)
         let valueStart = self.batch.bytes.count
-        AudienceOutcomes.appendPass(
-            report, bundleID: bundleID, id: id.span, life: life, partition: number, to: &self.batch.bytes)
+        AudienceOutcomes.appendHead(
+            isStart ? "start-pass" : "pass", bundleID: bundleID, id: id.span, life: life, stampSeconds,
+            to: &self.batch.bytes)
+        AudienceOutcomes.append(",\"partition\":", Int64(number), to: &self.batch.bytes)
+        append(&self.batch.bytes)
+        self.batch.bytes.append(UInt8(ascii: "}"))
         self.batch.append(
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
             acknowledgement: self.open(.logRecord(.outcome, .none), partition: partition, in: &memory))

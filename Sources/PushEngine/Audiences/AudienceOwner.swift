@@ -227,7 +227,7 @@ struct AudienceOwner {
         }
         for index in self.publications.indices
         where self.publications[index].isOpen
-            || now.wallMillis - self.publications[index].version.layer.recordMillis < ShardEngine.toldAnewMillis
+            || now.wallMillis - self.publications[index].version.layer.recordMillis < CrowdReports.toldAnewMillis
         {
             self.tellFirst(index, now: now, into: &effects)
         }

@@ -143,8 +143,7 @@ extension Crowd {
             return .none
         }
         let owesAlert = self.alert != nil && self.alertStampSeconds > channel.takenAlertStampSeconds
-        // The owner may count its unit as coming back already.
-        let mayBeHigh = newest.stampSeconds > self.reportedDoneStampSeconds
+        let mayBeHigh = self.mayBeHigh(stampSeconds: newest.stampSeconds)
         self.passes[pass].fallBack(
             count: table.count(of: self.passes[pass].ring), owesAlert: owesAlert, isHigh: mayBeHigh && newest.isHigh,
             isFrequentHigh: mayBeHigh && newest.isFrequentHigh, alertGoesAlone: owesAlert && self.alertGoesAlone,

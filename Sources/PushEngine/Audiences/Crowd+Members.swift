@@ -123,7 +123,7 @@ extension Crowd {
                 alertsMissedSinceSeconds: min(
                     push.alertsMissedSinceSeconds, push.hasAlert && !failure.dropsAlert ? push.alertStampSeconds : .max),
                 mayBeHigh: failure.keepsPriority && push.mayBeHigh
-                    && push.stampSeconds > self.reportedDoneStampSeconds), in: table)
+                    && self.mayBeHigh(stampSeconds: push.stampSeconds)), in: table)
         return waits ? .waits : .superseded
     }
     /// Whether a push brings an older version while the newest comes to its member by broadcast: nothing but its alert is owed by token then.

@@ -61,12 +61,8 @@ struct Crowd {
     /// When the audience's owner, who has forgotten it, is asked anew; steady.
     var askAtMillis: Int64 = .max
 
-    /// An operator has stopped its passes.
-    var isPaused = false
-    /// What becomes of the newest version here is told: see `PassTraces`.
-    var isTraced = false
-    /// Of its members waiting, those counted as paused.
-    var pausedCount = 0
+    /// Whether an operator has stopped its passes.
+    var pause = CrowdPause.goesOn
     /// When a push with priority 10 last left, steady.
     var lastHighMillis: Int64 = .min
     /// Members came from other audiences by records that were taken late: until then, seconds since 1970, no mark of a move is given up.
@@ -74,29 +70,14 @@ struct Crowd {
 
     /// What is written down.
     var records = CrowdRecords()
-    /// The newest stamp up to which the owner was told that nobody gets priority 10 any more.
-    var reportedDoneStampSeconds: Int64 = 0
-    /// Of the newest version with priority 10.
-    var highStampSeconds: Int64 = 0
 
     // Made when first needed, for all that get the same.
     var plainBody: [UInt8] = []
     var alertBody: [UInt8] = []
     var aloneBody: [UInt8] = []
 
-    // What is told to the owner, and in outcomes.
-    /// Of the newest version.
-    var report = CrowdReport()
-    /// Of versions that a newer one has taken over from while pushes of theirs had no answer.
-    var formerReports: [CrowdReport] = []
-    /// Members that an expired version has left to the one before, until the reports change places.
-    var revivedCount = 0
-    var lastReportMillis: Int64 = .min
-    var lastRecordMillis: Int64 = .min
-    /// What was told last of the newest version is that its pass goes on.
-    var wasToldUnfinished = false
-    /// Its pass has ended, or has told something else since, and no `pass` record says so.
-    var isRecordDue = false
+    /// What is told to the owner, and in outcomes.
+    var reports = CrowdReports()
 
     /// Of a restore: members read and where their records lie, until it is known which of them are served.
     var restoredJoins: [RestoredJoin] = []

@@ -15,8 +15,6 @@ struct CrowdReport: Equatable {
     /// Members whom a broadcast brings it, by environment; none of them is among `due`. Not part of progress: whoever takes the partition over counts
     /// who listens anew.
     var listeners = ListenerCounts()
-    /// Something has changed since it was last told.
-    var isUntold = false
     /// Another owner of the partition has counted its pass, and has not said how far it came.
     var isOfOthers = false
 
@@ -33,7 +31,23 @@ struct CrowdReport: Equatable {
         self.counts.accepted += 1
         if self.firstAcceptedMillis == 0 { self.firstAcceptedMillis = wallMillis }
         self.lastAcceptedMillis = wallMillis
-        self.isUntold = true
+    }
+    /// - Parameter count: less than 0: so many that had given way to a newer version are owed it again, or came meanwhile.
+    mutating func note(_ count: Int, into settlement: MemberSettlement) {
+        if count < 0 {
+            let superseded = min(self.counts.superseded, UInt64(count.magnitude))
+            self.counts.superseded -= superseded
+            self.counts.due += UInt64(count.magnitude) - superseded
+        } else {
+            self.counts.count(settlement, UInt64(count))
+        }
+    }
+    mutating func note(_ end: MemberEnd, _ answer: PushAnswer, wallMillis: Int64) {
+        if case .accepted = answer.result { return self.noteAccepted(wallMillis: wallMillis) }
+        switch end {
+        case .ended(let settlement): self.counts.count(settlement)
+        case .waits: self.counts.repeated += 1
+        }
     }
     mutating func note(_ response: PushResponse, isOfMessage: Bool) {
         self.refusals.note(status: response.status, reason: response.reason, isOfMessage: isOfMessage)

@@ -25,15 +25,8 @@ struct CrowdStarts {
     /// When the newest of its members joined, seconds since 1970.
     private(set) var lastJoinSeconds: Int64 = 0
 
-    /// Outcome records of single members that were told of this start; a former owner's may be counted too high.
-    var toldCount = 0
     /// What became of it, and of the one before until the next begins.
-    var report = StartReport()
-    var lastReportMillis: Int64 = .min
-    /// It has been told since its last record.
-    var isPassRecordDue = false
-    /// `Int64.min`: there was none, or it left some waiting, and the next follows when they do not.
-    var lastPassRecordMillis: Int64 = .min
+    var reports = StartReports()
 
     var waitingCount: Int { self.rounds.reduce(0) { $0 + $1.waitingCount } }
     /// The start that goes round; `nil`: none, or it has expired.
@@ -73,9 +66,8 @@ struct CrowdStarts {
         return start > self.newestMet
     }
     /// A start goes round from here on; none did. Behind a restore it goes on behind those that were announced.
-    /// - Parameter toldMax: members that are told of singly.
     mutating func startCame(
-        _ order: StartOrder, toldMax: Int, in table: inout MemberTable, entries: inout [RingEntry]
+        _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
     ) -> Begun {
         self.orders = [order]
         // No other begins.
@@ -85,14 +77,10 @@ struct CrowdStarts {
         self.trace = .toBegin
         self.beganMillis = 0
         self.phase = .goesRound
-        self.toldCount = 0
-        self.report = StartReport(of: order)
-        self.lastReportMillis = .min
-        self.isPassRecordDue = false
-        self.lastPassRecordMillis = .min
+        self.reports = StartReports(of: order)
         self.records.startCame()
         self.contentChanged()
-        if !self.restored.isEmpty { return self.resume(toldMax: toldMax, in: &table, entries: &entries) }
+        if !self.restored.isEmpty { return self.resume(in: &table, entries: &entries) }
         var begun = Begun()
         for index in self.rounds.indices {
             let before = self.rounds[index].waitingCount
@@ -103,19 +91,11 @@ struct CrowdStarts {
         return begun
     }
     /// A start that `state` tells of goes on.
-    private mutating func resume(
-        toldMax: Int, in table: inout MemberTable, entries: inout [RingEntry]
-    ) -> Begun {
+    private mutating func resume(in table: inout MemberTable, entries: inout [RingEntry]) -> Begun {
         let start = self.orderStamp
         let (known, marks) = self.restored.take(start)
         self.beganMillis = known?.beganMillis ?? 0
-        if let report = known?.report, report.start == start {
-            self.report = report
-            self.report.resume()
-            self.toldCount = report.failedCount
-        }
-        // What was told last may have been lost with the owner before.
-        self.report.isUntold = true
+        self.reports.resumed(known?.report)
         var begun = Begun()
         for index in self.rounds.indices {
             let part = known?.rounds.first { $0.environment == self.rounds[index].environment }
@@ -127,7 +107,7 @@ struct CrowdStarts {
                 start, part: part,
                 // Members of a ring that the record does not have came late.
                 at: part?.horizon ?? (known == nil ? 0 : StartRound.end),
-                unheardMax: toldMax - self.toldCount - begun.unheard.count, in: &table, entries: &entries)
+                unheardMax: self.reports.untoldMembersMax - begun.unheard.count, in: &table, entries: &entries)
             begun.unknownCount += part?.unansweredCount ?? 0
             begun.dueCount += self.rounds[index].waitingCount
         }
@@ -420,8 +400,7 @@ struct CrowdStarts {
         progress.start = self.newestMet
         progress.isOver = !self.hasOrder
         progress.beganMillis = self.beganMillis
-        progress.report = self.report
-        progress.report.isUntold = false
+        progress.report = self.reports.report
         for index in self.rounds.indices {
             progress.rounds.append(
                 self.rounds[index].record(

@@ -40,18 +40,3 @@ struct ListenerCounts: Equatable {
         return count
     }
 }
-
-extension ShardEngine {
-    /// Who gets the newest version of a crowd by broadcast, as it stands.
-    mutating func listeners(_ crowd: CrowdID) -> ListenerCounts {
-        var counts = ListenerCounts()
-        let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        for pass in self.audiences.crowds[crowd].passes.indices
-        where self.audiences.crowds[crowd].passes[pass].isServedByChannel {
-            let count = members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring)
-            let late = self.audiences.crowds[crowd].passes[pass].lateListenerCount
-            counts[self.audiences.crowds[crowd].passes[pass].environment] += UInt64(max(0, count - late))
-        }
-        return counts
-    }
-}

@@ -45,13 +45,12 @@ extension ShardEngine {
         where self.audiences.crowds[crowd].app == app
             && (pause.isOfApp || self.audiences.crowds[crowd].id == audience)
         {
-            let wasPaused = self.audiences.crowds[crowd].isPaused
-            self.readPause(crowd)
-            if !wasPaused, self.audiences.crowds[crowd].isPaused {
+            switch self.readPause(crowd) {
+            case .stopped:
                 self.withdrawStarts(crowd, now: now)
                 self.endPassTraces(crowd, .paused)
-            } else if wasPaused, !self.audiences.crowds[crowd].isPaused {
-                self.resumePassTraces(crowd, now: now)
+            case .wentOn: self.resumePassTraces(crowd, now: now)
+            case .nothing, .counted: break
             }
             self.schedule(crowd, now: now)
         }
@@ -74,37 +73,29 @@ extension ShardEngine {
         return true
     }
     /// What operators have said about the crowd's audience, and its app.
-    mutating func readPause(_ crowd: CrowdID) {
-        let isPaused =
-            self.audiences.crowds[crowd].standing == .living
-            && self.audiences.pauses.isPaused(
-                partition: self.audiences.crowds[crowd].partition, app: self.audiences.crowds[crowd].app,
-                audience: self.audiences.crowds[crowd].id)
-        guard isPaused != self.audiences.crowds[crowd].isPaused else { return }
-        self.audiences.crowds[crowd].isPaused = isPaused
-        self.memory.counters.audiencesPaused += isPaused ? 1 : -1
+    @discardableResult mutating func readPause(_ crowd: CrowdID) -> CrowdPause.Change {
+        let change = self.audiences.crowds[crowd].readPause(in: self.audiences.pauses)
+        self.count(change)
+        return change
     }
     /// Members that wait because somebody wants them to are told apart in the counters.
-    mutating func countPaused(_ crowd: CrowdID) {
-        guard self.audiences.crowds[crowd].isPaused || self.audiences.crowds[crowd].pausedCount != 0 else { return }
-        var count = 0
-        if self.audiences.crowds[crowd].isPaused {
-            for pass in self.audiences.crowds[crowd].passes.indices {
-                count += self.audiences.crowds[crowd].passes[pass].waitingCount
-            }
-            count += self.audiences.crowds[crowd].starts.waitingCount
-        }
-        self.memory.counters.membersPaused += count - self.audiences.crowds[crowd].pausedCount
-        self.audiences.crowds[crowd].pausedCount = count
+    @inline(__always) mutating func countPaused(_ crowd: CrowdID) {
+        self.count(self.audiences.crowds[crowd].countPaused())
     }
     /// The crowd leaves memory, or its audience is over: it is in no gauge any more.
     mutating func uncount(_ crowd: CrowdID) {
-        if self.audiences.crowds[crowd].isPaused {
-            self.audiences.crowds[crowd].isPaused = false
+        self.count(self.audiences.crowds[crowd].leavesPause())
+        self.memory.counters.membersRefused -= self.audiences.crowds[crowd].refusedCount
+    }
+    @inline(__always) private mutating func count(_ change: CrowdPause.Change) {
+        switch change {
+        case .nothing: break
+        case .stopped: self.memory.counters.audiencesPaused += 1
+        case .counted(let step): self.memory.counters.membersPaused += step
+        case .wentOn(let waitingCount):
             self.memory.counters.audiencesPaused -= 1
-            self.countPaused(crowd)
+            self.memory.counters.membersPaused -= waitingCount
         }
-        self.uncountRefused(crowd)
     }
 
     // MARK: In state

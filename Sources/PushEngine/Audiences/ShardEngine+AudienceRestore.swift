@@ -239,7 +239,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].restoredJoins = []
         self.audiences.crowds[crowd].alert =
             isOfLife ? all.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
-        self.resumeReport(crowd, from: progress, now: now)
+        self.carryOut(self.audiences.crowds[crowd].resumeReports(from: progress, now: now), of: crowd)
         for pass in self.audiences.crowds[crowd].passes.indices {
             self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
             self.restoreListening(crowd, pass: pass, from: progress, joins: read, now: now)
@@ -343,7 +343,7 @@ extension ShardEngine {
                 join.member, offset: join.offset, in: &members.table)
         }
         self.noteDue(crowd, pass: pass, before: Owed())
-        self.noteAloneRestored(crowd, pass: pass)
+        self.audiences.crowds[crowd].aloneRestored(pass: pass)
     }
 
     // MARK: Leaving

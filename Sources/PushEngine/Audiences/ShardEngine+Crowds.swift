@@ -35,7 +35,9 @@ extension ShardEngine {
         }
         deadline = min(
             deadline, self.audiences.crowds[crowd].records.progressDueMillis(nowMillis: now.steadyMillis))
-        deadline = min(deadline, self.reportDueMillis(crowd, now: now), self.scheduleStarts(crowd, now: now))
+        deadline = min(
+            deadline, self.audiences.crowds[crowd].reportDueMillis(nowMillis: now.steadyMillis),
+            self.scheduleStarts(crowd, now: now))
         deadline = min(deadline, self.audiences.crowds[crowd].askAtMillis)
         if deadline == .max {
             self.audiences.deadlines.remove(crowd)
@@ -79,7 +81,9 @@ extension ShardEngine {
                     self.writeProgress(crowd, now: now)
                     self.tellReport(crowd, now: now)
                 }
-                if self.reportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellReport(crowd, now: now) }
+                if self.audiences.crowds[crowd].reportDueMillis(nowMillis: now.steadyMillis) <= now.steadyMillis {
+                    self.tellReport(crowd, now: now)
+                }
                 self.advanceStarts(crowd, now: now)
                 self.schedule(crowd, now: now)
             }
@@ -109,10 +113,7 @@ extension ShardEngine {
         progress.alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds ?? 0
         progress.lastJoinSeconds = self.audiences.crowds[crowd].lastJoinSeconds
         progress.lateMovesUntilSeconds = self.audiences.crowds[crowd].lateMovesUntilSeconds
-        progress.report = self.audiences.crowds[crowd].report
-        progress.alertReport = self.audiences.crowds[crowd].formerReports.first {
-            $0.stampSeconds == progress.alertStampSeconds
-        }
+        self.audiences.crowds[crowd].report(into: &progress)
         progress.servedJoins = self.memory.partitions[partition].nextStateOffset
         let members = self.audiences.crowds.members(of: partition)
         for pass in self.audiences.crowds[crowd].passes.indices {

@@ -325,8 +325,8 @@ extension ShardEngine {
     /// - Parameter alertStampSeconds: of the alert that some of them wait for alone.
     mutating func noteDue(_ due: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64) {
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due.all)
-        self.audiences.crowds[crowd].report.counts.due &+= UInt64(truncatingIfNeeded: due.all - due.alone)
-        self.noteAlone(crowd, stampSeconds: alertStampSeconds, count: -due.alone, into: .superseded)
+        let effects = self.audiences.crowds[crowd].becameDue(due, alertStampSeconds: alertStampSeconds)
+        self.carryOut(effects, of: crowd)
         self.noteWaiting(due.all)
     }
     /// Fewer are owed something than before, for this reason.
@@ -350,9 +350,9 @@ extension ShardEngine {
     ) {
         self.memory.counters.members.due &+= UInt64(due)
         self.memory.counters.members.count(settlement, UInt64(truncatingIfNeeded: settled.all))
-        self.noteSettled(
-            crowd, due: due, count: settled.all - settled.alone, isNewerThere: isNewerThere, into: settlement)
-        self.noteAlone(crowd, stampSeconds: alertStampSeconds, count: settled.alone, into: settlement)
+        let effects = self.audiences.crowds[crowd].settled(
+            settled, due: due, alertStampSeconds: alertStampSeconds, isNewerThere: isNewerThere, into: settlement)
+        self.carryOut(effects, of: crowd)
         self.noteWaiting(due - settled.all)
     }
     mutating func noteWaiting(_ step: Int) {

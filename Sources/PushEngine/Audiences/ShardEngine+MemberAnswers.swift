@@ -27,8 +27,10 @@ extension ShardEngine {
         let end = self.judge(answer, push: push, members: members, hasLeft: hasLeft, now: now)
         if isCrowdThere {
             if case .ended(let reason) = end { self.memory.counters.members.count(reason) }
-            self.note(answer, end: end, push: push, now: now)
-            if self.audiences.crowds[push.crowd].isTraced { self.traceAnswer(answer, push: push) }
+            let effects = self.audiences.crowds[push.crowd].answered(
+                answer, end: end, stampSeconds: push.stampSeconds, wallMillis: now.wallMillis)
+            self.carryOut(effects, of: push.crowd)
+            if self.audiences.traces.isTraced(push.crowd) { self.traceAnswer(answer, push: push) }
         }
         if hasLeft {
             members.table.free(push.member)

@@ -59,14 +59,16 @@ extension ShardEngine {
     }
     /// Counts what became of members while the next was looked for.
     @inline(never) private mutating func count(_ effects: ServingEffects, of crowd: CrowdID) {
-        if effects.isAloneReturned { self.noteAloneReturned(crowd) }
+        if effects.isAloneReturned { self.carryOut(self.audiences.crowds[crowd].aloneReturned(), of: crowd) }
         if effects.owesNewestBeside {
             self.memory.counters.members.due += 1
             // A round that has met it since may have left it to what it waited for.
-            self.audiences.crowds[crowd].report.note(-1, into: .superseded)
+            self.audiences.crowds[crowd].returned()
             self.noteWaiting(1)
         }
-        for _ in 0..<effects.aloneDeferredCount { self.noteAloneDeferred(crowd) }
+        for _ in 0..<effects.aloneDeferredCount {
+            self.carryOut(self.audiences.crowds[crowd].aloneDeferred(), of: crowd)
+        }
         self.settle(
             effects.superseded, of: crowd, alertStampSeconds: self.audiences.crowds[crowd].alertStampSeconds,
             into: .superseded)

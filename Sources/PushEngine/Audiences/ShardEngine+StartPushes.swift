@@ -75,7 +75,7 @@ extension ShardEngine {
         if order.isHigh { self.memory.counters.pushesHighPriority += 1 }
         if attempt > 0 {
             self.memory.counters.startMembers.repeated += 1
-            self.audiences.crowds[crowd].starts.report.add(1, to: \.repeated)
+            self.audiences.crowds[crowd].startRepeated()
         }
         self.fill(&request, id: id, expiresSeconds: order.expiresSeconds, members: members)
         // The next chunk is announced before this one has gone.
@@ -156,9 +156,7 @@ extension ShardEngine {
         self.memory.counters.apps[Int(push.app)].accepted += 1
         self.dispatch.heardAccepted(lane: push.lane, in: &self.memory, now: now)
         self.sampleMember(push, apnsMicros: answer.apnsMicros, now: now)
-        if self.audiences.crowds[push.crowd].starts.report.start == push.start {
-            self.audiences.crowds[push.crowd].starts.report.noteAccepted(wallMillis: now.wallMillis)
-        }
+        self.audiences.crowds[push.crowd].startAccepted(push.start, wallMillis: now.wallMillis)
         return \.accepted
     }
     private mutating func startRefused(
@@ -222,24 +220,22 @@ extension ShardEngine {
     private mutating func tellFailedStart(
         _ push: MemberPush, members: CrowdTable.Members, status: UInt16, reason: String, outcome: Outcome
     ) {
-        if outcome != .unknown, self.audiences.crowds[push.crowd].starts.report.start == push.start {
-            self.audiences.crowds[push.crowd].starts.report.note(
-                status: status, reason: reason, isOfMessage: outcome == .deadLettered)
+        if outcome != .unknown {
+            self.audiences.crowds[push.crowd].startRefused(
+                push.start, status: status, reason: reason, isOfMessage: outcome == .deadLettered)
         }
         guard self.audiences.crowds[push.crowd].starts.orderStamp == push.start,
-            self.audiences.crowds[push.crowd].starts.toldCount < Self.failedStartsToldMax
+            self.audiences.crowds[push.crowd].starts.reports.untoldMembersMax > 0
         else { return }
         let details = self.details(of: push, status: status, reason: reason, members: members)
         self.tellFailedStart(outcome, of: push.crowd, details: details)
     }
-    /// An outcome record of a member that the start which goes round has not reached, or may not have.
+    /// An outcome record of a member that the start which goes round has not reached, or may not have. Of very many members the last are only counted.
     mutating func tellFailedStart(_ outcome: Outcome, of crowd: CrowdID, details: borrowing OutcomeDetails) {
-        guard let order = self.audiences.crowds[crowd].starts.order else { return }
-        self.audiences.crowds[crowd].starts.toldCount += 1
+        guard let order = self.audiences.crowds[crowd].starts.order, self.audiences.crowds[crowd].tellsStartMember()
+        else { return }
         self.journal.tellFailedStart(
             outcome, of: order, audience: self.audiences.crowds[crowd].id, app: self.audiences.crowds[crowd].app,
             details: details, partition: self.audiences.crowds[crowd].partition, in: &self.memory)
     }
-    /// Outcome records about single members of one start and partition; the others are counted.
-    static var failedStartsToldMax: Int { 1_024 }
 }

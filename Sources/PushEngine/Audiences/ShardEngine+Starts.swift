@@ -23,7 +23,7 @@ extension ShardEngine {
     private mutating func beginStart(_ order: StartOrder, of crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let begun = self.audiences.crowds[crowd].starts.startCame(
-            order, toldMax: Self.failedStartsToldMax, in: &members.table, entries: &self.audiences.scratchEntries)
+            order, in: &members.table, entries: &self.audiences.scratchEntries)
         self.noteStartsUnknown(crowd, count: begun.unknownCount)
         self.noteStartsDue(crowd, count: begun.dueCount)
         for member in begun.unheard {
@@ -74,7 +74,7 @@ extension ShardEngine {
         guard !self.audiences.crowds[crowd].starts.isIdle else { return .max }
         var deadline = min(
             self.audiences.crowds[crowd].starts.sweep.atMillis,
-            max(now.steadyMillis, self.startReportDueMillis(crowd, now: now)))
+            max(now.steadyMillis, self.audiences.crowds[crowd].startReportDueMillis(nowMillis: now.steadyMillis)))
         if self.audiences.crowds[crowd].starts.hasOrder {
             let left = self.audiences.crowds[crowd].startEndsSeconds * 1_000 - now.wallMillis
             deadline = min(deadline, now.steadyMillis + max(0, left))
@@ -111,7 +111,9 @@ extension ShardEngine {
     /// Does what has become due of a crowd's starts.
     mutating func advanceStarts(_ crowd: CrowdID, now: EngineTime) {
         self.expireStart(crowd, now: now)
-        if self.startReportDueMillis(crowd, now: now) <= now.steadyMillis { self.tellStarts(crowd, now: now) }
+        if self.audiences.crowds[crowd].startReportDueMillis(nowMillis: now.steadyMillis) <= now.steadyMillis {
+            self.tellStarts(crowd, now: now)
+        }
         if self.audiences.crowds[crowd].starts.sweep.atMillis <= now.steadyMillis { self.sweepStarts(crowd, now: now) }
         guard self.writesStarts(crowd) else { return }
         self.audiences.crowds[crowd].starts.began(now: now)

@@ -196,7 +196,7 @@ extension ShardEngine {
             }
         }
         guard self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) else { return }
-        let wasTraced = self.audiences.crowds[crowd].isTraced
+        let wasTraced = self.audiences.traces.isTraced(crowd)
         while self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) {
             self.audiences.crowds[crowd].versions.removeLast()
             self.audiences.crowds[crowd].forgetBodies()
@@ -220,16 +220,14 @@ extension ShardEngine {
             alertGoesAlone: goesAlone, in: &members.table)
         // Whom it leaves unserved is owed the version before, whichever the alert is of.
         let alone = self.audiences.crowds[crowd].passes[pass].course.aloneCount
-        self.noteAlone(
-            crowd, stampSeconds: self.audiences.crowds[crowd].alert?.stampSeconds ?? 0, count: aloneBefore - alone,
-            into: .superseded)
+        self.carryOut(self.audiences.crowds[crowd].aloneSuperseded(aloneBefore - alone), of: crowd)
         let left =
             self.audiences.crowds[crowd].passes[pass].unsentCount
         self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
         self.noteWaiting(left - owed)
-        self.noteSettled(crowd, due: 0, count: owed - aloneBefore, isNewerThere: false, into: .expired)
-        self.audiences.crowds[crowd].revivedCount += left - alone
+        self.audiences.crowds[crowd].expired(owed - aloneBefore)
+        self.audiences.crowds[crowd].revived(left - alone)
     }
 
     // MARK: Voids

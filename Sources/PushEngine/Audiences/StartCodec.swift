@@ -127,7 +127,7 @@ enum StartCodec {
         var unanswered: [Int64] = []
     }
     /// The most members that are told of singly.
-    static var unansweredMax: Int { ShardEngine.failedStartsToldMax }
+    static var unansweredMax: Int { StartReports.membersToldMax }
     struct Progress: Equatable {
         var epoch: Int64 = -1
         /// The newest that has gone round here, or does.

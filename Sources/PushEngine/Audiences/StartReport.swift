@@ -15,8 +15,6 @@ struct StartReport: Equatable {
     /// Wall milliseconds; 0: none.
     var firstAcceptedMillis: Int64 = 0
     var lastAcceptedMillis: Int64 = 0
-    /// Something has changed since it was last told.
-    var isUntold = false
 
     init() {}
     init(of order: borrowing StartOrder) {
@@ -42,12 +40,10 @@ struct StartReport: Equatable {
     }
     mutating func note(status: UInt16, reason: String, isOfMessage: Bool) {
         self.refusals.note(status: status, reason: reason, isOfMessage: isOfMessage)
-        self.isUntold = true
     }
     mutating func add(_ count: UInt64, to field: WritableKeyPath<MemberCounters, UInt64>) {
         guard count > 0 else { return }
         self.counts[keyPath: field] = min(self.counts[keyPath: field] &+ count, Self.countMax)
-        self.isUntold = true
     }
     /// A new owner of the partition goes on counting; who waits is counted anew.
     mutating func resume() { self.counts.due -= self.waitingCount }

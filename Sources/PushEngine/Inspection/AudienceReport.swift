@@ -97,46 +97,6 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
     public var rollUps: [RollUp]
 }
 
-/// What one partition knows of an audience's members. Neither tokens nor content.
-public struct CrowdStatus: Sendable, Equatable, Encodable {
-    /// How far the newest version has come to the members of one ring.
-    public struct Ring: Sendable, Equatable, Encodable {
-        /// `production` or `development`.
-        public var environment: String
-        /// Its members listen on a channel.
-        public var listens: Bool
-        /// How many there are.
-        public var members: Int
-        /// How much of the round is done, 0 to 1.
-        public var progress: Double
-        /// Members that are owed something, those without an answer included.
-        public var waiting: Int
-        /// Members without an answer.
-        public var inFlight: Int
-        /// Members that wait to be tried again.
-        public var retrying: Int
-    }
-
-    /// The app's bundle identifier.
-    public var app: String
-    /// Where these members lie.
-    public var partition: Int32
-    /// The audience is over: its members are being removed.
-    public var isLeaving: Bool
-    /// An operator has stopped it.
-    public var isPaused: Bool
-    /// The newest version here; 0: there was none.
-    public var stampSeconds: Int64
-    /// Update members.
-    public var members: Int
-    /// Push-to-start members.
-    public var startMembers: Int
-    /// Of these, those that a start still comes to.
-    public var startsWaiting: Int
-    /// By environment and way.
-    public var rings: [Ring]
-}
-
 extension ShardEngine {
     /// What the audience's owner knows, if that is here; `nil`: the audience is not in memory.
     /// - Parameters:
@@ -181,29 +141,12 @@ extension ShardEngine {
         for partition in self.memory.partitions.identifiers
         where self.memory.partitions[partition].phase != .gone {
             guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else { continue }
-            found.append(self.status(of: crowd, bundleID: bundleID, partition: partition))
+            let members = self.audiences.crowds.membersIfAny(of: partition)
+            found.append(
+                self.audiences.crowds[crowd].status(
+                    bundleID: bundleID, partition: self.memory.partitions[partition].number, members: members))
         }
         return found.sorted { $0.partition < $1.partition }
-    }
-
-    private func status(of crowd: CrowdID, bundleID: String, partition: PartitionIndex) -> CrowdStatus {
-        let members = self.audiences.crowds.membersIfAny(of: partition)
-        var rings: [CrowdStatus.Ring] = []
-        for pass in self.audiences.crowds[crowd].passes {
-            rings.append(
-                CrowdStatus.Ring(
-                    environment: "\(pass.environment)", listens: pass.channelNumber != nil,
-                    members: members?.table.count(of: pass.ring) ?? 0, progress: pass.progress,
-                    waiting: pass.waitingCount, inFlight: pass.inFlight.count, retrying: pass.apart.retries.count))
-        }
-        var startMembers = 0
-        if let members { startMembers = self.audiences.crowds[crowd].starts.memberCount(in: members.table) }
-        return CrowdStatus(
-            app: bundleID, partition: self.memory.partitions[partition].number,
-            isLeaving: self.audiences.crowds[crowd].standing.isOver,
-            isPaused: self.audiences.crowds[crowd].isPaused,
-            stampSeconds: self.audiences.crowds[crowd].stampSeconds, members: rings.reduce(0) { $0 + $1.members },
-            startMembers: startMembers, startsWaiting: self.audiences.crowds[crowd].starts.waitingCount, rings: rings)
     }
 }
 
@@ -250,13 +193,5 @@ extension VersionLedger {
         return AudienceReport.Budget(
             perHour: perHour, reserve: reserve, out: out, left: max(0, perHour - out),
             returnsInSeconds: returns.map { ($0 + 999) / 1_000 })
-    }
-}
-
-extension Pass {
-    /// How much of the newest version's round is done, 0 to 1.
-    fileprivate var progress: Double {
-        let left = max(0, (self.course.targets.last?.until ?? 0) - self.course.position)
-        return 1 - min(1, Double(left) / Double(Self.circle))
     }
 }

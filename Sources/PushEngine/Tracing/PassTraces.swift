@@ -54,6 +54,11 @@ struct PassTraces {
         return parent
     }
 
+    /// Whether the version is told that the crowd brings. Asked for each answer.
+    @inline(__always) func isTraced(_ crowd: CrowdID) -> Bool {
+        !self.live.isEmpty && self.isLive(Key(crowd: crowd, isStart: false))
+    }
+    @inline(never) private func isLive(_ key: Key) -> Bool { self.live[key] != nil }
     var hasRoom: Bool { self.live.count < Self.liveMax }
     mutating func begin(_ key: Key, source: SourcePosition, life: Int64, stampSeconds: Int64) -> PassTraceID {
         self.lastID += 1
@@ -97,17 +102,17 @@ extension ShardEngine {
         self.beginStartTrace(crowd, isResumed: true, now: now)
     }
     @inline(never) private mutating func beginUpdateTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
-        guard !self.audiences.crowds[crowd].isTraced, let newest = self.audiences.crowds[crowd].newest,
+        guard !self.audiences.traces.isTraced(crowd), let newest = self.audiences.crowds[crowd].newest,
             // What is on its way is of a version before.
             self.audiences.crowds[crowd].passes.contains(where: { $0.unsentCount > 0 })
         else { return }
-        self.audiences.crowds[crowd].isTraced = self.beginTrace(
+        _ = self.beginTrace(
             crowd, layer: newest.layer, life: newest.life, stampSeconds: newest.stampSeconds, isStart: false,
             isResumed: isResumed, now: now)
     }
     @inline(never) private mutating func beginStartTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
         guard let order = self.audiences.crowds[crowd].starts.traceLooked(),
-            self.audiences.crowds[crowd].starts.report.waitingCount > 0
+            self.audiences.crowds[crowd].startCounts.waitingCount > 0
         else { return }
         let isTold = self.beginTrace(
             crowd, layer: order.layer, life: order.life, stampSeconds: order.stampSeconds, isStart: true,
@@ -164,12 +169,12 @@ extension ShardEngine {
     // MARK: End
     /// Nobody may be owed anything any more.
     @inline(__always) mutating func endFinishedPassTraces(_ crowd: CrowdID) {
-        if self.audiences.crowds[crowd].isTraced, self.audiences.crowds[crowd].isFinished {
+        if self.audiences.traces.isTraced(crowd), self.audiences.crowds[crowd].isFinished {
             self.endPassTrace(crowd, .finished)
         }
         // Its rounds also know pushes of a start before, and know of an answer before it is counted.
         if self.audiences.crowds[crowd].starts.trace == .told,
-            self.audiences.crowds[crowd].starts.report.waitingCount == 0
+            self.audiences.crowds[crowd].startCounts.waitingCount == 0
         {
             self.endStartTrace(crowd, .finished)
         }
@@ -181,15 +186,12 @@ extension ShardEngine {
     }
     /// The version that is traced goes on no longer.
     @inline(__always) mutating func endPassTrace(_ crowd: CrowdID, _ end: PassEnd) {
-        if self.audiences.crowds[crowd].isTraced { self.endUpdateTrace(crowd, end) }
+        if self.audiences.traces.isTraced(crowd) { self.endUpdateTrace(crowd, end) }
     }
     @inline(never) private mutating func endUpdateTrace(_ crowd: CrowdID, _ end: PassEnd) {
-        self.audiences.crowds[crowd].isTraced = false
         guard let live = self.audiences.traces.end(PassTraces.Key(crowd: crowd, isStart: false)) else { return }
         // A newer one may be counted already.
-        let report = self.audiences.crowds[crowd].report
-        let former = self.audiences.crowds[crowd].formerReports.last { $0.stampSeconds == live.stampSeconds }
-        let counted = report.stampSeconds == live.stampSeconds ? report : former ?? CrowdReport()
+        let counted = self.audiences.crowds[crowd].counts(of: live.stampSeconds)
         self.memory.traceNotes.append(.passEnded(live.id, end, PassTally(counted)), of: live.source)
     }
     @inline(__always) mutating func endStartTrace(_ crowd: CrowdID, _ end: PassEnd, mayGoOn: Bool = false) {
@@ -198,7 +200,7 @@ extension ShardEngine {
     @inline(never) private mutating func endTraceOfStart(_ crowd: CrowdID, _ end: PassEnd, mayGoOn: Bool) {
         self.audiences.crowds[crowd].starts.traceEnded(mayGoOn: mayGoOn)
         guard let live = self.audiences.traces.end(PassTraces.Key(crowd: crowd, isStart: true)) else { return }
-        let tally = PassTally(self.audiences.crowds[crowd].starts.report)
+        let tally = PassTally(self.audiences.crowds[crowd].startCounts)
         self.memory.traceNotes.append(.passEnded(live.id, end, tally), of: live.source)
     }
 }

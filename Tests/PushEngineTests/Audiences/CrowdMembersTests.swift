@@ -100,7 +100,7 @@ import Testing
         let scene = Scene()
         scene.take(100, hasAlert: true)
         _ = scene.serve()
-        scene.crowd.reportedDoneStampSeconds = 100
+        _ = scene.crowd.reports.tellDone(isHigh: false, stampSeconds: 100)
         _ = scene.fail(scene.push(stampSeconds: 100, alertStampSeconds: 100), dropsAlert: true)
         #expect(scene.entry?.owesAlert == false && scene.entry?.mayBeHigh == false)
     }

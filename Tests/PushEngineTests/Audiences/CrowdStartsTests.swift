@@ -68,7 +68,7 @@ import Testing
         var starts = CrowdStarts()
         var table = MemberTable(seed: 1)
         var entries: [RingEntry] = []
-        _ = starts.startCame(Self.order(100), toldMax: 0, in: &table, entries: &entries)
+        _ = starts.startCame(Self.order(100), in: &table, entries: &entries)
         if !goesRound {
             _ = starts.ceased(in: &table)
             starts.over()
@@ -82,7 +82,7 @@ import Testing
         var entries: [RingEntry] = []
         var looked = starts.traceLooked()
         #expect(looked == nil && starts.trace == .untold)
-        _ = starts.startCame(Self.order(100), toldMax: 0, in: &table, entries: &entries)
+        _ = starts.startCame(Self.order(100), in: &table, entries: &entries)
         #expect(starts.trace == .toBegin)
         looked = starts.traceLooked()
         #expect(looked?.stampSeconds == 100)

@@ -132,7 +132,7 @@ struct StartPlay: ~Copyable {
     private mutating func take(_ order: StartOrder) {
         guard case .begins = self.starts.coming(order) else { return }
         var entries: [RingEntry] = []
-        let begun = self.starts.startCame(order, toldMax: 1_024, in: &self.table, entries: &entries)
+        let begun = self.starts.startCame(order, in: &self.table, entries: &entries)
         self.waitingCount += begun.dueCount
         self.unknownCount += begun.unknownCount
         for id in begun.unheard { self.unheard.insert(self.name(id)) }

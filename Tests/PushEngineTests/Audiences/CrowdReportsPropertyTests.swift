@@ -1,0 +1,205 @@
+import APNSProtocol
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// Whatever happens to versions in any order: nobody is lost among counts, and all that is counted is told in the end.
+@Suite struct CrowdReportsPropertyTests {
+    /// Members of a crowd, and what each of its versions owes them.
+    private struct World {
+        /// One version, with flags for what is told of it.
+        struct Model: Equatable {
+            var due = 0
+            var ended = 0
+            var isUntold = false
+            var wasToldUnfinished = false
+            var isRecordDue = false
+        }
+        var reports = CrowdReports()
+        var random: SplitMix64
+        var models: [Int64: Model] = [:]
+        /// The newest last.
+        var versions: [Int64] = []
+        /// Members without an answer, by the version that was sent.
+        var flying: [Int64] = []
+        /// Members that the newest version is owed to, and to whom nothing is under way.
+        var owed = 0
+        var told: [Int64: CrowdReport] = [:]
+        var refused = 0
+        var nowMillis: Int64 = 0
+        var stampSeconds: Int64 = 0
+        var reached: Set<[UInt8]> = []
+        var effects: Set<[Bool]> = []
+
+        init(seed: UInt64) { self.random = SplitMix64(seed: seed) }
+
+        mutating func draw(_ count: Int) -> Int { Int.random(in: 0..<count, using: &self.random) }
+        var newest: Int64 { self.reports.newest.stampSeconds }
+        var isFinished: Bool { self.owed == 0 && !self.flying.contains(self.newest) }
+
+        mutating func carryOut(_ effects: CrowdReports.Effects) {
+            self.refused += effects.refusedStep
+            self.effects.insert([effects.refusedStep > 0, effects.refusedStep < 0, effects.tellsFormer])
+            if effects.tellsFormer { self.tellFormer() }
+        }
+        mutating func tellFormer() {
+            let versions = self.versions
+            let untold = self.models.keys.filter { $0 != self.newest && self.models[$0]!.isUntold }
+            let isFull = self.reports.former.count > CrowdReports.formerMax
+            let told = self.reports.tellFormer { versions.contains($0) }
+            #expect(Set(told.map(\.stampSeconds)) == Set(untold))
+            for report in told {
+                self.told[report.stampSeconds] = report
+                self.models[report.stampSeconds]?.isUntold = false
+            }
+            // The model forgets what is counted no longer.
+            let kept = Set(self.reports.former.map(\.counts.stampSeconds) + [self.newest])
+            for stamp in self.models.keys where !kept.contains(stamp) {
+                let model = self.models.removeValue(forKey: stamp)!
+                #expect(model.due == model.ended || isFull)
+            }
+        }
+        private mutating func setAside() {
+            guard var model = self.models[self.newest] else { return }
+            model.isUntold = model.isUntold || model.isRecordDue
+            (model.wasToldUnfinished, model.isRecordDue) = (false, false)
+            self.models[self.newest] = model
+        }
+
+        mutating func versionComes() {
+            self.setAside()
+            self.stampSeconds += 1
+            let before = self.newest
+            self.versions = self.versions.suffix(2) + [self.stampSeconds]
+            var version = Version()
+            version.stampSeconds = self.stampSeconds
+            self.carryOut(self.reports.versionCame(version, listeners: ListenerCounts()))
+            let members = 1 + self.draw(6)
+            self.reports.settled(due: members, count: self.owed, isNewerThere: true, into: .superseded)
+            if self.owed > 0 {
+                self.models[before]?.ended += self.owed
+                self.models[before]?.isUntold = true
+            }
+            self.models[self.stampSeconds] = Model(due: members, isUntold: true)
+            self.owed = members
+            self.tellFormer()
+        }
+        mutating func newestExpires() {
+            guard let expired = self.versions.popLast() else { return }
+            let owed = self.owed
+            self.reports.settled(due: 0, count: owed, isNewerThere: false, into: .expired)
+            self.models[expired]?.ended += owed
+            if owed > 0 { self.models[expired]?.isUntold = true }
+            self.reports.revived(owed)
+            guard let back = self.versions.last else {
+                self.owed = 0
+                return self.carryOut(self.reports.newestExpired(leaving: nil, listeners: ListenerCounts()))
+            }
+            self.setAside()
+            let superseded = Int(self.reports.formerCounts(back)?.counts.superseded ?? 0)
+            var model = self.models[back] ?? Model()
+            model.ended -= min(owed, superseded)
+            model.due += owed - min(owed, superseded)
+            model.isUntold = true
+            self.models[back] = model
+            self.carryOut(self.reports.newestExpired(leaving: back, listeners: ListenerCounts()))
+        }
+        mutating func sends() {
+            guard self.owed > 0, !self.versions.isEmpty else { return }
+            self.owed -= 1
+            self.flying.append(self.newest)
+        }
+        mutating func answers() {
+            guard !self.flying.isEmpty else { return }
+            let stamp = self.flying.remove(at: self.draw(self.flying.count))
+            let ends: [MemberEnd] = [.ended(.accepted), .ended(.gone), .ended(.failed), .ended(.left), .waits]
+            // Nobody waits for a version where there is none.
+            let end = ends[self.draw(self.versions.isEmpty ? 4 : 5)]
+            let isAccepted = if case .ended(.accepted) = end { true } else { false }
+            let isNewest = stamp == self.newest
+            if case .waits = end {
+                self.owed += 1
+                self.models[stamp]?.ended += isNewest ? 0 : 1
+                let newest = self.newest
+                if !isNewest { self.models[newest]?.due += 1 }
+            } else {
+                self.models[stamp]?.ended += 1
+            }
+            self.models[stamp]?.isUntold = true
+            self.carryOut(
+                self.reports.answered(
+                    PushAnswer(
+                        id: PushID(rawValue: 1), result: isAccepted ? .accepted : .unknown(detail: ""), apnsMicros: 1),
+                    end: end, stampSeconds: stamp, wallMillis: self.nowMillis))
+        }
+        mutating func tells() {
+            let (newest, isFinished) = (self.newest, self.isFinished)
+            var model = self.models[newest] ?? Model()
+            let isToBeTold = newest > 0 && (model.isUntold || isFinished && model.wasToldUnfinished)
+            #expect(self.reports.isToBeTold(isFinished: isFinished) == isToBeTold)
+            if isToBeTold {
+                let told = self.reports.tell(
+                    isFinished: isFinished, listeners: ListenerCounts(), nowMillis: self.nowMillis)
+                self.told[newest] = told
+                (model.isUntold, model.wasToldUnfinished) = (false, !isFinished)
+                model.isRecordDue = told.stampSeconds == newest
+            }
+            if isFinished, self.reports.record(nowMillis: self.nowMillis) != nil { model.isRecordDue = false }
+            if newest > 0 { self.models[newest] = model }
+        }
+        mutating func check() {
+            for former in self.reports.former {
+                let model = self.models[former.counts.stampSeconds]
+                #expect(model.map { $0.due - $0.ended } == Int(former.counts.waitingCount))
+                #expect(model?.isUntold == (former.owner == .toTell))
+            }
+            if let model = self.models[self.newest] {
+                #expect(model.due - model.ended == Int(self.reports.newest.waitingCount))
+                let telling = self.reports.telling
+                #expect(model.isUntold == (telling.owner == .toTell))
+                #expect((!model.isUntold && model.wasToldUnfinished) == (telling.owner == .toTellEnd))
+                #expect(model.isRecordDue == (telling.record == .toWrite))
+                #expect(telling.isOpen == (model.isUntold || model.wasToldUnfinished || model.isRecordDue))
+            }
+            #expect(self.refused == self.reports.refusedCount)
+            self.reached.insert([self.reports.telling.owner.rawValue, self.reports.telling.record.rawValue])
+        }
+    }
+
+    @Test func countsAreConservedAndTold() {
+        var reached: Set<[UInt8]> = []
+        var effects: Set<[Bool]> = []
+        for seed in UInt64(1)...60 {
+            var world = World(seed: seed)
+            for _ in 0..<400 {
+                world.nowMillis += Int64(world.draw(3)) * 20_000
+                switch world.draw(16) {
+                case 0: world.versionComes()
+                case 1: world.newestExpires()
+                case 2...6: world.sends()
+                case 7...12: world.answers()
+                default: world.tells()
+                }
+                world.check()
+            }
+            // In the end everybody has an answer, and what was told last is all that was counted.
+            while world.owed > 0 || !world.flying.isEmpty {
+                world.sends()
+                world.answers()
+                world.check()
+            }
+            world.tells()
+            world.tellFormer()
+            for (stamp, model) in world.models {
+                guard let told = world.told[stamp] else { continue }
+                #expect(Int(told.counts.due) == model.due && model.due == model.ended && told.waitingCount == 0)
+            }
+            reached.formUnion(world.reached)
+            effects.formUnion(world.effects)
+        }
+        #expect(reached.count == 5, "every state of telling, but for that of a version whose counts another owner has")
+        #expect(effects.contains([true, false, false]) && effects.contains([false, true, false]))
+        #expect(effects.contains { $0[2] }, "a former version is told")
+    }
+}
