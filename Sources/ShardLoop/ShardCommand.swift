@@ -1,18 +1,18 @@
 public import PushEngine
 
-/// What other threads ask of a shard's loop. Each is a value that waits until the loop takes it, between two turns.
+/// A request of another thread to a shard's loop. It is a value that waits until the loop takes it, between two turns.
 public enum ShardCommand: Sendable {
-    /// The group has given these partitions.
+    /// The group has assigned these partitions.
     case assign([PartitionGrant])
     /// Records of inlets below these offsets may be forwarded; see `InletGate`.
     case letIn([CommitPosition])
-    /// These are to leave. Nothing more is taken for them; answers are awaited, and everything together takes so long at
-    /// most. Ends with `ShardNews.released` of the same number; `forget` comes after the last commit.
+    /// These partitions must leave. Nothing more is taken for them, and answers are awaited; `times` limits all of it.
+    /// It ends with `ShardNews.released` of the same number. `forget` follows after the last commit.
     case release(number: Int, [Int32], times: ReleaseTimes)
-    /// These are somebody else's: everything about them leaves memory, uncommitted work included.
+    /// These partitions belong to another worker. Everything about them leaves memory, uncommitted work included.
     case forget([Int32])
-    /// Nothing more is taken in: the worker stops.
+    /// Nothing more is taken in, because the worker stops.
     case stopReading
-    /// Topics take so much from here on.
+    /// Topics have these size limits from now on.
     case limit(RecordLimits)
 }

@@ -1,7 +1,7 @@
 import PushEngine
 import PushModel
 
-/// What the engine asks for.
+/// Carries out what the engine asks for.
 extension ShardLoop {
     /// Does what has become due about partitions since the last call.
     mutating func carryOutActions(_ now: EngineTime) {

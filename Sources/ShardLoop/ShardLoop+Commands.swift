@@ -1,26 +1,26 @@
 public import PushEngine
 public import PushModel
 
-/// Partitions on their way out together.
+/// Partitions that leave together.
 struct Release {
-    /// Given back with `ShardNews.released`.
+    /// The number that `ShardNews.released` repeats.
     let number: Int
     let partitions: [Int32]
-    /// When waiting for answers ends, and when waiting ends altogether; steady.
+    /// When waiting for answers ends, and when all waiting ends; steady.
     let quietUntilMillis: Int64
     let endsAtMillis: Int64
-    /// Those that ran, and have something to wait for and to write down.
+    /// The partitions that ran, and have something to wait for and to write.
     let ran: [Int32]
     /// The partitions whose step has not ended yet.
     var awaited: [Int32]
-    /// What was left is written down: all of them are `.writing`.
+    /// Whether the rest was written: all of them are `.writing`.
     var isWriting = false
 
     var dueMillis: Int64 { self.isWriting ? self.endsAtMillis : self.quietUntilMillis }
 }
 
 extension ShardLoop {
-    /// Takes over what another thread asks for. A turn is due afterwards.
+    /// Takes what another thread asks for. A turn is due afterwards.
     public mutating func carryOut(_ command: ShardCommand, now: EngineTime) {
         switch command {
         case .assign(let grants): for grant in grants { self.assign(grant, now: now) }
@@ -37,8 +37,8 @@ extension ShardLoop {
         self.mayHaveActions = true
     }
 
-    /// Goes on by another configuration, between two turns. A turn is due afterwards. What waits on its way to Kafka waits by the new times, and
-    /// there may be more routes than before: the port knows them already.
+    /// Takes another configuration, between two turns. A turn is due afterwards. Records on their way to Kafka wait by
+    /// the new times. There may be more routes than before, which the port knows already.
     /// - Throws: what cannot be taken. Nothing has changed then.
     public mutating func reconfigure(
         _ new: ShardLoopConfiguration, now: EngineTime
@@ -54,7 +54,7 @@ extension ShardLoop {
         self.mayHaveActions = true
     }
 
-    /// Takes a partition over: its marker goes out first, and nothing is read before it came back.
+    /// Takes over a partition. Its marker is written first, and nothing is read before that is acknowledged.
     private mutating func assign(_ grant: PartitionGrant, now: EngineTime) {
         guard !self.partitions.contains(where: { $0.number == grant.number }) else { return }
         if let reason = grant.haltReason {
@@ -93,12 +93,12 @@ extension ShardLoop {
                 self.engine.beginRelease(partition: self.partitions[index].number, now: now)
                 ran.append(self.partitions[index].number)
             } else {
-                // What was read of `state` so far must not be written over what was not.
+                // The part of `state` read so far must not be written over the part that was not.
                 self.engine.forget(partition: self.partitions[index].number)
             }
             self.partitions[index].move(to: .quieting)
         }
-        // The engine would no longer look at what is found there.
+        // The engine would ignore what is found there.
         self.gaps.removeAll { ran.contains($0.partition) }
         self.releases.append(
             Release(
@@ -122,7 +122,7 @@ extension ShardLoop {
             }
             guard self.releases[index].isWriting else { continue }
             guard self.releases[index].awaited.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
-            // All of them together: an answer may have come for one that was done.
+            // All of them are checked: an answer may have arrived for one that was done.
             let unfinished = release.ran.filter { !self.engine.isSettled(partition: $0) }
             guard unfinished.isEmpty || now.steadyMillis >= release.endsAtMillis else { continue }
             self.releases.remove(at: index)
@@ -161,7 +161,7 @@ extension ShardLoop {
         self.partitions.removeAll { numbers.contains($0.number) }
     }
 
-    /// The end: everything is let go of. Partitions have left by now.
+    /// Ends the loop and drops everything. The partitions have left by now.
     public mutating func close(now: EngineTime) {
         for partition in self.partitions { partition.section?.close() }
         self.forgetRepairs(of: self.partitions.map(\.number))

@@ -11,18 +11,18 @@ extension ShardLoop {
             self.hasReadable = true
         }
         guard self.hasReadable else { return }
-        // Asked once a turn.
+        // Read once per turn.
         var room = min(Self.recordsPerTurnMax, self.engine.recordRoom)
         guard room > 0 else { return }
         self.hasReadable = false
-        // So a full turn starves none.
+        // So that a full turn starves no partition.
         self.firstPartition = (self.firstPartition + 1) % self.partitions.count
         let count = self.partitions.count
         reading: for step in 0..<count {
             let place = self.firstPartition + step
             let index = place < count ? place : place - count
             guard self.partitions[index].mayBeReadable, self.partitions[index].life.takesRecords else { continue }
-            // What workers tell each other comes first: it lies in the last topic.
+            // Messages between workers are first: they are in the last topic.
             for topic in self.partitions[index].isReadable.indices.reversed()
             where self.partitions[index].isReadable[topic] {
                 guard room > 0 else {
@@ -32,11 +32,11 @@ extension ShardLoop {
                 }
                 var max = min(room, Self.recordsPerQueueMax)
                 if self.partitions[index].life == .inlet { max = min(max, self.letInCount(index, topic)) }
-                // One that is not let in stays readable, and is looked at when it is.
+                // A queue behind the gate stays readable, and is checked again when the gate opens.
                 guard max > 0 else { continue }
                 max = self.engine.recordRoom(
                     topic: UInt16(topic), partition: self.partitions[index].number, within: max)
-                // Its app has what it may have. Something may have left by the next turn.
+                // Its app has its full share. Something may have left by the next turn.
                 guard max > 0 else {
                     self.hasReadable = true
                     continue
@@ -47,15 +47,17 @@ extension ShardLoop {
         self.engine.consume(&self.inputBatch, now: now)
     }
 
-    /// How many records of an inlet may be taken at once. Half of the offsets that are left: where marks of transactions lie among them, as many
-    /// records as offsets would reach beyond the gate. The last mark may let one record through.
+    /// Number of records of an inlet that may be taken at once: half of the remaining offsets. With marks of
+    /// transactions among them, as many records as offsets would reach beyond the gate. The last mark may let one
+    /// record through.
     private func letInCount(_ index: Int, _ topic: Int) -> Int {
         let number = self.partitions[index].number
         guard let next = self.engine.nextOffset(topic: UInt16(topic), partition: number) else { return 0 }
         return Int(clamping: max(0, (self.partitions[index].letInUpTo[topic] - next + 1) / 2))
     }
 
-    /// What is read last may stay in the batch: many queues with little each are taken together.
+    /// Reads a queue. Its last records may stay in the batch, so that many queues with few records each are consumed
+    /// together.
     private mutating func readQueue(_ index: Int, _ topic: Int, max: Int, _ now: EngineTime) -> Int {
         let read = self.log.read(
             partition: self.partitions[index].number, topic: UInt16(topic), max: max, into: &self.inputBatch
@@ -71,7 +73,7 @@ extension ShardLoop {
         }
         if let failure = read.failure {
             if failure.isFinal {
-                // What was read before the failure was read while the partition ran.
+                // The records before the failure were read while the partition ran.
                 self.engine.consume(&self.inputBatch, now: now)
                 self.halt(index, failure.description)
             } else {
@@ -81,7 +83,7 @@ extension ShardLoop {
         return read.recordCount
     }
 
-    /// The partition stops until a person has looked at it; the others go on.
+    /// Stops the partition until a person has looked at it; the others continue.
     mutating func halt(_ index: Int, _ reason: String) {
         self.partitions[index].halt(reason)
         self.hasChanged = true

@@ -1,9 +1,9 @@
 import PushEngine
 import PushModel
 
-/// Records that Kafka does not take.
+/// Handles records that Kafka does not take.
 extension ShardLoop {
-    /// Tells of them, and halts partitions that cannot go on.
+    /// Reports them, and halts partitions that cannot continue.
     mutating func tellRefusals() {
         for notice in self.outbox.refusals.takeNotices() { self.news.append(.refused(notice)) }
         for (number, reason) in self.outbox.refusals.takeHalts() {
@@ -20,14 +20,15 @@ extension ShardLoop {
         self.hasChanged = true
     }
 
-    /// What has been refused for good of late and stops nothing, in plain words.
+    /// Recent refusals for good that stop nothing, in plain words.
     public func degraded(nowMillis: Int64) -> [String] {
         self.outbox.refusals.recent.values.filter { nowMillis - $0.atMillis < RefusalDesk.recentMillis }.map {
             $0.notice.sentence
         }.sorted()
     }
 
-    /// A topic may take less than is known: its limit is to be read again. Said once for each time that it became so.
+    /// Whether the size limits of topics must be read again, because one may be lower than known. Returns `true` once
+    /// each time.
     public mutating func takesQuestionForLimits() -> Bool {
         defer { self.outbox.refusals.asksForLimits = false }
         return self.outbox.refusals.asksForLimits
@@ -35,7 +36,7 @@ extension ShardLoop {
 }
 
 extension RefusalNotice {
-    /// What became of the record.
+    /// What was done about the record.
     public var sentence: String {
         let what =
             switch self.step {
@@ -53,6 +54,6 @@ extension RefusalNotice {
             "Kafka refuses a record for \(self.topicName) (\(self.failure.error.label)), which \(what): \(self.failure)"
     }
 
-    /// The topic's part, as in settings and metrics.
+    /// The topic's role, as in settings and metrics.
     public var topicName: String { self.topic.label }
 }

@@ -1,14 +1,14 @@
 import PushEngine
 import PushModel
 
-/// A Kafka client that has ended, and the next one.
+/// Replaces a Kafka client that has ended.
 extension ShardLoop {
-    /// When the next step is due, steady; `nil`: the client works.
+    /// When the next step is due, steady; `nil` while the client works.
     var renewalDueMillis: Int64? {
         self.outbox.renewal.nextMillis(isAllBack: self.outbox.underWay.isNone)
     }
 
-    /// Takes the next step from the end of a client to another one: it gives back what it has, and then another takes its place. See
+    /// Takes the next step: the old client returns its records, and then another takes its place. See
     /// `Outbox.clientRenewed`.
     @inline(never) mutating func renewProducer(_ now: EngineTime) {
         guard let failure = self.outbox.renewal.failure else { return }

@@ -1,20 +1,20 @@
 import PushEngine
 import PushModel
 
-/// A stretch of `state` that this owner did not write, being read.
+/// A stretch of `state` that this owner did not write, while it is being read.
 struct Repair {
     let partition: Int32
     let section: any StateSection
-    /// The last read stopped at its limit.
+    /// Whether the last read stopped at its limit.
     var mayHaveMore = true
     var recordCount = 0
 }
 
 extension ShardLoop {
-    /// Gaps read at the same time; the others wait.
+    /// Most gaps read at the same time; the others wait.
     static let repairsMax = 4
 
-    /// Reads what others wrote into the `state` of own partitions, for the engine to overwrite.
+    /// Reads what others wrote into the `state` of own partitions, so that the engine can overwrite it.
     mutating func repairState(_ now: EngineTime) {
         while self.repairs.count < Self.repairsMax, !self.gaps.isEmpty { self.beginRepair(self.gaps.removeFirst()) }
         for index in self.repairs.indices.reversed() { self.repair(index, now) }
@@ -45,7 +45,8 @@ extension ShardLoop {
         self.repairs[index].recordCount += read.recordCount
         self.hasChanged = true
         if let successorOffset {
-            // Never seen while the group is asked before anything is written; not to be settled by two who both believe they own it.
+            // It was never seen, because the group is asked before anything is written. Two workers that both believe
+            // they own a partition cannot settle it.
             self.news.append(
                 .failed(
                     "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "
@@ -67,7 +68,7 @@ extension ShardLoop {
         }
     }
 
-    /// The partition is somebody else's: its repairs stop.
+    /// Stops the repairs of partitions that belong to another worker.
     mutating func forgetRepairs(of numbers: [Int32]) {
         for repair in self.repairs where numbers.contains(repair.partition) { repair.section.close() }
         self.repairs.removeAll { numbers.contains($0.partition) }

@@ -1,20 +1,21 @@
 public import PushEngine
 
 extension ShardLoop {
-    /// What was written to Kafka since the start, and how Kafka answered.
+    /// What was written to Kafka since the start, and Kafka's answers.
     public var outboxCounters: OutboxCounters {
         var counters = self.outbox.counters
         counters.refusals = self.outbox.refusals.table
         return counters
     }
 
-    /// Records that the engine has made and Kafka has not got: they gather, there is no room for them, or they wait to be tried again.
+    /// Number of records that the engine has made and Kafka has not got: they gather, have no room, or wait to be tried
+    /// again.
     public var waitingRecordCount: Int { self.engine.batch.records.count + self.outbox.waitingRecordCount }
 
-    /// How each partition stands, in the order of assignment.
+    /// The state of each partition, in the order of assignment.
     public var partitionReports: [PartitionReport] { self.partitions.map { PartitionReport($0) } }
 
-    /// Next offsets to be committed, of the partitions that run: lag is measured from them.
+    /// The next offsets to be committed, of the running partitions. Lag is measured from them.
     public var watermarks: [CommitPosition] {
         var positions: [CommitPosition] = []
         for partition in self.partitions where partition.life.takesRecords {
@@ -28,7 +29,8 @@ extension ShardLoop {
         return positions
     }
 
-    /// Known causes keep it from taking records: Kafka does not take what it writes, or memory is full.
+    /// Whether a known cause keeps the shard from taking records: Kafka does not take what it writes, or memory is
+    /// full.
     public var isHeldUp: Bool {
         self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || !self.engine.wantsRecords
             || self.engine.isAnAppFull
@@ -47,7 +49,8 @@ extension ShardLoop {
         }
         return errors
     }
-    /// Apps whose topic APNs refuses, in plain words. What is wrong with one app is an error of the worker only if no other app is well.
+    /// Apps whose topic APNs refuses, in plain words. The problem of one app is an error of the worker only if no other
+    /// app is well.
     public var refusedTopics: [String] {
         self.engine.appsHeldBack.map { held in
             let bundleID = self.engine.configuration.apps[Int(held.app)].bundleID

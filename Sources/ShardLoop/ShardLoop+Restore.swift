@@ -2,10 +2,10 @@ import PushEngine
 import PushModel
 
 extension ShardLoop {
-    /// How often a restore that takes long says how far it is.
+    /// Interval at which a long restore reports its progress.
     static let restoreTellMillis: Int64 = 5_000
 
-    /// Kafka has acknowledged the partition's marker: what was written before it is read.
+    /// Begins a restore: Kafka has acknowledged the partition's marker, and the records before it are read.
     mutating func beginRestore(of number: Int32, markerOffset: Int64, _ now: EngineTime) {
         guard let index = self.partitions.firstIndex(where: { $0.number == number }),
             self.partitions[index].life == .claiming
@@ -25,7 +25,7 @@ extension ShardLoop {
         }
     }
 
-    /// Reads on in the `state` of partitions that are being restored, a bounded number of records.
+    /// Continues to read the `state` of partitions that are being restored, a bounded number of records.
     mutating func restore(_ now: EngineTime) {
         guard self.isRestoring else { return }
         defer { self.isRestoring = self.partitions.contains { $0.life == .restoring } }
@@ -64,7 +64,8 @@ extension ShardLoop {
         }
     }
 
-    /// What is wrong with a record of `state`; `nil`: nothing. Asked for each record: words are made only where something is wrong.
+    /// What is wrong with a record of `state`; `nil` if nothing is. It is called for each record, so text is made only
+    /// for a fault.
     private func fault(_ result: RestoreResult, partition: Int32, offset: Int64) -> String? {
         let text: String
         switch result {
@@ -77,7 +78,8 @@ extension ShardLoop {
         return "\(self.configuration.stateTopic)[\(partition)]@\(offset) \(text)"
     }
 
-    /// The partition's `state` is not what it was. What this owner knows must go nowhere: written behind what is lost, it would look whole.
+    /// Halts a partition whose `state` is not what it was. What this owner knows must not be written: behind the lost
+    /// part, it would look complete.
     mutating func loseState(of number: Int32, _ what: String, _ now: EngineTime) {
         guard let index = self.partitions.firstIndex(where: { $0.number == number }),
             !self.partitions[index].life.isHalted, !self.partitions[index].life.isLeaving
@@ -112,9 +114,9 @@ extension ShardLoop {
                 durationMillis: now.steadyMillis - restore.beganMillis, starts: grant.starts))
     }
 
-    /// Says every few seconds how far restores are that take longer.
+    /// Reports every few seconds the progress of long restores.
     mutating func tellRestores(_ now: EngineTime) {
-        // Nothing is copied unless there is something to tell.
+        // Nothing is copied unless there is something to report.
         guard self.isRestoring else {
             self.restoreTellDueMillis = nil
             return

@@ -2,17 +2,19 @@ import APNSProtocol
 public import PushEngine
 public import PushModel
 
-/// One shard: what it does with its partitions, turn by turn. It brings together the engine, which decides about activities, and two ports,
-/// Kafka and APNs, and decides itself what may be done when: a partition's life, the lease, reading, the way of records to Kafka, commits.
+/// One shard: what it does with its partitions, turn by turn. It connects the engine, which decides about activities,
+/// with two ports, Kafka and APNs. It decides what may be done when: a partition's life, the lease, reading, the way of
+/// records to Kafka, commits.
 ///
-/// Pure: told the time, given its ports, no thread and no clock of its own. The worker runs it on an event loop, the simulation on a virtual
-/// clock. Its runner calls `turn` when `hasMore`, when `deadlineMillis` has come, and when a port has something; then takes `news`.
+/// It is pure: the time and the ports are passed to it, and it has no thread and no clock of its own. The worker runs
+/// it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore`, at `deadlineMillis`,
+/// and when a port has something; then it takes `news`.
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
 public struct ShardLoop: ~Copyable {
-    /// What the loop was made with, or told since by `reconfigure`.
+    /// The loop's configuration, with later changes from `reconfigure`.
     public internal(set) var configuration: ShardLoopConfiguration
-    /// The engine, to be looked at. Only the loop changes it.
+    /// The engine, for reading. Only the loop changes it.
     public internal(set) var engine: ShardEngine
     let log: any ShardLog
     let push: any PushSide
@@ -20,44 +22,44 @@ public struct ShardLoop: ~Copyable {
     var partitions: [OwnedPartition] = []
     var releases: [Release] = []
     var repairs: [Repair] = []
-    /// Wait for one of `repairs` to end: at most one a partition.
+    /// Gaps that wait for one of `repairs` to end: at most one a partition.
     var gaps: [StateGap] = []
     var commits = CommitGathering()
-    /// Taken by the runner after each turn.
+    /// What the runner takes after each turn.
     var news: [ShardNews] = []
-    /// There is more to do than the last turn did.
+    /// Whether there is more to do than the last turn did.
     public internal(set) var hasMore = false
-    /// Nothing more is taken in: the worker stops.
+    /// Whether nothing more is taken in, because the worker stops.
     public internal(set) var isDraining = false
-    /// As far as the last turn saw; see `mayAct`.
+    /// Whether the last turn had the lease; see `mayAct`.
     public private(set) var holdsLease = true
-    /// Records of `state` that restores have read since the start.
+    /// Number of records of `state` that restores have read since the start.
     public internal(set) var restoredRecordCount: UInt64 = 0
-    /// Something happened that a report shows, and that may have freed an offset.
+    /// Whether something happened that a report shows, or that may have freed an offset.
     var hasChanged = true
-    /// When the next line about restores is due; `nil`: nothing is being restored.
+    /// When the next log line about restores is due; `nil` if nothing is being restored.
     var restoreTellDueMillis: Int64?
 
-    /// Some of `partitions` restore, and queues of some that run have something, as far as known. Most turns find neither, and look at no
-    /// partition.
+    /// Whether some of `partitions` restore. The next says whether queues of running ones have something, as far as
+    /// known. Most turns find neither, and skip the partitions.
     var isRestoring = false
     var hasReadable = false
 
-    /// Something has happened after which the engine may ask for something to be done.
+    /// Whether something has happened after which the engine may ask for an action.
     var mayHaveActions = false
 
     /// Empty between two turns.
     var inputBatch = InputBatch()
-    /// Both empty between two turns, and filled again and again.
+    /// Both are empty between two turns, and reused for their memory.
     private var answers: [PushAnswer] = []
     var actions: [PartitionAction] = []
-    /// Each turn begins with another partition, and another route.
+    /// Each turn begins with another partition, and with another route.
     var firstPartition = 0
     var firstRoute: UInt16 = 0
 
-    /// Bounds of one turn; together a few milliseconds of work. What is read is pushed before more is read, and answers come in between. With
-    /// 2,048 records and 4,096 deliveries, and no limit for records that are handed over, the 99th percentile was twice as long at 95,000
-    /// updates a second of one core.
+    /// Limits of one turn; together a few milliseconds of work. What is read is pushed before more is read, and answers
+    /// are taken in between. With 2,048 records, 4,096 deliveries and no limit for records that are handed over, the
+    /// 99th percentile was twice as long at 95,000 updates a second on one core.
     static let recordsPerQueueMax = 256
     static let recordsPerTurnMax = 512
     static let restoresPerTurnMax = 2_048
@@ -83,7 +85,7 @@ public struct ShardLoop: ~Copyable {
 
     // MARK: Turns
 
-    /// Does what there is to do, up to the bounds of a turn.
+    /// Does everything that is due, up to the limits of a turn.
     public mutating func turn(now: EngineTime) {
         self.hasMore = false
         self.takeAnswers(now)
@@ -103,7 +105,7 @@ public struct ShardLoop: ~Copyable {
         self.finishTurn(now)
     }
 
-    // A function of its own: as a part of `turn` it costs 16 instructions more for each record that is written.
+    // A function of its own: inside `turn` it costs 16 instructions more for each record that is written.
     @inline(never) private mutating func finishTurn(_ now: EngineTime) {
         // Records leave before anything else is done: an engine that died here would have written nothing.
         self.takeRecords(now)
@@ -117,8 +119,8 @@ public struct ShardLoop: ~Copyable {
         if self.outbox.renewal.isDue, !self.outbox.renewal.isGivingBack { self.hasMore = true }
     }
 
-    /// Whether the partitions are still this worker's, as far as it can know. Without that it pushes nothing, writes nothing and commits
-    /// nothing (contract: One owner); what it learns meanwhile waits.
+    /// Whether the partitions still belong to this worker, as far as it can know. If not, it pushes nothing, writes
+    /// nothing and commits nothing (contract: One owner). What it learns meanwhile waits.
     mutating func mayAct(_ now: EngineTime) -> Bool {
         let isHeld = self.partitions.isEmpty || now.steadyMillis < self.log.leaseEndsMillis
         if isHeld != self.holdsLease {
@@ -128,7 +130,7 @@ public struct ShardLoop: ~Copyable {
         return isHeld
     }
 
-    /// When the next turn is due though no port has anything, steady; `nil`: no time is waited for.
+    /// When the next turn is due though no port has anything, steady; `nil` if no time is awaited.
     public var deadlineMillis: Int64? {
         var next = min(self.releaseDueMillis ?? .max, self.restoreTellDueMillis ?? .max)
         if self.outbox.renewal.isDue { next = min(next, self.renewalDueMillis ?? .max) }
@@ -136,13 +138,13 @@ public struct ShardLoop: ~Copyable {
             next = min(
                 next, self.engine.nextDeadlineMillis ?? .max, self.outbox.dueMillis ?? .max,
                 self.commits.dueMillis ?? .max)
-            // That it has run out is to be seen in reports. That it has grown again is told by a turn.
+            // The end of the lease must appear in reports. Its growth is reported by a turn.
             if !self.partitions.isEmpty { next = min(next, self.log.leaseEndsMillis) }
         }
         return next == .max ? nil : next
     }
 
-    /// What there is to tell since this was last called.
+    /// The news since the last call.
     public mutating func takeNews() -> [ShardNews] {
         guard !self.news.isEmpty else { return [] }
         defer { self.news.removeAll() }
@@ -160,7 +162,7 @@ public struct ShardLoop: ~Copyable {
         if count >= Self.deliveriesPerTurnMax { self.hasMore = true }
     }
 
-    /// Hands the engine's records on. What somebody waits for does not gather with others.
+    /// Hands the engine's records on. Records that somebody waits for do not gather with others.
     mutating func takeRecords(_ now: EngineTime) {
         guard self.mayAct(now) else { return }
         let isUrgent = self.isDraining || !self.releases.isEmpty
@@ -194,7 +196,7 @@ public struct ShardLoop: ~Copyable {
         let routeCount = self.configuration.routeCount
         guard routeCount > 0 else { return }
         var room = Self.pushesPerTurnMax
-        // So a busy one starves none.
+        // So that a busy route starves no other.
         self.firstRoute = (self.firstRoute + 1) % routeCount
         for step in 0..<routeCount {
             let route = (self.firstRoute + step) % routeCount
@@ -215,7 +217,7 @@ public struct ShardLoop: ~Copyable {
 
     // MARK: Reports
 
-    /// Whether something has happened since this was last asked that a report shows.
+    /// Whether something that a report shows has happened since the last call.
     public mutating func takesChange() -> Bool {
         defer { self.hasChanged = false }
         return self.hasChanged

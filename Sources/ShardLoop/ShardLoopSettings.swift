@@ -1,4 +1,4 @@
-/// What an operator may choose of a shard's loop. The values here are the product's defaults.
+/// What an operator may choose about a shard's loop. The values here are the product's defaults.
 public struct ShardLoopSettings: Equatable, Sendable {
     /// How long a commit waits for others.
     public var commitIntervalMillis: Int64 = 250

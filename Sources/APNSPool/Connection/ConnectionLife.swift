@@ -1,63 +1,64 @@
 public import PushModel
 
-/// One APNs connection as its pool sees it: what it may carry, and when it has to be asked, given up or closed.
-/// Decides; never touches a socket, a clock or a lock.
+/// One APNs connection as its pool sees it: what it may carry, and when to ping it, leave it or close it. It only
+/// decides, and never touches a socket, a clock or a lock.
 public struct ConnectionLife: Sendable {
-    /// Where a connection stands. Each case says where it can go.
+    /// The phase of a connection. Each case names the phases that may follow.
     public enum Phase: Equatable, Sendable {
-        /// Name lookup and TCP. To `handshaking`, or to `closed`.
+        /// Name lookup and TCP. Changes to `handshaking` or `closed`.
         case connecting
-        /// TLS, then the peer's first SETTINGS. To `probing`, or to `closed`.
+        /// TLS, then the peer's first SETTINGS. Changes to `probing` or `closed`.
         case handshaking
-        /// One request alone: APNs allows a single stream until a request with a valid provider token was posted. To
-        /// `open` with the first accepted push, to `draining` or `closed`.
+        /// A single request: APNs allows one stream until a request with a valid provider token was posted. Changes to
+        /// `open` with the first accepted push, to `draining` or to `closed`.
         case probing
-        /// As many requests as the peer's live SETTINGS allow. To `draining` or `closed`.
+        /// As many requests as the peer's current SETTINGS allow. Changes to `draining` or `closed`.
         case open
-        /// Nothing new; what is in flight finishes. To `closed`.
+        /// No new requests; those in flight finish. Changes to `closed`.
         case draining
-        /// Nothing can be sent or received. The end.
+        /// Nothing can be sent or received. This phase is final.
         case closed
     }
 
-    /// What SETTINGS changed: the connection may carry its first request, its limit is another one, or nothing.
+    /// The effect of SETTINGS: the connection may carry its first request, its limit has changed, or nothing.
     public enum SettingsAction: Equatable, Sendable { case becameReady, limitChanged, ignore }
-    /// What to do with a connection that takes nothing new: close it at once, or wait for requests that are still
-    /// unanswered. It may be draining or closed already.
+    /// What to do with a connection that takes no new requests: close it at once, or wait for unanswered requests. It
+    /// may be draining or closed already.
     public enum DrainAction: Equatable, Sendable {
-        /// Close the connection; wait for its requests; nothing, because one of these was said before.
+        /// Close the connection; wait for its requests; or nothing, because it is draining or closed already.
         case closeNow, waitForStreams(count: Int), alreadyDraining, alreadyClosed
     }
-    /// What the end of a request means for its connection: nothing, or the last request of a draining connection ended
-    /// and it is to be closed.
+    /// The effect of a request's end on its connection. `closeDrained`: the last request of a draining connection
+    /// ended, and the connection must be closed.
     public enum StreamEndAction: Equatable, Sendable { case none, closeDrained }
-    /// What a request without an answer means for its connection: nothing yet, or the connection is stalled and is to
-    /// be left.
+    /// The effect of a request's timeout on its connection. `retireStalled`: the connection is stalled, and must take
+    /// no more requests.
     public enum TimeoutAction: Equatable, Sendable { case keepConnection, retireStalled }
-    /// What is to be done with a connection whose time has come.
+    /// What to do with a connection when a deadline is reached.
     public enum DeadlineAction: Equatable, Sendable {
-        /// Nothing is due; ask the peer whether it lives; close, because nobody needs it or for the reason given.
+        /// Nothing is due; send a PING; close it because nobody needs it; or close it for the reason given.
         case none, ping, closeIdle, close(ConnectionCloseReason)
-        /// The peer takes no requests at all: leave it.
+        /// Retire the connection, because the peer allows no requests at all.
         case retireDenied
     }
 
-    /// Requests timed out in a row after which a connection is left.
+    /// Number of timeouts in a row after which a connection is retired.
     public static let timeoutsInRowMax = 3
-    /// A connection that has not shown its capacity after this long no longer keeps another from being opened.
+    /// Time after which a starting connection, whose capacity is still unknown, no longer delays the opening of
+    /// another.
     public static let startPatienceMillis: Int64 = 2_000
 
-    /// Where the connection stands.
+    /// The current phase.
     public private(set) var phase = Phase.connecting
-    /// Requests that began and have not ended.
+    /// Number of requests that began and have not ended.
     public private(set) var inFlight = 0
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS as it last said.
+    /// The peer's latest SETTINGS_MAX_CONCURRENT_STREAMS.
     public private(set) var peerStreamsMax = Int.max
-    /// Requests that this connection may still begin.
+    /// Number of requests that this connection may still begin.
     public private(set) var requestsLeft: Int
-    /// A push was accepted on it.
+    /// Whether a push was accepted on this connection.
     public private(set) var isProven = false
-    /// The peer does not take our bytes fast enough: nothing more is queued.
+    /// Whether the peer reads our bytes too slowly: no more requests are queued.
     public private(set) var isBlocked = false
     /// When connecting began, steady milliseconds.
     public let beganMillis: Int64
@@ -67,19 +68,19 @@ public struct ConnectionLife: Sendable {
     private var drainDeadlineMillis: Int64 = .max
     private var lastReceivedMillis: Int64
     private var lastRequestMillis: Int64
-    /// When a request was last answered with a status.
+    /// When a request was last answered with a status, steady microseconds.
     private(set) var lastAnswerMicros: Int64 = .min
     private var timeoutsInRow = 0
     private var pingSentMillis: Int64?
-    /// Streams the peer was seen to admit when it refused one although its SETTINGS allow more; grows by one with each
-    /// accepted push.
+    /// Number of streams the peer admitted when it refused one although its SETTINGS allow more. It grows by one with
+    /// each accepted push.
     private var admittedMax = Int.max
-    /// Since when the peer's SETTINGS allow no stream at all.
+    /// When the peer's SETTINGS began to allow no stream at all.
     private(set) var deniedSinceMillis: Int64?
     private let limits: Limits
 
-    /// What of the pool's configuration a living connection needs: a connection is touched per push, so it is kept
-    /// small.
+    /// The part of the pool's configuration that a living connection needs. It is small, because every push accesses
+    /// its connection.
     private struct Limits: Sendable {
         var requestTimeoutMillis: Int64
         var drainMillis: Int64
@@ -105,7 +106,7 @@ public struct ConnectionLife: Sendable {
         self.lastRequestMillis = now.steadyMillis
     }
 
-    /// Requests that may begin now.
+    /// Number of requests that may begin now.
     public var credit: Int {
         switch self.phase {
         case .connecting, .handshaking, .draining, .closed: 0
@@ -119,10 +120,10 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// A request was answered on it, whatever the answer.
+    /// Whether a request was answered on this connection, with any status.
     var hasAnswered: Bool { self.lastAnswerMicros > .min }
 
-    /// It carries requests, or will.
+    /// Whether the connection carries requests, or will.
     public var isUsable: Bool {
         switch self.phase {
         case .connecting, .handshaking, .probing, .open: true
@@ -130,13 +131,13 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// Until then its capacity will soon be known: wait for it before opening yet another. A connection that takes too long
-    /// over it (half dead, perhaps) holds up nothing. `.min`: it is not starting.
+    /// Time until which the pool waits to learn this connection's capacity before it opens another. A connection that
+    /// takes too long (half dead, perhaps) delays nothing. `.min` if it is not starting.
     public var startsUntilMillis: Int64 {
         switch self.phase {
         case .connecting, .handshaking: self.beganMillis + Self.startPatienceMillis
         case .probing:
-            // A warm one waits for its first request however long; then the patience begins.
+            // A warm connection may wait for its first request for any time. The patience is counted from that request.
             if self.inFlight > 0 {
                 self.lastRequestMillis + Self.startPatienceMillis
             } else {
@@ -148,7 +149,7 @@ public struct ConnectionLife: Sendable {
 
     // MARK: Beginning
 
-    /// TCP is up.
+    /// Notes that TCP is up.
     public mutating func transportConnected(now: EngineTime) {
         switch self.phase {
         case .connecting:
@@ -159,8 +160,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// The peer's SETTINGS came, the first or later ones. `streamsMax`: its limit, live from now on; below 0 counts as
-    /// 0.
+    /// Takes the peer's SETTINGS, the first or later ones. `streamsMax` is its limit from now on; a negative one counts
+    /// as 0.
     public mutating func settingsReceived(streamsMax: Int, now: EngineTime) -> SettingsAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -185,22 +186,22 @@ public struct ConnectionLife: Sendable {
 
     // MARK: Requests
 
-    /// A request was begun. Only with credit.
+    /// Counts a request that has begun. Requires credit.
     public mutating func streamBegan(now: EngineTime) {
         self.inFlight += 1
         self.requestsLeft -= 1
-        // Silence is measured from the moment something was asked.
+        // Silence is measured from the moment a request was sent.
         if self.inFlight == 1 { self.lastReceivedMillis = max(self.lastReceivedMillis, now.steadyMillis) }
         self.lastRequestMillis = now.steadyMillis
     }
 
-    /// A request was begun and nothing was sent for it: as if it had not been.
+    /// Takes back a request that was begun, and for which nothing was sent.
     public mutating func streamTakenBack() {
         self.inFlight -= 1
         self.requestsLeft += 1
     }
 
-    /// A request ended, whatever its answer. `answeredMicros`: the steady time when a status came; `nil`: none came.
+    /// Counts a request's end. `answeredMicros` is the steady time of its status; `nil` without one.
     public mutating func streamEnded(accepted: Bool, answeredMicros: Int64?) -> StreamEndAction {
         self.inFlight -= 1
         if accepted, self.admittedMax < .max { self.admittedMax += 1 }
@@ -224,12 +225,12 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// The peer refused a stream, which has ended: it admits no more than are left. Until SETTINGS or accepted pushes
-    /// say otherwise no more are tried, or the same pushes would go round in a circle.
+    /// Lowers the limit after the peer refused a stream, which has ended: it admits no more than the others. Until
+    /// SETTINGS or accepted pushes raise it, no more are tried, or the same pushes would go round in a circle.
     public mutating func streamRefused() { self.admittedMax = max(1, min(self.admittedMax, self.inFlight)) }
 
-    /// A request got no answer in time. If several did so with no answer between, or nothing was answered in the latter
-    /// half of that time, the connection carries requests into nowhere, whatever its PINGs say.
+    /// Counts a request that got no answer in time. The connection is stalled if several timed out with no answer
+    /// between, or if nothing was answered in the second half of that time. Its PINGs do not matter.
     public mutating func requestTimedOut(micros: Int64) -> TimeoutAction {
         self.timeoutsInRow += 1
         switch self.phase {
@@ -241,12 +242,12 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// The output buffer reached its bound, or fell below it again.
+    /// Notes that the output buffer reached its bound, or fell below it again.
     public mutating func outputBlocked(_ blocked: Bool) { self.isBlocked = blocked }
 
     // MARK: Liveness
 
-    /// Bytes came: the peer lives.
+    /// Notes that bytes arrived, which shows that the peer lives.
     public mutating func bytesReceived(now: EngineTime) {
         self.lastReceivedMillis = now.steadyMillis
         self.pingSentMillis = nil
@@ -254,7 +255,8 @@ public struct ConnectionLife: Sendable {
 
     // MARK: Ending
 
-    /// GOAWAY came, or we want no more of this connection: nothing new, what is in flight finishes within its own time.
+    /// Stops new requests, after GOAWAY or because we retire the connection. Requests in flight finish within their own
+    /// time.
     public mutating func drain(now: EngineTime) -> DrainAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -275,13 +277,13 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// The connection is gone, or is being closed.
+    /// Notes that the connection is gone, or is being closed.
     public mutating func ended() { self.phase = .closed }
 
     // MARK: Time
 
-    /// When `deadlineReached` has something to say, steady milliseconds. `mayCloseIdle`: the pool can do without it
-    /// when idle.
+    /// The next time at which `deadlineReached` has something to do, steady milliseconds. `mayCloseIdle` says that the
+    /// pool can do without this connection when it is idle.
     public func nextDeadlineMillis(mayCloseIdle: Bool) -> Int64? {
         switch self.phase {
         case .connecting, .handshaking: self.connectDeadlineMillis
@@ -292,8 +294,8 @@ public struct ConnectionLife: Sendable {
         }
     }
 
-    /// The time that `nextDeadlineMillis` named has come, or another: `none` if nothing is due. `mayCloseIdle`: the
-    /// pool can do without the connection when it is idle.
+    /// What is due now; `none` if nothing is. `mayCloseIdle` says that the pool can do without this connection when it
+    /// is idle.
     public mutating func deadlineReached(now: EngineTime, mayCloseIdle: Bool) -> DeadlineAction {
         switch self.phase {
         case .connecting, .handshaking:
@@ -345,17 +347,17 @@ public struct ConnectionLife: Sendable {
 
 /// Why the pool closes a connection.
 public enum ConnectionCloseReason: Equatable, Sendable, CaseIterable {
-    /// No handshake and SETTINGS in time.
+    /// Handshake and SETTINGS were not complete in time.
     case connectTimeout
     /// A PING was not answered.
     case pingTimeout
-    /// What was in flight did not finish in time after GOAWAY.
+    /// The requests in flight did not finish in time after GOAWAY.
     case drainTimeout
     /// The last request of a draining connection ended.
     case drained
-    /// Its SETTINGS allowed no request for long.
+    /// The peer's SETTINGS allowed no request for long.
     case denied
-    /// Long without a request.
+    /// The connection had no request for long.
     case idle
     /// The worker is shutting down.
     case shutdown

@@ -1,16 +1,16 @@
 import PushModel
 
-/// The requests in flight on the connections of one pool: a slab addressed by tag, threaded in order of departure per
-/// connection, so that the one to time out first is always the first. Allocates only while it grows, up to
+/// The requests in flight on the connections of one pool. It is a slab addressed by tag. Each connection has a list in
+/// order of departure, so that the next request to time out is always the first. Allocates only while it grows, up to
 /// `streamsMax`.
 struct StreamTable: Sendable {
     struct Stream: Sendable {
         enum State: UInt8, Sendable {
             case free
-            /// Lent for a request that is being filled.
+            /// The tag is reserved for a request that is being filled.
             case reserved
             case inFlight
-            /// Answered as timed out; the session has yet to let go of the stream.
+            /// The request was answered as timed out, but the session still has its stream.
             case abandoned
         }
         var push = PushID(rawValue: 0)
@@ -18,7 +18,7 @@ struct StreamTable: Sendable {
         var streamID: Int32 = 0
         var connection: Int32 = 0
         var tokenGeneration: UInt32 = 0
-        /// Neighbours in the connection's list, or the next free one; `none` at the ends.
+        /// Neighbours in the connection's list, or the next free entry; `none` at the ends.
         var previous: Int32 = StreamTable.none
         var next: Int32 = StreamTable.none
         var state = State.free
@@ -31,13 +31,13 @@ struct StreamTable: Sendable {
     let streamsMax: Int
     private(set) var streams: [Stream] = []
     private(set) var inUse = 0
-    /// Number of open streams that were abandoned.
+    /// Number of open streams whose request was abandoned.
     private(set) var abandonedCount = 0
     private var firstFree = StreamTable.none
     private var first: [Int32]
     private var last: [Int32]
 
-    /// - Parameter streamsMax: more are never handed out. At most 2^31 - 1.
+    /// - Parameter streamsMax: the most tags in use. At most 2^31 - 1.
     init(connectionCount: Int, streamsMax: Int) {
         self.streamsMax = min(streamsMax, Int(Int32.max))
         self.first = Array(repeating: Self.none, count: connectionCount)
@@ -63,7 +63,7 @@ struct StreamTable: Sendable {
         return UInt32(index)
     }
 
-    /// The request of a reserved tag left.
+    /// Notes that the request of a reserved tag left.
     mutating func began(
         _ tag: UInt32, push: PushID, app: UInt16, streamID: Int32, tokenGeneration: UInt32, micros: Int64
     ) {
@@ -91,7 +91,7 @@ struct StreamTable: Sendable {
         return index == Self.none ? nil : UInt32(index)
     }
 
-    /// What a tag stands for; `nil` when it is not in use on that connection.
+    /// The stream of a tag; `nil` when the tag is not in use on that connection.
     func stream(_ tag: UInt32, connection: Int) -> Stream? {
         guard tag < self.streams.count else { return nil }
         let stream = self.streams[Int(tag)]
@@ -99,14 +99,14 @@ struct StreamTable: Sendable {
         return stream
     }
 
-    /// The push is answered but its stream lives on: out of the order, tag kept.
+    /// Takes an answered push out of the order, but keeps its tag, because its stream is still open.
     mutating func abandon(_ tag: UInt32) {
         self.unlink(Int(tag))
         self.streams[Int(tag)].state = .abandoned
         self.abandonedCount += 1
     }
 
-    /// The stream is over: its tag may be used again.
+    /// Frees the tag of a stream that has ended.
     mutating func release(_ tag: UInt32) {
         let index = Int(tag)
         switch self.streams[index].state {
@@ -120,8 +120,8 @@ struct StreamTable: Sendable {
         self.inUse -= 1
     }
 
-    /// Tags still in use on a connection, abandoned ones included. Walks the whole table: only for a connection that
-    /// ended.
+    /// Tags still in use on a connection, abandoned ones included. Walks the whole table, so it is only for a
+    /// connection that has ended.
     func tags(connection: Int) -> [UInt32] {
         self.streams.indices.filter { self.streams[$0].state != .free && self.streams[$0].connection == connection }.map
         { UInt32($0) }

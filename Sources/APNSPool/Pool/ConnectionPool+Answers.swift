@@ -1,20 +1,21 @@
 public import APNSProtocol
 public import PushModel
 
-/// What answers, or their absence, mean for the route and its connections.
+/// The effect of answers, and of missing answers, on the route and its connections.
 extension ConnectionPool {
-    /// How a request ended that got no status.
+    /// How a request without a status ended.
     public enum Failure: Equatable, Sendable, CaseIterable {
-        /// The peer said REFUSED_STREAM: not processed.
+        /// The peer answered REFUSED_STREAM: not processed.
         case refused
-        /// It had not wholly left, or lay above a GOAWAY's last stream: not processed, and no fault of this connection.
+        /// The request had not left completely, or was above a GOAWAY's last stream. It was not processed, and the
+        /// connection is not at fault.
         case neverLeft
         /// APNs may have processed it.
         case unknown
     }
 
-    /// A 200, the steady case. `nil`: the push was answered before (it had timed out), or the tag is not in use.
-    /// `micros`: steady time.
+    /// Takes a 200, the usual case. Returns `nil` if the push was answered before (it had timed out), or the tag is not
+    /// in use. `micros` is steady time.
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
@@ -26,7 +27,7 @@ extension ConnectionPool {
         return self.end(stream, tag, accepted: true, answeredMicros: micros)
     }
 
-    /// Any other status, with its verdict.
+    /// Takes any other status, with its verdict.
     public mutating func answered(
         _ tag: UInt32, connection: Int, verdict: Verdict, retryAfterSeconds: Int64?, now: EngineTime, micros: Int64
     ) -> PushEnd? {
@@ -37,7 +38,7 @@ extension ConnectionPool {
         case .accepted:
             return self.accepted(tag, connection: connection, micros: micros)
         case .tokenDead, .tokenThrottled:
-            // APNs looked the device token up, so it took our credentials.
+            // APNs looked up the device token, so it accepted our credentials.
             self.busySucceeded()
             self.credentialsSucceeded(stream)
             self.tokenSucceeded()
@@ -45,14 +46,14 @@ extension ConnectionPool {
             self.busySucceeded()
         case .topicRefused:
             self.busySucceeded()
-            // A key for certain topics may not be for this one; the one that worked was.
+            // A new key that is limited to certain topics may exclude this one; the key before it did not.
             if stream.tokenGeneration >= self.keyGeneration { self.trialFailed(stream) }
         case .credentialRefused:
             self.busySucceeded()
             self.credentialsRefused(stream, now: now)
         case .providerTokenExpired:
             self.busySucceeded()
-            // Pushy saw connections stay stuck once APNs had called their token expired.
+            // Pushy observed that connections stay stuck once APNs has called their token expired.
             self.retire(connection, now: now)
             if stream.tokenGeneration == self.tokenGeneration {
                 self.tokenRefused(
@@ -61,7 +62,8 @@ extension ConnectionPool {
         case .providerTokenTooManyUpdates:
             self.busySucceeded()
             if stream.tokenGeneration == self.tokenGeneration {
-                // Refused again: going back did not help. The rule is one per connection; another one may do.
+                // The return to the old token was refused, too. The rule is one per connection, so another connection
+                // may work.
                 if self.tokenGate.state == .probing { self.retire(connection, now: now) }
                 self.tokenRefused(
                     .providerTokenTooManyUpdates, now: now, action: .revertToken(generation: stream.tokenGeneration))
@@ -79,16 +81,16 @@ extension ConnectionPool {
         return self.end(stream, tag, accepted: false, answeredMicros: micros)
     }
 
-    /// A topic was refused that a newer connection might take: the first push ties a connection to the topics its key
-    /// has then (Apple). `true`: the push may go over another connection; this one and its like are being left for
-    /// that, at most once in `TopicRefresh.pauseMillis` per app, so that an app with a wrong topic does not cost the
-    /// others their connections.
+    /// Handles a refused topic that a newer connection might accept: the first push ties a connection to the topics its
+    /// key has at that time (Apple). Returns `true` if the push may go over another connection. This connection and
+    /// others of its age are then retired, at most once in `TopicRefresh.pauseMillis` per app, so that an app with a
+    /// wrong topic does not cost the other apps their connections.
     public mutating func renewsForTopic(_ tag: UInt32, connection: Int, now: EngineTime) -> Bool {
         guard let stream = self.streams.stream(tag, connection: connection) else { return false }
         var refresh = self.topicRefreshes[stream.app] ?? TopicRefresh()
         let life = self.members[connection].life
         if life.beganMillis < refresh.atMillis { return true }
-        // The first push of a connection was tied to the topics of this very moment.
+        // An unproven connection was tied to the topics of this very moment.
         guard life.isProven, now.steadyMillis >= refresh.notBeforeMillis else { return false }
         if now.steadyMillis > refresh.notBeforeMillis &+ TopicRefresh.pauseMillisMax {
             refresh.pauseMillis = TopicRefresh.pauseMillisMin
@@ -97,14 +99,14 @@ extension ConnectionPool {
         refresh.notBeforeMillis = now.steadyMillis + refresh.pauseMillis
         refresh.pauseMillis = min(2 * refresh.pauseMillis, TopicRefresh.pauseMillisMax)
         self.topicRefreshes[stream.app] = refresh
-        // Where all are leaving already, their successors are on their way.
+        // If all are retired already, their successors are being made.
         if self.members.contains(where: { $0.isReady && $0.life.isUsable }) { self.replacementsDue += 1 }
         self.retireUsed(now: now)
         self.connectWhatIsDue(now: now)
         return true
     }
 
-    /// The stream ended without a status.
+    /// Takes the end of a stream without a status.
     public mutating func failed(
         _ tag: UInt32, connection: Int, failure: Failure, now: EngineTime, micros: Int64
     ) -> PushEnd? {
@@ -117,11 +119,12 @@ extension ConnectionPool {
         return end.map { PushEnd(push: $0.push, micros: max(0, micros - stream.beganMicros)) }
     }
 
-    /// The store has another token now; requests carry it from here on. `isReturn`: it is the one before the current
-    /// one, which changes places with it.
+    /// Notes that the store has another token, which all new requests carry. `isReturn`: it is the token before the
+    /// current one, and changes places with it.
     ///
-    /// Apple counts new tokens per connection, and a quiet connection meets them late: one that met its last within 20
-    /// minutes is left, however long ago that token was signed, unless it has carried this one, too.
+    /// Apple counts new tokens per connection, and a quiet connection sees them late. A connection that got its last
+    /// new token within 20 minutes is retired, no matter when that token was signed, unless it has carried this one,
+    /// too.
     public mutating func tokenReplaced(generation: UInt32, isReturn: Bool = false, now: EngineTime) {
         self.tokenGeneration = generation
         if isReturn {
@@ -146,16 +149,16 @@ extension ConnectionPool {
         self.clearTokenAlarm()
     }
 
-    /// The token in use belongs to the key whose first token had this generation. `isUnproven`: nobody has seen APNs take
-    /// the key yet. `isOnTrial`: if it does not, there is another to go back to.
+    /// Notes the first generation of the key in use. `isUnproven`: APNs has not accepted the key yet. `isOnTrial`: if
+    /// APNs refuses it, there is another key to return to.
     public mutating func keyReplaced(firstGeneration: UInt32, isUnproven: Bool, isOnTrial: Bool) {
         self.keyGeneration = firstGeneration
         self.isKeyUnproven = isUnproven
         self.isKeyOnTrial = isOnTrial
     }
 
-    /// The new token must not be seen by connections that began before: the key is another one (Apple: close them all),
-    /// or the token came sooner than a connection may change it.
+    /// Retires connections that must not carry the new token: the key is another one (Apple: close them all), or the
+    /// token is sooner than a connection may change it.
     public mutating func connectionsOutdated(now: EngineTime) {
         let wasRefused = self.credentialGate.isHolding
         self.credentialGate.reset()
@@ -184,11 +187,11 @@ extension ConnectionPool {
         return PushEnd(push: stream.push, micros: max(0, (answeredMicros ?? stream.beganMicros) - stream.beganMicros))
     }
 
-    /// The peer refused a stream. A connection that refuses without end would send the same pushes round in a circle.
+    /// Counts a refused stream. A connection that refuses endlessly would send the same pushes round in a circle.
     private mutating func refused(_ connection: Int, now: EngineTime) {
         if self.members[connection].refusedInRow == 0 {
-            // Lowering the limit with streams in flight refuses as many as there were: that alone is no reason to give
-            // up.
+            // A peer that lowers its limit refuses as many streams as were in flight. That alone is no reason to retire
+            // the connection.
             self.members[connection].refusedInRowMax = self.members[connection].life.inFlight + Self.refusedInRowMax
         }
         self.members[connection].refusedInRow += 1
@@ -208,7 +211,7 @@ extension ConnectionPool {
         }
     }
 
-    /// The token in `stream` is of a key that APNs takes.
+    /// Notes that APNs accepts the key of the token in `stream`.
     private mutating func credentialsSucceeded(_ stream: StreamTable.Stream) {
         if self.isKeyUnproven, stream.tokenGeneration >= self.keyGeneration {
             self.isKeyUnproven = false
@@ -235,7 +238,7 @@ extension ConnectionPool {
         self.actions.append(.alarmCleared(alarm))
     }
 
-    /// `true`: the key in use was on trial, and is no longer.
+    /// Ends the trial of the key in use. Returns `true` if there was one.
     @discardableResult private mutating func trialFailed(_ stream: StreamTable.Stream) -> Bool {
         guard self.isKeyOnTrial else { return false }
         self.isKeyOnTrial = false
@@ -244,9 +247,9 @@ extension ConnectionPool {
     }
 
     private mutating func credentialsRefused(_ stream: StreamTable.Stream, now: EngineTime) {
-        // An answer about the key before says nothing of this one.
+        // An answer about an earlier key says nothing about this one.
         guard stream.tokenGeneration >= self.keyGeneration else { return }
-        // With one at hand that worked, one answer is enough to go back to it.
+        // With a key on trial, one answer is enough to return to the key that worked.
         guard !self.trialFailed(stream) else { return }
         switch self.credentialGate.failed(now: now, using: &self.random) {
         case .none:
@@ -256,13 +259,13 @@ extension ConnectionPool {
         case .restAgain:
             break
         }
-        // That it is taken again will be news.
+        // APNs' next acceptance of the key is then reported.
         self.isKeyUnproven = true
         // A token signed while the clock was wrong is refused as invalid.
         if stream.tokenGeneration == self.tokenGeneration {
             self.actions.append(.doubtToken(generation: stream.tokenGeneration))
         }
-        // The first push ties a connection to its key: a probe needs a fresh one.
+        // The first push ties a connection to its key, so a probe needs a new connection.
         self.retireUsed(now: now)
     }
 

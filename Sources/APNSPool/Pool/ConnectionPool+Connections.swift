@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// What happens to connections, and to the number of them.
+/// Events and deadlines of connections, and the choice of their number.
 extension ConnectionPool {
     /// Opens the warm connections.
     public mutating func start(now: EngineTime) {
@@ -9,14 +9,14 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// Pushes are ready and there is no credit for them. Opens a connection when none is there, or, after
-    /// `growthPauseMillis` of it, one more.
+    /// Notes that pushes are ready without credit for them. Opens a connection if there is none, or, after
+    /// `growthPauseMillis`, one more.
     public mutating func wanted(now: EngineTime) {
         guard self.credit == 0 else { return }
         self.waitsForWindow =
             self.configuration.limitsInFlight && self.creditSum > 0
             && self.unansweredCount >= self.window.count
-        // Streams there are: a further connection would not help.
+        // There are free streams, so a further connection would not help.
         guard !self.waitsForWindow else { return }
         if !self.hasDemand, now.steadyMillis > self.lastWantedMillis + Self.demandMemoryMillis {
             self.waitingSinceMillis = now.steadyMillis
@@ -28,12 +28,12 @@ extension ConnectionPool {
 
     // MARK: Events of a connection
 
-    /// TCP is up; TLS and the peer's first SETTINGS follow.
+    /// Notes that TCP is up; TLS and the peer's first SETTINGS follow.
     public mutating func transportConnected(_ connection: Int, now: EngineTime) {
         self.members[connection].life.transportConnected(now: now)
     }
 
-    /// SETTINGS came: the first make the connection ready, later ones change its credit at once.
+    /// Takes SETTINGS. The first make the connection ready, and later ones change its credit at once.
     public mutating func settingsReceived(_ connection: Int, streamsMax: Int, now: EngineTime) {
         switch self.members[connection].life.settingsReceived(streamsMax: streamsMax, now: now) {
         case .becameReady: self.members[connection].isReady = true
@@ -46,23 +46,23 @@ extension ConnectionPool {
         self.refreshCredit(connection)
     }
 
-    /// Bytes came from the peer: it lives, and an unanswered PING counts as answered.
+    /// Notes bytes from the peer: it lives, and an unanswered PING counts as answered.
     public mutating func bytesReceived(_ connection: Int, now: EngineTime) {
         self.members[connection].life.bytesReceived(now: now)
     }
 
-    /// The connection's output buffer reached its bound (`true`), or fell below it again.
+    /// Notes that the connection's output buffer reached its bound (`true`), or fell below it again.
     public mutating func outputBlocked(_ connection: Int, _ blocked: Bool) {
         self.members[connection].life.outputBlocked(blocked)
         self.refreshCredit(connection)
     }
 
-    /// GOAWAY came: nothing new here, what lies at or below its last stream finishes. `isError`: its code was not
+    /// Takes a GOAWAY: no new requests here, and streams up to its last one finish. `isError`: its code was not
     /// NO_ERROR.
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
         guard self.members[connection].isInUse else { return }
         let life = self.members[connection].life
-        // A server that says goodbye to each new connection must not be met by ever new ones.
+        // If a server sends GOAWAY to each new connection, new ones must not follow without a pause.
         if isError || now.steadyMillis - life.beganMillis < self.configuration.lifeMillisMin {
             self.countFailure(connection, now: now)
         }
@@ -71,13 +71,13 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// The session takes no more requests on this connection, for a reason of its own.
+    /// Notes that the session takes no more requests on this connection, for a reason of its own.
     public mutating func requestsRefused(_ connection: Int, now: EngineTime) {
         self.retire(connection, now: now)
     }
 
-    /// The connection could not be made, was lost, or is closed as told. Its number is free again. What was still in
-    /// flight comes back: nobody knows what became of it. `fault`: what is known of why it could not be made.
+    /// Notes that the connection could not be made, was lost, or was closed as requested. Its number is free again.
+    /// Requests still in flight are returned: nobody knows their result. `fault` is why it could not be made, if known.
     public mutating func connectionEnded(
         _ connection: Int, fault: ConnectFault = .network, now: EngineTime, micros: Int64
     ) -> [PushEnd] {
@@ -89,7 +89,7 @@ extension ConnectionPool {
             guard stream.state == .inFlight else { return nil }
             return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
         }
-        // What was still to be done with it must not hit the next one of this number.
+        // Actions for this connection must not reach the next one with its number.
         self.actions.removeAll { $0.connectionToTouch == connection }
         self.creditSum -= member.credit
         self.members[connection] = Member(configuration: self.configuration)
@@ -99,7 +99,7 @@ extension ConnectionPool {
         return left
     }
 
-    /// No more requests; connections without any are closed, the others drain.
+    /// Stops new requests. Connections without requests are closed; the others drain.
     public mutating func shutDown(now: EngineTime) {
         self.isShutDown = true
         for connection in self.members.indices { self.retire(connection, now: now, reason: .shutdown) }
@@ -107,17 +107,18 @@ extension ConnectionPool {
 
     // MARK: Time
 
-    /// Ends the window's round if it is over: more or fewer requests may be in flight from here on. Cheap; call it once per
-    /// turn. `busyMicros`: how long this thread has run so far, or waited for a core; asked only at the end of a round. `nil`: not known.
+    /// Ends the window's round if it is over, after which more or fewer requests may be in flight. It is cheap; call it
+    /// once per turn. `busyMicros` is how long this thread has run so far, or waited for a core; `nil` if unknown. It
+    /// is called only at the end of a round.
     public mutating func lookAtWindow(micros: Int64, busyMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
         let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, busyMicros: busyMicros)
-        // Until then the wait goes on, from round to round: the answers that would have ended it may never come.
+        // Otherwise the wait continues from round to round: the answers that would have ended it may never arrive.
         if hasGrown { self.waitsForWindow = false }
     }
 
-    /// Does what is due: requests timed out (see `timedOut`), PINGs, deadlines of connections, ends of pauses,
-    /// connection attempts.
+    /// Does what is due: times out requests (see `timedOut`), sends PINGs, and handles deadlines of connections, ends
+    /// of pauses and connection attempts.
     public mutating func advance(now: EngineTime, micros: Int64) {
         self.lookAtWindow(micros: micros) { nil }
         for connection in self.members.indices where self.members[connection].isInUse {
@@ -144,7 +145,7 @@ extension ConnectionPool {
         self.connectWhatIsDue(now: now)
     }
 
-    /// When `advance` has something to do, steady milliseconds; `nil`: only events matter.
+    /// The next time at which `advance` has something to do, steady milliseconds; `nil` if only events matter.
     public var nextDeadlineMillis: Int64? {
         var next = Int64.max
         let mayCloseIdle = self.mayCloseIdle
@@ -164,7 +165,7 @@ extension ConnectionPool {
     // MARK: Internals
 
     private func deadlineMillis(ofRequestBegunMicros micros: Int64) -> Int64 {
-        // Rounded up: a timer set for this moment finds the request overdue.
+        // Rounded up, so that a timer set for this moment finds the request overdue.
         (micros + 999) / 1_000 + self.configuration.requestTimeoutMillis
     }
 
@@ -184,13 +185,14 @@ extension ConnectionPool {
                 self.countFailure(connection, now: now)
                 self.retire(connection, now: now)
             }
-            // Nothing came on any connection since this one left.
+            // No connection got an answer since this request left.
             let lastAnswerMicros = self.members.reduce(Int64.min) { max($0, $1.life.lastAnswerMicros) }
             if lastAnswerMicros < stream.beganMicros { self.health.fellSilent(now: now) }
         }
     }
 
-    /// Idle connections may go as long as the warm ones stay. One that is being made is none yet.
+    /// Whether idle connections may be closed, because the warm ones remain. A connection that is being made does not
+    /// count.
     private var mayCloseIdle: Bool {
         self.members.count { $0.isReady && $0.life.isUsable } > self.configuration.connectionsWarm
     }
@@ -204,7 +206,7 @@ extension ConnectionPool {
         if isYoung || wasOfNoUse { self.backOff(for: member, now: now) } else { self.connectBackoff.succeeded() }
     }
 
-    /// When the next connection is due; `nil`: none is.
+    /// When the next connection is due; `nil` if none is.
     private var nextConnectMillis: Int64? {
         guard !self.isShutDown, self.members.contains(where: { !$0.isInUse }) else { return nil }
         let usable = self.usableCount
@@ -221,8 +223,7 @@ extension ConnectionPool {
         if self.replacementsDue > 0 { return self.connectNotBeforeMillis }
         guard self.hasDemand else { return nil }
         if usable == 0 { return self.connectNotBeforeMillis }
-        // A probe under way says soon how much there is; a route that lets single probes through needs no more
-        // connections.
+        // A probe soon shows the capacity, and a route that lets single probes through needs no more connections.
         guard !self.isHolding else { return nil }
         let startsUntilMillis = self.startsUntilMillis
         guard startsUntilMillis < .max else { return nil }
@@ -231,8 +232,8 @@ extension ConnectionPool {
             startsUntilMillis)
     }
 
-    /// Connections cannot be made, or answer nothing: one attempt at a time finds out when that is over; one that hangs is
-    /// not waited for.
+    /// Whether connections cannot be made, or answer nothing. One attempt at a time then finds out when that is over,
+    /// without waiting for one that hangs.
     private var isScouting: Bool {
         if self.health.mutesInRow > 0 {
             return !self.members.contains { $0.isReady && $0.life.isUsable && $0.life.hasAnswered }
@@ -240,15 +241,15 @@ extension ConnectionPool {
         return self.health.connecting != nil && !self.members.contains(where: \.offersStreams)
     }
 
-    /// Until when a connection that starts is waited for.
+    /// Time until which starting connections are waited for.
     private var startsUntilMillis: Int64 { self.members.reduce(Int64.min) { max($0, $1.life.startsUntilMillis) } }
 
-    /// A gate lets nothing through but a probe.
+    /// Whether a gate lets nothing through but a probe.
     private var isHolding: Bool {
         self.busyGate.isHolding || self.credentialGate.isHolding || self.tokenGate.isHolding
     }
 
-    /// A gate lets nothing through at all.
+    /// Whether a gate lets nothing through at all.
     private var isResting: Bool {
         self.busyGate.nextDeadlineMillis != nil || self.credentialGate.nextDeadlineMillis != nil
             || self.tokenGate.nextDeadlineMillis != nil

@@ -1,10 +1,10 @@
 import APNSProtocol
 import PushModel
 
-/// What an operator should know of the route as a whole.
+/// Trouble of the route as a whole, for an operator.
 extension ConnectionPool {
-    /// Why nothing can be pushed now; `nil`: nothing is known to be wrong. What APNs says comes before what its silence
-    /// may mean.
+    /// Why nothing can be pushed now; `nil` if no trouble is known. What APNs says takes precedence over what its
+    /// silence may mean.
     public var trouble: RouteTrouble? {
         if self.isShutDown { return nil }
         if self.credentialGate.isHolding { return .credentialsRefused }
@@ -17,7 +17,7 @@ extension ConnectionPool {
         return self.health.silentUntilMillis == nil ? nil : .noAnswers
     }
 
-    /// A connection of this pool has offered streams at least once.
+    /// Whether a connection of this pool has offered streams at least once.
     public var wasReached: Bool { self.health.wasReached }
 
     private static func trouble(ofSlow member: Member) -> RouteTrouble? {
@@ -29,7 +29,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Why the connection was of no use, if it was not.
+    /// Notes why the connection was of no use, if it was not.
     mutating func noteEnd(of member: Member, fault: ConnectFault, now: EngineTime) {
         guard !self.isShutDown else { return }
         if member.isReady {
@@ -39,7 +39,7 @@ extension ConnectionPool {
             }
             return
         }
-        // Where others serve, one that cannot be made is no trouble of the route's.
+        // While others serve, one failed connection is no trouble of the route.
         guard !self.members.contains(where: \.offersStreams) else { return }
         switch fault {
         case .notAPNs: self.health.connecting = .notAPNs
@@ -55,17 +55,17 @@ extension ConnectionPool {
         if let until = self.health.silentUntilMillis, now.steadyMillis >= until { self.health.wasAnswered() }
     }
 
-    /// When `noteSlowness` has something to note.
+    /// The next time at which `noteSlowness` has something to note.
     var nextTroubleMillis: Int64 {
         self.members.reduce(self.health.silentUntilMillis ?? .max) { min($0, $1.slowAtMillis ?? .max) }
     }
 }
 
 extension ConnectionPool.Member {
-    /// Requests may go over it, now or when others have been answered.
+    /// Whether requests may go over the connection, now or after others have been answered.
     var offersStreams: Bool { self.isReady && self.life.isUsable && self.life.peerStreamsMax > 0 }
 
-    /// When it counts as slow, unless something comes; `nil`: it does, or it serves.
+    /// When the connection will count as slow; `nil` if it does already, or serves.
     var slowAtMillis: Int64? {
         guard self.isInUse, self.slowness == nil, self.life.isUsable, !self.offersStreams else { return nil }
         let since = self.isReady ? self.life.deniedSinceMillis ?? self.life.beganMillis : self.life.beganMillis

@@ -1,46 +1,46 @@
 import APNSProtocol
 public import PushModel
 
-/// The connections of one route (environment × credential) of one shard: how many there are, which carries the next
-/// push, what an answer means for them. Decides; its runner owns the sockets and carries out `actions`.
+/// The connections of one route (environment × credential) of one shard. Decides how many there are, which one carries
+/// the next push, and what an answer means for them. Its runner owns the sockets and carries out `actions`.
 ///
-/// Each push that began ends exactly once: by `accepted`, `answered`, `failed`, among `timedOut` or among what
-/// `connectionEnded` gives.
+/// Each push that began ends exactly once: by `accepted`, `answered` or `failed`, in `timedOut`, or in the result of
+/// `connectionEnded`.
 public struct ConnectionPool: Sendable {
-    /// When the connections were last renewed for an app whose topic they refused.
+    /// When the connections were last renewed for an app whose topic was refused.
     struct TopicRefresh: Sendable {
         static let pauseMillisMin: Int64 = 60_000
         static let pauseMillisMax: Int64 = 3_600_000
 
-        /// Connections that began before this moment are no judges of the topic.
+        /// Connections that began before this moment do not know the topic.
         var atMillis: Int64 = .min
         var notBeforeMillis: Int64 = .min
         var pauseMillis = TopicRefresh.pauseMillisMin
     }
 
-    /// A connection's number, and who has it.
+    /// The state of a connection's number, and the connection that has it.
     struct Member: Sendable {
-        /// The number is taken, by a connection that lives, drains or is being closed.
+        /// Whether the number is taken, by a connection that lives, drains or is being closed.
         let isInUse: Bool
-        /// Closed where the number is free, so that whatever is still told about it changes nothing.
+        /// The connection. It is closed where the number is free, so that late events change nothing.
         var life: ConnectionLife
-        /// What this connection adds to `creditSum`.
+        /// This connection's part of `creditSum`.
         var credit = 0
         var requestsBegan = 0
         var isReady = false
-        /// It has been of no use for long, and how.
+        /// How the connection has been of no use for long; `nil` if it has not.
         var slowness: RouteTrouble?
-        /// It has been counted as a failed attempt, however long it lived, or it ends because we want it to: its end
-        /// says nothing more about the endpoint.
+        /// Whether the end is counted already: as a failed attempt, or because we want the end. It then says nothing
+        /// more about the endpoint.
         var endIsCounted = false
-        /// Streams the peer refused since the last answer, and how many it may before the connection is given up.
+        /// Number of streams the peer refused since the last answer.
         var refusedInRow = 0
         var refusedInRowMax = 0
-        /// Generation of the provider token it last carried; 0: none yet.
+        /// Generation of the provider token that it last carried; 0 before the first.
         var tokenGeneration: UInt32 = 0
-        /// When it last carried another token than before.
+        /// When the connection last began to carry another token.
         var tokenChangedMillis: Int64?
-        /// Numbers of the last two tokens that the connection has carried; 0: none.
+        /// Number of the token that the connection last carried; 0 before the first.
         var tokenNumber: UInt32 = 0
         var tokenNumberBefore: UInt32 = 0
 
@@ -51,39 +51,41 @@ public struct ConnectionPool: Sendable {
             self.life.ended()
         }
 
-        /// A connection that begins.
+        /// The number of a connection that begins.
         init(configuration: ConnectionPoolConfiguration, beginningAt now: EngineTime) {
             self.isInUse = true
             self.life = ConnectionLife(configuration: configuration, now: now)
         }
     }
 
-    /// Requests given to one connection before the next is chosen: this many fit one TLS record, and a burst still
-    /// spreads.
+    /// Number of requests given to one connection before the next is chosen. This many fit one TLS record, and a burst
+    /// is still spread.
     static let runLength = 32
-    /// Without a call of `wanted` for this long, the demand of before is forgotten.
+    /// Time after the last `wanted` at which earlier demand is forgotten.
     static let demandMemoryMillis: Int64 = 1_000
-    /// Streams refused in a row, on top of those in flight when the row began, after which a connection is given up.
+    /// Number of streams refused in a row, beyond those in flight when the row began, after which a connection is
+    /// retired.
     static let refusedInRowMax = 8
-    /// Numbers for connections that drain or are being closed, at least; more when more are used.
+    /// Least number of slots for connections that drain or are being closed.
     static let drainingMin = 4
 
-    /// What the pool was made with, or told since by `follow`.
+    /// The pool's configuration, with later changes from `follow`.
     public private(set) var configuration: ConnectionPoolConfiguration
-    /// Connections there can be at once: usable ones, and as many (at least four) still draining or closing.
+    /// Most connections at once: usable ones, and as many (at least four) that drain or close.
     public let connectionCountMax: Int
-    /// To be carried out after each call; `takeActions` hands them over.
+    /// The actions to carry out after each call. `takeActions` returns them.
     public internal(set) var actions: [PoolAction] = []
-    /// Pushes that got no answer in time, filled by `advance`; what became of them is not known.
+    /// Pushes that got no answer in time, added by `advance`. Their result is not known.
     public internal(set) var timedOut: [TimedOutPush] = []
 
-    /// Never used: it keeps the pool at one address, as in `ShardEngine`. It was copied whole for each look at its deadline and its credit.
+    /// Never used. It keeps the pool at one address, as in `ShardEngine`: without it the pool was copied at each check
+    /// of its deadline and credit.
     private let addressOnly: any Sendable = ()
     var members: [Member]
     var streams: StreamTable
     var creditSum = 0
     var window: InFlightWindow
-    /// Pushes wait although there are streams: for the window, which only time or answers open.
+    /// Whether pushes wait for the window, although there are streams. Only time or answers open it.
     var waitsForWindow = false
     var busyGate: RouteGate
     var credentialGate: RouteGate
@@ -91,38 +93,39 @@ public struct ConnectionPool: Sendable {
     var random: SplitMix64
     var connectBackoff: JitteredBackoff
     var connectNotBeforeMillis: Int64 = 0
-    /// When a failure last made the wait longer. Attempts that began before are of the same round.
+    /// When a failure last made the delay longer. Attempts that began before belong to the same round.
     var backoffRaisedMillis: Int64 = .min
     var health = RouteHealth()
-    /// What the alarm about the provider token said.
+    /// The alarm about the provider token that was raised last.
     var tokenAlarm: RouteAlarm?
     var isStarted = false
     var isShutDown = false
     var tokenGeneration: UInt32 = 0
-    /// Tokens are numbered as they come; a token that returns has the number it had. The current one, the one before
-    /// it, and how many there were.
+    /// Number of the current token. Tokens are numbered in order of arrival, and a token that returns keeps its number.
+    /// The next two are the number of the token before, and how many there were.
     var tokenNumber: UInt32 = 0
     var tokenNumberBefore: UInt32 = 0
     var tokenCount: UInt32 = 0
-    /// The first generation of the key in use. Nobody has seen APNs take it yet; and if it does not, there is another.
+    /// The first generation of the key in use. The next two say whether APNs has not accepted it yet, and whether there
+    /// is another to return to.
     var keyGeneration: UInt32 = 0
     var isKeyUnproven = false
     var isKeyOnTrial = false
 
-    // Demand: pushes wait although nothing more may begin.
+    // Whether pushes wait although no more may begin.
     var hasDemand = false
     var waitingSinceMillis: Int64 = 0
     var lastWantedMillis: Int64 = .min / 2
     var replacementsDue = 0
-    /// By app: apps whose topic was refused by a connection that may have begun before the key was told of them.
+    /// By app: apps whose topic was refused by a connection that may be older than the key's right to the topic.
     var topicRefreshes: [UInt16: TopicRefresh] = [:]
 
-    // The connection that gets the next requests, and how many more.
+    // The connection that gets the next requests, and how many more it gets.
     private var current = 0
     private var runLeft = 0
 
-    /// A pool without connections; `start` opens the warm ones. `randomSeed` decides all jitter: the same seed and the
-    /// same events give the same actions.
+    /// A pool without connections; `start` opens the warm ones. `randomSeed` decides all jitter: with the same seed,
+    /// the same events cause the same actions.
     public init(configuration: ConnectionPoolConfiguration, randomSeed: UInt64) {
         self.configuration = configuration
         let connectionsMax = max(1, configuration.connectionsMax)
@@ -146,8 +149,8 @@ public struct ConnectionPool: Sendable {
             millisMin: configuration.backoffMinMillis, millisMax: configuration.backoffMaxMillis)
     }
 
-    /// Takes of another configuration what can change while connections live: how many are kept warm, from now on, and the times of a
-    /// connection, for those that begin from now on. The rest stays as it was.
+    /// Takes from another configuration what can change in a running pool: the number of warm connections, and the
+    /// times of connections that begin from now on. The rest stays.
     public mutating func follow(_ new: ConnectionPoolConfiguration) {
         self.configuration.connectionsWarm = min(new.connectionsWarm, self.configuration.connectionsMax)
         self.configuration.connectTimeoutMillis = new.connectTimeoutMillis
@@ -156,9 +159,9 @@ public struct ConnectionPool: Sendable {
         self.configuration.idleCloseMillis = new.idleCloseMillis
     }
 
-    // MARK: Standing
+    // MARK: State
 
-    /// Requests that may begin now.
+    /// Number of requests that may begin now.
     public var credit: Int {
         guard !self.isShutDown else { return 0 }
         let inFlight = self.unansweredCount
@@ -167,34 +170,35 @@ public struct ConnectionPool: Sendable {
         return self.tokenGate.limited(self.credentialGate.limited(credit, inFlight: inFlight), inFlight: inFlight)
     }
 
-    /// One answered as timed out counts no more, though its stream lingers.
+    /// Number of requests without an answer. One that was answered as timed out does not count, though its stream is
+    /// still open.
     var unansweredCount: Int { self.streams.inUse - self.streams.abandonedCount }
 
-    /// Requests not over yet, those answered as timed out included while their stream lives.
+    /// Number of streams in use, with those of requests that were answered as timed out.
     public var inFlight: Int { self.streams.inUse }
 
-    /// `nil`: the number is free.
+    /// The phase of a connection; `nil` if the number is free.
     public func phase(connection: Int) -> ConnectionLife.Phase? {
         self.members[connection].isInUse ? self.members[connection].life.phase : nil
     }
 
-    /// How many connections are in this phase.
+    /// Number of connections in this phase.
     public func count(_ phase: ConnectionLife.Phase) -> Int {
         self.members.count { $0.isInUse && $0.life.phase == phase }
     }
 
-    /// Whether the route stands still, but for a probe perhaps, because APNs answers with server errors.
+    /// Whether the route is stopped, except perhaps for a probe, because APNs answers with server errors.
     public var isBreakerOpen: Bool { self.busyGate.isHolding }
-    /// Whether the route stands still, but for a probe perhaps, because APNs refuses the credentials.
+    /// Whether the route is stopped, except perhaps for a probe, because APNs refuses the credentials.
     public var isPausedByCredentials: Bool { self.credentialGate.isHolding }
 
-    /// Moves the actions into `target`, whose memory is used for the next ones.
+    /// Moves the actions into `target`, whose memory is reused for the next ones.
     public mutating func takeActions(into target: inout [PoolAction]) {
         target.removeAll(keepingCapacity: true)
         swap(&self.actions, &target)
     }
 
-    /// Moves the pushes that timed out into `target`, whose memory is used for the next ones.
+    /// Moves the pushes that timed out into `target`, whose memory is reused for the next ones.
     public mutating func takeTimedOut(into target: inout [TimedOutPush]) {
         target.removeAll(keepingCapacity: true)
         swap(&self.timedOut, &target)
@@ -216,7 +220,7 @@ public struct ConnectionPool: Sendable {
         return StreamLease(connection: self.current, tag: tag)
     }
 
-    /// Nothing was sent for this lease.
+    /// Takes back a lease for which nothing was sent.
     public mutating func takeBack(_ lease: StreamLease) {
         self.streams.release(lease.tag)
         self.members[lease.connection].life.streamTakenBack()
@@ -224,7 +228,7 @@ public struct ConnectionPool: Sendable {
         self.refreshCredit(lease.connection)
     }
 
-    /// The request of a lease was queued on its connection. `micros`: steady time.
+    /// Notes that the request of a lease was queued on its connection. `micros` is steady time.
     public mutating func began(
         _ lease: StreamLease, push: PushID, app: UInt16, streamID: Int32, tokenGeneration: UInt32, now: EngineTime,
         micros: Int64
@@ -235,14 +239,15 @@ public struct ConnectionPool: Sendable {
             self.tokenChanged(on: lease.connection, generation: tokenGeneration, now: now)
         }
         if self.members[lease.connection].life.requestsLeft == 0 {
-            // Stream ids run out: RFC 9113 §5.1.1 demands a new connection.
+            // Its stream ids are used up: RFC 9113 §5.1.1 demands a new connection.
             self.replacementsDue += 1
             self.retire(lease.connection, now: now)
             self.connectWhatIsDue(now: now)
         }
     }
 
-    /// Least loaded first, but one that waits for its first request comes before all: only a request can open it up.
+    /// Chooses the least loaded connection. One that waits for its first request comes before all: only a request can
+    /// open it.
     private mutating func chooseConnection() {
         var best = -1
         var bestLoad = Int.max
@@ -275,7 +280,7 @@ public struct ConnectionPool: Sendable {
         self.members[connection].credit = credit
     }
 
-    /// No new requests on this connection; those in flight finish.
+    /// Stops new requests on this connection; those in flight finish.
     mutating func retire(_ connection: Int, now: EngineTime, reason: ConnectionCloseReason = .drained) {
         let action = self.members[connection].life.drain(now: now)
         self.refreshCredit(connection)
@@ -285,8 +290,8 @@ public struct ConnectionPool: Sendable {
         }
     }
 
-    /// Counts a connection as a failed attempt, once: the next one waits. Told before the connection is retired or
-    /// closed.
+    /// Counts a connection as a failed attempt, once, and delays the next attempt. Call it before the connection is
+    /// retired or closed.
     mutating func countFailure(_ connection: Int, now: EngineTime) {
         let member = self.members[connection]
         guard !member.endIsCounted else { return }
@@ -294,8 +299,8 @@ public struct ConnectionPool: Sendable {
         self.backOff(for: member, now: now)
     }
 
-    /// The next attempt waits, and twice as long if this was not of the same round as the failure before: connections
-    /// that end together, or hang side by side, are one failure.
+    /// Delays the next attempt. The delay doubles unless this failure is of the same round as the one before:
+    /// connections that end together, or hang side by side, are one failure.
     mutating func backOff(for member: Member, now: EngineTime) {
         if member.life.isProven, now.steadyMillis - member.life.beganMillis >= self.configuration.servedMillisMin {
             self.connectBackoff.succeeded()
@@ -303,7 +308,7 @@ public struct ConnectionPool: Sendable {
             return
         }
         self.backoffRaisedMillis = now.steadyMillis
-        // Attempts are so far apart from beginning to beginning: one that hung for long has waited already.
+        // The delay is from beginning to beginning of attempts, so one that hung for long has waited already.
         let delayMillis = self.connectBackoff.failed(using: &self.random)
         let begunMillis = member.isReady ? now.steadyMillis : member.life.beganMillis
         self.connectNotBeforeMillis = max(
@@ -311,8 +316,8 @@ public struct ConnectionPool: Sendable {
             now.steadyMillis + self.connectBackoff.millisMin / 2)
     }
 
-    /// Every connection that has carried a request, or may have: credentials tie themselves to a connection with the
-    /// first. One still being made has seen nothing yet.
+    /// Retires every connection that has carried a request, or may have: the first request ties a connection to its
+    /// credentials. One that is still being made has carried none.
     mutating func retireUsed(now: EngineTime) {
         for connection in self.members.indices where self.members[connection].isReady {
             self.members[connection].endIsCounted = true

@@ -1,32 +1,32 @@
 public import PushModel
 
-/// What the runner of a `ConnectionPool` has to carry out, in order. `connection` is a number below
+/// What the runner of a `ConnectionPool` must carry out, in order. `connection` is a number below
 /// `ConnectionPool.connectionCountMax`.
 public enum PoolAction: Equatable, Sendable {
-    /// Look the name up afresh and connect. Report `transportConnected`, `settingsReceived`, or `connectionEnded`.
+    /// Look up the name again and connect. Report `transportConnected`, `settingsReceived` or `connectionEnded`.
     case connect(connection: Int)
     /// Send a PING.
     case ping(connection: Int)
     /// Reset a stream whose push was answered as timed out.
     case reset(connection: Int, streamID: Int32)
-    /// Say GOAWAY if that is still possible, close, give each request left its final answer, then report
+    /// Send GOAWAY if that is still possible, close, give each remaining request its final answer, then report
     /// `connectionEnded`.
     case close(connection: Int, reason: ConnectionCloseReason)
     /// APNs called the token of this generation expired: a new one is needed.
     case renewToken(generation: UInt32)
-    /// APNs calls the token of this generation one too many: go back to the one before.
+    /// APNs said that the token of this generation changed too soon: return to the one before.
     case revertToken(generation: UInt32)
-    /// APNs refuses our credentials: the token of this generation may be signed with a wrong time, or with a key that is
-    /// no good.
+    /// APNs refuses our credentials: the token of this generation may have a wrong issue time, or a key that is not
+    /// valid.
     case doubtToken(generation: UInt32)
-    /// APNs took a push that carried the token of this generation, the first with its key.
+    /// APNs accepted a push with the token of this generation, for the first time with its key.
     case keyAccepted(generation: UInt32)
-    /// For the operator; `alarmCleared` follows when it is over.
+    /// An alarm for the operator; `alarmCleared` follows when it is over.
     case alarmRaised(RouteAlarm)
-    /// What the alarm told of is over.
+    /// The end of an alarm.
     case alarmCleared(RouteAlarm)
 
-    /// The living connection it is about.
+    /// The living connection that the action is about.
     var connectionToTouch: Int? {
         switch self {
         case .ping(let connection), .reset(let connection, _), .close(let connection, _): connection
@@ -37,7 +37,7 @@ public enum PoolAction: Equatable, Sendable {
 
 /// A state of a route that an operator should know of.
 public enum RouteAlarm: Equatable, Sendable, CaseIterable {
-    /// Key, topic or environment are wrong: the route stands still but for a probe now and then.
+    /// Key, topic or environment are wrong: the route is stopped, except for a probe now and then.
     case credentialsRefused
     /// APNs answers with server errors: the breaker is open.
     case serverBusy
@@ -47,31 +47,31 @@ public enum RouteAlarm: Equatable, Sendable, CaseIterable {
     case providerTokenTooManyUpdates
 }
 
-/// One request about to begin: which connection carries it, and the tag that names it there.
+/// One request that is about to begin: the connection that carries it, and its tag there.
 public struct StreamLease: Equatable, Sendable {
     /// The connection's number, below `ConnectionPool.connectionCountMax`.
     public var connection: Int
-    /// Names the request on that connection until it ends; goes into `HTTP2ClientSession.submit`.
+    /// The tag of the request on that connection until it ends, for `HTTP2ClientSession.submit`.
     public var tag: UInt32
 }
 
-/// A push that got no answer in time. Its request may not even have left: the session of its connection knows.
+/// A push that got no answer in time. Its request may not even have left; the session of its connection knows.
 public struct TimedOutPush: Equatable, Sendable {
     /// The attempt that got no answer.
     public var push: PushID
-    /// Since its leaving, microseconds.
+    /// Microseconds since its departure.
     public var micros: Int64
-    /// The connection it was on, by its number.
+    /// The number of its connection.
     public var connection: Int
-    /// Its HTTP/2 stream on that connection; the pool has asked for its reset.
+    /// The HTTP/2 stream on that connection. The pool has asked to reset it.
     public var streamID: Int32
 }
 
-/// The end of one push attempt: which, and how long it took from its leaving, in microseconds.
+/// The end of one push attempt: its id and duration.
 public struct PushEnd: Equatable, Sendable {
     /// The attempt that ended.
     public var push: PushID
-    /// From its leaving to its end, microseconds.
+    /// Microseconds from its departure to its end.
     public var micros: Int64
 
     public init(push: PushID, micros: Int64) {

@@ -1,18 +1,18 @@
 import PushModel
 
-/// Why nothing can be pushed on a route now, as far as its pool knows. In the order of how much is known.
+/// Why nothing can be pushed on a route now, as far as its pool knows. The cases are in order of how much is known.
 public enum RouteTrouble: Equatable, Sendable, CaseIterable {
-    /// Requests leave and nothing comes back.
+    /// Requests leave, and no answers arrive.
     case noAnswers
-    /// An attempt to connect takes long, before TCP is up.
+    /// TCP takes long to connect.
     case silentNetwork
     /// TCP is up, but TLS or the peer's SETTINGS take long.
     case silentServer
-    /// The last attempt to connect failed: nobody answers there.
+    /// The last attempt to connect failed: nobody answers at the address.
     case unreachable
     /// The peer's SETTINGS allow no request.
     case noStreams
-    /// Somebody answers there who is not APNs: a certificate that is not believed, no HTTP/2.
+    /// The peer is not APNs: its certificate is not trusted, or it does not speak HTTP/2.
     case notAPNs
     /// APNs answers with server errors: the breaker is open.
     case serverBusy
@@ -26,47 +26,47 @@ public enum RouteTrouble: Equatable, Sendable, CaseIterable {
 
 /// Why a connection could not be made.
 public enum ConnectFault: Equatable, Sendable, CaseIterable {
-    /// No name, no TCP connection, or it ended too soon.
+    /// The name was not found, TCP did not connect, or the connection ended too soon.
     case network
-    /// What answered is not APNs: its certificate or its protocol is not.
+    /// The peer is not APNs: its certificate or its protocol is wrong.
     case notAPNs
 }
 
-/// What a pool remembers of troubles that outlive a connection.
+/// The troubles that a pool remembers beyond the life of a connection.
 public struct RouteHealth: Sendable {
-    /// An attempt that is of no use after this long counts as trouble.
+    /// Time after which an attempt that is of no use counts as trouble.
     public static let slowMillis: Int64 = 3_000
-    /// Connections in a row that took requests and answered none, from which on that is trouble.
+    /// Number of connections in a row that took requests and answered none, from which on that is trouble.
     static let mutesInRowMin = 3
-    /// Silence is believed so long without further evidence: there may be nothing more to send.
+    /// How long silence counts as trouble without further evidence: there may be nothing more to send.
     static let silenceMillis: Int64 = 300_000
 
-    /// A connection has offered streams at least once.
+    /// Whether a connection has offered streams at least once.
     var wasReached = false
     /// Why no connection could be made, since one last offered streams.
     var connecting: RouteTrouble?
-    /// What the last answer said of the provider token, if nothing else.
+    /// What the last answer said about the provider token, if it said nothing else.
     var token: RouteTrouble?
-    /// Requests leave and nothing comes back: until when that is believed.
+    /// Time until which missing answers count as trouble.
     var silentUntilMillis: Int64?
     var mutesInRow = 0
 
-    /// A connection offers streams.
+    /// Notes that a connection offers streams.
     mutating func reached() {
         self.wasReached = true
         self.connecting = nil
     }
 
-    /// No request was answered in time.
+    /// Notes that no request was answered in time.
     mutating func fellSilent(now: EngineTime) { self.silentUntilMillis = now.steadyMillis + Self.silenceMillis }
 
-    /// A connection has ended that took requests and answered none.
+    /// Notes the end of a connection that took requests and answered none.
     mutating func mute(now: EngineTime) {
         self.mutesInRow += 1
         if self.mutesInRow >= Self.mutesInRowMin { self.fellSilent(now: now) }
     }
 
-    /// Any status came.
+    /// Notes that any status arrived.
     mutating func wasAnswered() {
         self.silentUntilMillis = nil
         self.mutesInRow = 0

@@ -1,25 +1,25 @@
 public import PushModel
 
-/// When the provider token of one key is signed anew, and which issue time it gets. One per private key and process:
-/// another key's tokens go to new connections only, so its 20 minutes begin anew.
+/// Decides when the provider token of one key is signed again, and with which issue time. There is one schedule per
+/// private key and process: tokens of another key go to new connections only, so its 20 minutes begin anew.
 ///
-/// Apple's rules: a token is good for 60 minutes from its issue time and may change at most once in 20 minutes. The
-/// choices on top: tokens are renewed at 45 minutes; issue times lie on a grid of 45 minutes that all workers share, so
+/// Apple's rules: a token is valid for 60 minutes from its issue time, and may change at most once in 20 minutes. Our
+/// choices on top: tokens are renewed at 45 minutes. Issue times are on a grid of 45 minutes that all workers share, so
 /// that a fleet behind one address presents one issue time at a time. A process that starts late in a period takes a
-/// finer point and joins the grid 20 minutes later.
+/// point of a finer grid, and joins the common grid 20 minutes later.
 ///
-/// Age is counted on the steady clock, so a wall clock that steps neither ages nor rejuvenates a token; APNs' answer
-/// decides then. A token it refuses is replaced at once: connections are limited in their tokens, so the new one is for
-/// new connections, and the old ones are left.
+/// Age is counted on the steady clock, so a wall clock that steps does not change a token's age. APNs' answer decides
+/// then. A refused token is replaced at once. Each connection may carry few tokens, so the new one is for new
+/// connections, and the old ones are retired.
 public struct ProviderTokenSchedule: Equatable, Sendable {
-    /// What is to be done about the current token.
+    /// What to do about the current token.
     public enum Decision: Equatable, Sendable {
-        /// The current token stays.
+        /// Keep the current token.
         case keep
-        /// Sign with this issue time (`iat`), then call `signed`. `isOutOfTurn`: sooner than a connection may change
-        /// its token; only connections that begin afterwards may see it.
+        /// Sign with this issue time (`iat`), then call `signed`. `isOutOfTurn`: the token is sooner than a connection
+        /// may change it, so only connections that begin afterwards may see it.
         case sign(issuedAtSeconds: Int64, isOutOfTurn: Bool)
-        /// Hand out the token before the current one again, which becomes the one before; then call `exchanged`.
+        /// Exchange the current token with the one before it, then call `exchanged`.
         case usePrevious
     }
 
@@ -29,39 +29,39 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public static let renewalDistanceSeconds: Int64 = 1_200
     /// The finer grid for a process that starts late in a period.
     public static let fineGridSeconds: Int64 = 300
-    /// Apple's oldest token is 3,600 s; past this one it is not gone back to.
+    /// Age up to which an older token may be used again. Apple refuses tokens older than 3,600 s.
     public static let ageSecondsMax: Int64 = 3_300
-    /// The grid of tokens signed because APNs refused the one before: as new as can be.
+    /// The grid of tokens that are signed because APNs refused the one before: as new as possible.
     public static let exactGridSeconds: Int64 = 60
-    /// A renewal waits this long for a point of the grid that is near.
+    /// How long a renewal waits for the next point of the grid.
     public static let gridPatienceSeconds: Int64 = 60
-    /// A wall clock that moved by more than this against the steady one since signing was set.
+    /// Least difference between wall and steady clock since signing that counts as a clock that was set.
     public static let clockStepSecondsMin: Int64 = 120
 
     private struct Issue: Equatable, Sendable {
-        /// Steady time at which a token with this issue time has age 0, by the wall clock of its signing.
+        /// Steady time at which a token with this issue time has age 0, by the wall clock at its signing.
         var bornMillis: Int64
         var renewAtMillis: Int64
     }
     private var current: Issue?
     private var previous: Issue?
-    /// No new token in turn before this moment.
+    /// Earliest steady time of the next regular token.
     private var notBeforeMillis: Int64 = .min
-    /// APNs' word allows one token out of turn, on fresh connections; not another until this moment.
+    /// Earliest steady time of the next token out of turn. APNs' answer allows one, on new connections.
     private var noExceptionBeforeMillis: Int64 = .min
-    /// APNs called a token expired that we thought young: our clock is slow, and the grid's older points lie too far
-    /// back. Until the clock is set.
+    /// Whether our clock is slow: APNs called a token expired that we thought young. The grid's older points are then
+    /// too old. It ends when the clock is set.
     private var isClockDoubted = false
     private var wantsNewToken = false
-    /// Wall less steady time when the newest token was signed.
+    /// Wall time minus steady time when the newest token was signed.
     private var clockOffsetMillis: Int64 = 0
-    /// The older of two tokens is in use, because APNs said that the newer one came too soon.
+    /// Whether the older of two tokens is in use, because APNs said that the newer one was too soon.
     private var isReverted = false
 
-    /// A schedule before its first token: the first look decides to sign.
+    /// A schedule before its first token: the first call of `due` decides to sign.
     public init() {}
 
-    /// What is due now. Ask at start and once a second or so.
+    /// What is due now. Call it at start and about once a second.
     public func due(now: EngineTime) -> Decision {
         guard let current = self.current else { return self.sign(now: now) }
         if self.isReverted, now.steadyMillis >= current.renewAtMillis, let newer = self.previous,
@@ -73,7 +73,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         else {
             return .keep
         }
-        // A clock that was corrected by a little must not make the renewal miss the grid.
+        // A small correction of the clock must not make the renewal miss the grid.
         let untilGridSeconds = Self.renewalAgeSeconds - Self.remainder(now.wallSeconds, Self.renewalAgeSeconds)
         let mayWait = now.steadyMillis < current.renewAtMillis + Self.gridPatienceSeconds * 1_000
         if !self.wantsNewToken, mayWait, untilGridSeconds <= Self.gridPatienceSeconds { return .keep }
@@ -87,20 +87,20 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             isOutOfTurn: false)
     }
 
-    /// Since the newest token was signed.
+    /// Whether the wall clock was set since the newest token was signed.
     private func wasClockSet(_ now: EngineTime) -> Bool {
         let stepMillis = (now.wallMillis - now.steadyMillis) - self.clockOffsetMillis
         return stepMillis.magnitude > UInt64(Self.clockStepSecondsMin * 1_000)
     }
 
-    /// A token with this issue time was signed and is handed out from now on.
+    /// Notes that a token with this issue time was signed, and is used from now on.
     public mutating func signed(issuedAtSeconds: Int64, now: EngineTime) {
         let bornMillis = now.steadyMillis - (now.wallMillis - issuedAtSeconds * 1_000)
         let distanceMillis = Self.renewalDistanceSeconds * 1_000
         let isOnGrid = issuedAtSeconds.isMultiple(of: Self.renewalAgeSeconds)
         if self.wasClockSet(now) { self.isClockDoubted = false }
         self.clockOffsetMillis = now.wallMillis - now.steadyMillis
-        // A token that APNs would not have is not gone back to.
+        // A token that APNs refuses is not used again.
         self.previous = self.wantsNewToken ? nil : self.current
         self.current = Issue(
             bornMillis: bornMillis,
@@ -110,12 +110,12 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         self.isReverted = false
     }
 
-    /// APNs called the current token expired. A new one is due: at once if the last is 20 minutes old, else out of turn,
-    /// for fresh connections only, but no two such within 20 minutes.
+    /// Handles APNs' answer that the current token is expired. A new one is due at once if the last is 20 minutes old.
+    /// Otherwise it is out of turn, for new connections only, and not twice within 20 minutes.
     public mutating func expiredReported(now: EngineTime) -> Decision {
         guard self.current != nil else { return self.due(now: now) }
         if self.isReverted {
-            // It is the older of two that is too old: the newer one returns.
+            // The older of two tokens has expired, so the newer one returns.
             self.current?.renewAtMillis = now.steadyMillis
             return self.due(now: now)
         }
@@ -124,8 +124,9 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         return self.signAfterRefusal(now: now)
     }
 
-    /// APNs refused our credentials. If the wall clock was set since signing, the token's issue time was wrong (in the
-    /// future, perhaps) and a new one may mend it; otherwise the key is at fault, and no token would.
+    /// Handles APNs' refusal of our credentials. If the wall clock was set since signing, the token's issue time was
+    /// wrong (in the future, perhaps), and a new token may help. Otherwise the key is at fault, and no token would
+    /// help.
     public mutating func invalidReported(now: EngineTime) -> Decision {
         guard self.current != nil, self.wasClockSet(now) else { return .keep }
         self.wantsNewToken = true
@@ -141,8 +142,9 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             isOutOfTurn: true)
     }
 
-    /// APNs said that the token was changed too often. The one before is used again while it is young enough; the newer
-    /// one returns after 20 minutes, or when the older one's age demands it. Nothing is signed for 20 minutes.
+    /// Handles APNs' answer that the token was changed too often. The one before is used again while it is young
+    /// enough. The newer one returns after 20 minutes, or when the older one is too old. Nothing is signed for 20
+    /// minutes.
     public mutating func tooManyUpdatesReported(now: EngineTime) -> Decision {
         self.notBeforeMillis = max(self.notBeforeMillis, now.steadyMillis + Self.renewalDistanceSeconds * 1_000)
         self.wantsNewToken = false
@@ -154,7 +156,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         return .usePrevious
     }
 
-    /// Current token and the one before changed places, as `usePrevious` asked.
+    /// Notes that the current token and the one before changed places, as `usePrevious` asked.
     public mutating func exchanged(now: EngineTime) {
         swap(&self.current, &self.previous)
         self.isReverted.toggle()
@@ -163,13 +165,13 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
     }
 
-    /// How old the current token is for APNs, if the wall clock was right at signing.
+    /// Age of the current token for APNs, if the wall clock was right at signing.
     public func ageSeconds(now: EngineTime) -> Int64? { self.current.map { self.ageSeconds(of: $0, now: now) } }
 
     private func ageSeconds(of issue: Issue, now: EngineTime) -> Int64 { (now.steadyMillis - issue.bornMillis) / 1_000 }
 
-    /// The newest grid point when it leaves the token 20 minutes until it is renewed; else the newest fine one. With a
-    /// clock that seems slow the newest point at all.
+    /// The newest grid point if the token then lasts 20 minutes until it is renewed; otherwise the newest fine one.
+    /// With a clock that seems slow, the newest point of the exact grid.
     static func issueTime(wallSeconds: Int64, isClockDoubted: Bool = false) -> Int64 {
         if isClockDoubted { return wallSeconds - Self.remainder(wallSeconds, Self.exactGridSeconds) }
         let onGrid = wallSeconds - Self.remainder(wallSeconds, Self.renewalAgeSeconds)
@@ -177,7 +179,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
         return wallSeconds - Self.remainder(wallSeconds, Self.fineGridSeconds)
     }
 
-    /// Never negative, also before 1970.
+    /// The remainder, never negative, even before 1970.
     private static func remainder(_ value: Int64, _ divisor: Int64) -> Int64 {
         let remainder = value % divisor
         return remainder < 0 ? remainder + divisor : remainder

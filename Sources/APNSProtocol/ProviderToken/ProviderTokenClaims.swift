@@ -1,8 +1,9 @@
 import PushModel
 
-/// The provider token, a JWT signed with ES256 (Apple: "Establishing a token-based connection to APNs"). Signing is the caller's.
+/// The provider token, a JWT signed with ES256 (Apple: "Establishing a token-based connection to APNs"). The caller
+/// signs it.
 public enum ProviderTokenClaims {
-    /// Apple refuses a token older than this, or this far ahead.
+    /// Apple refuses a token that is older than this, or issued this far in the future.
     public static let ageSecondsMax: Int64 = 3_600
     /// Length of a key id and of a team id.
     public static let identifierByteCount = 10

@@ -1,40 +1,41 @@
-/// The head of an HTTP proxy's answer to CONNECT, and what it means (RFC 9110 §9.3.6, RFC 9112 §4): the step between TCP and TLS. Pure: told the bytes
-/// that come.
+/// Reads the head of an HTTP proxy's answer to CONNECT (RFC 9110 §9.3.6, RFC 9112 §4), which arrives between TCP and
+/// TLS. It is pure: the caller passes the bytes that arrive.
 ///
-/// At the other end of a tunnel APNs waits for the client to speak. So bytes behind the head are no part of it, and refused.
+/// At the other end of a tunnel APNs waits for the client to speak. Bytes behind the head are therefore not from APNs,
+/// and are refused.
 public struct ProxyTunnel: Sendable {
-    /// Where it stands.
+    /// The state of the tunnel.
     public enum State: Equatable, Sendable {
         /// The head is not complete.
         case waiting
-        /// What is written from here on goes to the target.
+        /// The tunnel is open: everything written from now on goes to the target.
         case open
-        /// There is no tunnel. The end.
+        /// The proxy made no tunnel. This state is final.
         case refused(ProxyRefusal)
     }
 
-    /// A longer head is refused.
+    /// Longest head that is read, bytes. A longer one is refused.
     public static let headByteCountMax = 16_384
-    /// Longest part of a text of the proxy's that is kept, bytes.
+    /// Longest part of the proxy's reason that is kept, bytes.
     public static let textByteCountMax = 64
-    /// Schemes of `proxy-authenticate` that are kept.
+    /// Most schemes of `proxy-authenticate` that are kept.
     static let schemeCountMax = 4
 
-    /// Where it stands.
+    /// The state of the tunnel.
     public private(set) var state = State.waiting
     private var byteCount = 0
     private var line: [UInt8] = []
-    /// The first line of the head being read; `nil`: it has not come.
+    /// The first line of the head that is being read; `nil` until it is complete.
     private var status: (code: UInt16, reason: String)?
     private var schemes: [String] = []
 
-    /// Nothing has come yet.
+    /// A tunnel before the proxy's first byte.
     public init() {}
 
     /// The request for a tunnel.
     /// - Parameters:
     ///   - host: a name or an address, without brackets.
-    ///   - authorization: the value of `proxy-authorization`; `nil`: none. A secret.
+    ///   - authorization: the value of `proxy-authorization`, a secret; `nil` for none.
     public static func request(host: String, port: Int, authorization: [UInt8]?) -> [UInt8] {
         let target = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
         var request = Array("CONNECT \(target) HTTP/1.1\r\nHost: \(target)\r\n".utf8)
@@ -42,12 +43,12 @@ public struct ProxyTunnel: Sendable {
         return request + [0x0d, 0x0a]
     }
 
-    /// Bytes came from the proxy.
+    /// Takes bytes that arrived from the proxy.
     public mutating func received(_ bytes: Span<UInt8>) -> State {
         for index in bytes.indices {
             switch self.state {
             case .waiting: self.take(bytes[index])
-            // The answer has ended, and this is behind it.
+            // These bytes follow the end of the answer.
             case .open: self.state = .refused(.spokeFirst)
             case .refused: return self.state
             }
@@ -55,7 +56,7 @@ public struct ProxyTunnel: Sendable {
         return self.state
     }
 
-    /// The connection has ended.
+    /// Notes that the connection has ended.
     public mutating func closed() -> State {
         switch self.state {
         case .waiting: self.state = .refused(.closed)
@@ -69,7 +70,7 @@ public struct ProxyTunnel: Sendable {
         guard self.byteCount <= Self.headByteCountMax else { return self.refuse(.headTooLong) }
         guard byte == UInt8(ascii: "\n") else {
             self.line.append(byte)
-            // What is no HTTP may never end a line.
+            // Bytes that are not HTTP may never end a line.
             if self.status == nil, !self.mayBeStatusLine { self.refuse(.notHTTP) }
             return
         }
@@ -93,7 +94,7 @@ public struct ProxyTunnel: Sendable {
     private mutating func headEnded(_ status: (code: UInt16, reason: String)) {
         switch status.code {
         case 200...299: self.state = .open
-        // Something before the answer proper. It counts towards the limit.
+        // An interim answer. It counts towards the limit.
         case 100...199: (self.status, self.schemes) = (nil, [])
         default: self.refuse(.status(status.code, reason: status.reason, schemes: self.schemes))
         }
@@ -101,7 +102,7 @@ public struct ProxyTunnel: Sendable {
 
     private mutating func refuse(_ refusal: ProxyRefusal) { self.state = .refused(refusal) }
 
-    /// `HTTP/1.1 200 Connection established`.
+    /// Parses a line such as `HTTP/1.1 200 Connection established`.
     private static func status(_ line: [UInt8]) -> (code: UInt16, reason: String)? {
         let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
         guard words.count >= 2, words[0].starts(with: "HTTP/1.".utf8), words[0].count == 8, words[1].count == 3,
@@ -110,7 +111,7 @@ public struct ProxyTunnel: Sendable {
         return (code, words.count > 2 ? Self.shown(words[2]) : "")
     }
 
-    /// Takes the one field that says what a proxy wants to know.
+    /// Reads `proxy-authenticate`, which names the schemes that a proxy accepts. Other fields are ignored.
     private mutating func readField() {
         guard let colon = self.line.firstIndex(of: UInt8(ascii: ":")),
             String(decoding: self.line[..<colon], as: UTF8.self).lowercased() == "proxy-authenticate",
@@ -121,7 +122,7 @@ public struct ProxyTunnel: Sendable {
         if !scheme.isEmpty { self.schemes.append(scheme) }
     }
 
-    /// Visible ASCII characters and spaces, fit for a line of text.
+    /// The text of visible ASCII characters and spaces, fit for a log line.
     private static func shown(_ bytes: ArraySlice<UInt8>) -> String {
         let visible = bytes.prefix(Self.textByteCountMax).map { (0x20...0x7e).contains($0) ? $0 : UInt8(ascii: "?") }
         return String(decoding: visible, as: UTF8.self)
@@ -130,13 +131,13 @@ public struct ProxyTunnel: Sendable {
 
 /// Why an HTTP proxy has made no tunnel.
 public enum ProxyRefusal: Equatable, Sendable {
-    /// Another status than 2xx, with the words beside it and the schemes of `proxy-authenticate`.
+    /// The status was not 2xx. Has the reason phrase and the schemes of `proxy-authenticate`.
     case status(UInt16, reason: String, schemes: [String])
-    /// What came is no answer of HTTP/1.
+    /// The answer is not HTTP/1.
     case notHTTP
-    /// The head of its answer has no end within `ProxyTunnel.headByteCountMax`.
+    /// The head of the answer does not end within `ProxyTunnel.headByteCountMax`.
     case headTooLong
-    /// Bytes came behind its answer, before anything was sent into the tunnel.
+    /// Bytes followed the answer, before anything was sent into the tunnel.
     case spokeFirst
     /// The connection ended before the answer.
     case closed

@@ -1,14 +1,15 @@
 import PushModel
 
-/// A request to `/4/broadcasts` (Apple: "Sending broadcast push notification requests to APNs"): what it has that `DeviceRequest` has not.
-/// Method, scheme, authorization, push type, priority and expiration are as there; there is no `apns-topic`.
+/// A request to `/4/broadcasts` (Apple: "Sending broadcast push notification requests to APNs"), as far as it differs
+/// from `DeviceRequest`. Method, scheme, authorization, push type, priority and expiration are as in that; there is no
+/// `apns-topic`.
 public enum BroadcastRequest {
-    /// What precedes the bundle id in `:path`. The bundle id has no suffix here.
+    /// The part of `:path` before the bundle id. The bundle id has no suffix here.
     public static let pathPrefix: StaticString = "/4/broadcasts/apps/"
 
-    /// Carries a channel's id, as APNs gave it.
+    /// The field with a channel's id, as APNs gave it.
     public static let channelIDName: StaticString = "apns-channel-id"
-    /// Carries a UUID, which the answer repeats.
+    /// The field with a UUID, which the answer repeats.
     public static let requestIDName: StaticString = "apns-request-id"
 
     /// The value of `:path` for an app.

@@ -1,13 +1,14 @@
 import PushModel
 
-/// What a channel keeps for phones that are not connected when a broadcast comes. It is fixed when the channel is made.
+/// What a channel stores for phones that are not connected when a broadcast is sent. It is fixed when the channel is
+/// made.
 public enum MessageStoragePolicy: UInt8, Sendable, CaseIterable {
     /// Nothing; APNs allows more broadcasts in return.
     case none = 0
     /// The most recent message, for at most `EventRules.broadcastStoredSecondsMax`.
     case mostRecent = 1
 
-    /// What settings, options and JSON of ours call it: `none`, `most-recent`.
+    /// The policy's name in our settings, options and JSON: `none`, `most-recent`.
     public var name: String {
         switch self {
         case .none: "none"
@@ -15,34 +16,35 @@ public enum MessageStoragePolicy: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// `nil`: no policy has this name.
+    /// The policy with this name; `nil` if there is none.
     public init?(name: String) {
         guard let policy = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = policy
     }
 }
 
-/// A request that makes, reads, deletes or lists channels (Apple: "Sending channel management requests to APNs"). A channel's id and the
-/// request's travel in the fields that `BroadcastRequest` names.
+/// A request that makes, reads, deletes or lists channels (Apple: "Sending channel management requests to APNs"). The
+/// channel's id and the request's id are in the fields that `BroadcastRequest` names.
 public enum ChannelRequest {
-    /// What precedes the bundle id in `:path`.
+    /// The part of `:path` before the bundle id.
     public static let pathPrefix: StaticString = "/1/apps/"
-    /// What follows it, where one channel is meant.
+    /// The part of `:path` after the bundle id, in a request about one channel.
     public static let oneSuffix: StaticString = "/channels"
-    /// What follows it, where all are listed.
+    /// The part of `:path` after the bundle id, in a request that lists all channels.
     public static let allSuffix: StaticString = "/all-channels"
-    /// The member of a body that says what a channel keeps: the `MessageStoragePolicy`'s number.
+    /// The member of a body that has the storage policy, by `MessageStoragePolicy`'s number.
     public static let storagePolicyName: StaticString = "message-storage-policy"
 
-    /// Most channels of an app in one environment, whatever made them; one more is refused as `CannotCreateChannelConfig`.
+    /// Most channels of an app in one environment, no matter who made them. APNs refuses one more as
+    /// `CannotCreateChannelConfig`.
     public static let countMax = 10_000
 
-    /// Kept of an answer that describes a single channel, or says why not, bytes.
+    /// Number of bytes kept of an answer that describes a single channel, or of an error.
     public static let answerByteCountMax = 1_024
-    /// Kept of a list, bytes. 10,000 ids as APNs makes them today are some 500,000; their length is not promised.
+    /// Number of bytes kept of a list. 10,000 ids take about 500,000 bytes today, but APNs promises no length.
     public static let listByteCountMax = 4_194_304
 
-    /// `:method`; `nil`: a push is no request about channels.
+    /// The value of `:method`; `nil` for a push, which is no request about channels.
     public static func method(_ kind: RequestKind) -> StaticString? {
         switch kind {
         case .device, .broadcast: nil
@@ -52,7 +54,7 @@ public enum ChannelRequest {
         }
     }
 
-    /// `:path` for an app; `nil`: a push is no request about channels.
+    /// The value of `:path` for an app; `nil` for a push, which is no request about channels.
     public static func pathValue(_ kind: RequestKind, bundleID: String) -> [UInt8]? {
         let suffix: StaticString
         switch kind {
@@ -83,7 +85,7 @@ public enum ChannelRequest {
         }
     }
 
-    /// Bytes of an answer's body that are kept, success or not.
+    /// Number of bytes kept of an answer's body, whether it is a success or not.
     public static func answerByteCountMax(_ kind: RequestKind) -> Int {
         kind == .listChannels ? Self.listByteCountMax : Self.answerByteCountMax
     }

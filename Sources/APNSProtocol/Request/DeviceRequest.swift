@@ -1,30 +1,30 @@
 public import PushModel
 
-/// A request to `/3/device` (Apple: "Sending notification requests to APNs"): names and fixed values of its headers. Names are lower
-/// case, as HTTP/2 has them.
+/// A request to `/3/device` (Apple: "Sending notification requests to APNs"): names and fixed values of its headers.
+/// Names are in lower case, as HTTP/2 requires.
 public enum DeviceRequest {
     /// The only method APNs takes here.
     public static let method: StaticString = "POST"
-    /// `:scheme`.
+    /// The value of `:scheme`.
     public static let scheme: StaticString = "https"
-    /// What precedes the token in `:path`.
+    /// The part of `:path` before the token.
     public static let pathPrefix: StaticString = "/3/device/"
 
-    /// Carries `bearer` and the provider token (`ProviderTokenClaims`).
+    /// The field with `bearer` and the provider token (`ProviderTokenClaims`).
     public static let authorizationName: StaticString = "authorization"
-    /// Must match the payload, or the push may be dropped.
+    /// The field with the push type. It must match the payload, or the push may be dropped.
     public static let pushTypeName: StaticString = "apns-push-type"
     /// The push type of Live Activities.
     public static let pushTypeValue: StaticString = "liveactivity"
-    /// Carries `topicValue`; required.
+    /// The field with `topicValue`; required.
     public static let topicName: StaticString = "apns-topic"
-    /// What follows the bundle id in `apns-topic`.
+    /// The part of `apns-topic` after the bundle id.
     public static let topicSuffix: StaticString = ".push-type.liveactivity"
-    /// Carries `priorityValue`; APNs takes 10 when it is missing.
+    /// The field with `priorityValue`. APNs assumes 10 without it.
     public static let priorityName: StaticString = "apns-priority"
-    /// Carries seconds since 1970; APNs stores a push up to 30 days when it is missing.
+    /// The field with the expiration, in seconds since 1970. APNs stores a push for up to 30 days without it.
     public static let expirationName: StaticString = "apns-expiration"
-    /// Carries a UUID, which the answer repeats.
+    /// The field with a UUID, which the answer repeats.
     public static let idName: StaticString = "apns-id"
 
     /// The value of `apns-priority`.
@@ -53,12 +53,13 @@ public enum APNSHost {
     /// The ordinary port.
     public static let port = 443
 
-    /// Where channels of the production environment are made, listed and deleted (Apple: "Sending channel management requests to APNs").
+    /// The host for making, listing and deleting channels in production (Apple: "Sending channel management requests to
+    /// APNs").
     public static let productionManage = "api-manage-broadcast.push.apple.com"
-    /// Its only port.
+    /// The only port of `productionManage`.
     public static let productionManagePort = 2_196
-    /// Where channels of the development environment are made, listed and deleted.
+    /// The host for making, listing and deleting channels in development.
     public static let developmentManage = "api-manage-broadcast.sandbox.push.apple.com"
-    /// Its only port.
+    /// The only port of `developmentManage`.
     public static let developmentManagePort = 2_195
 }

@@ -1,7 +1,7 @@
 public import PushModel
 
-/// What a request asks of APNs: a push to one phone, one to a channel, or something about channels themselves (Apple: "Sending channel
-/// management requests to APNs").
+/// The kind of a request: a push to one phone, a push to a channel, or a request about channels themselves (Apple:
+/// "Sending channel management requests to APNs").
 public enum RequestKind: UInt8, Sendable, CaseIterable {
     /// `POST /3/device/<token>`.
     case device
@@ -17,14 +17,14 @@ public enum RequestKind: UInt8, Sendable, CaseIterable {
     case listChannels
 }
 
-/// One request as it leaves the engine. The transport keeps a slab of these, one per stream, and hands one over to be filled: its arrays
-/// keep their capacity, so a steady push allocates nothing.
+/// One request as it leaves the engine. The transport keeps a slab of these, one per stream, and passes one to be
+/// filled. Its arrays keep their capacity, so a steady push allocates nothing.
 public struct PushRequest: Sendable {
-    /// Names this attempt; the answer gives it back.
+    /// The id of this attempt, which its answer repeats.
     public var id = PushID(rawValue: 0)
-    /// What is asked for; the fields it has no use for are ignored.
+    /// The kind of request. Fields that a kind does not use are ignored.
     public var kind = RequestKind.device
-    /// Index into `EngineConfiguration.apps`; the transport holds the `apns-topic` value for it.
+    /// Index into `EngineConfiguration.apps`. The transport has the `apns-topic` value for it.
     public var app: UInt16 = 0
     /// `apns-priority`.
     public var priority: PushPriority = .low
@@ -32,12 +32,13 @@ public struct PushRequest: Sendable {
     public var expirationSeconds: Int64 = 0
     /// `apns-id`: the UUID's two halves, big-endian order.
     public var apnsID: (UInt64, UInt64) = (0, 0)
-    /// Whom it is for. A phone's token in lower-case hex, ASCII: what follows `/3/device/` in the path. A channel's id in base64, as APNs gave
-    /// it: `apns-channel-id`. Empty where a channel is made, or all are listed.
+    /// The target of the request. For a phone: its token in lower-case hex, which follows `/3/device/` in the path. For
+    /// a channel: its id in base64, as APNs gave it, for `apns-channel-id`. Empty when a channel is made, or all are
+    /// listed.
     public var target: [UInt8] = []
     /// The payload.
     public var body: [UInt8] = []
 
-    /// An empty request, to be filled by `ShardEngine.nextPush`.
+    /// An empty request, which `ShardEngine.nextPush` fills.
     @inlinable public init() {}
 }

@@ -2,9 +2,9 @@ import PushModel
 
 /// Bodies of answers about channels.
 public enum ChannelBody {
-    /// Why a body says nothing: it is no JSON, was cut off, or lacks what was asked for.
+    /// Why a body cannot be used: it is not JSON, was cut off, or lacks what was asked for.
     public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
-        /// What is wrong with it, in words.
+        /// What is wrong with the body, in words.
         public let description: String
     }
 
@@ -40,7 +40,7 @@ public enum ChannelBody {
         return channelIDs
     }
 
-    /// Calls `read` at each field's value of an object. `false`: it has not read the value.
+    /// Calls `read` at the value of each field of an object. `read` returns `false` if it has not read the value.
     private static func forEachField(
         of body: Span<UInt8>,
         _ read: (inout JSONCursor, Span<UInt8>, _ field: [UInt8], JSONKind) throws(JSONFault) -> Bool

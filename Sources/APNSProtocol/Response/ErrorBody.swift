@@ -2,12 +2,13 @@ import PushModel
 
 /// The body of an answer other than 200, and the debug data of a GOAWAY: `{"reason": "…", "timestamp": …}`.
 public enum ErrorBody {
-    /// A longer reason is cut; Apple's longest has 27 bytes.
+    /// Longest reason that is kept, bytes. Apple's longest has 27.
     public static let reasonByteCountMax = 64
-    /// What is looked at; the rest of a longer body is not read.
+    /// Number of bytes that are read of a longer body.
     public static let byteCountMax = 1_024
 
-    /// Takes what can be had: an empty, cut off or foreign body gives an empty reason, and a field before the cut counts.
+    /// Reads as much as possible. An empty, cut off or foreign body gives an empty reason. A field before the cut
+    /// counts.
     ///
     /// - Returns: `reason`, without control characters; `timestamp` in milliseconds since 1970, when it is a whole number.
     public static func parse(_ body: Span<UInt8>) -> (reason: String, timestampMillis: Int64?) {
@@ -30,12 +31,12 @@ public enum ErrorBody {
                 }
             }
         } catch {
-            // Whatever stood before the fault is worth having.
+            // A field before the fault is kept.
         }
         return (reason, timestampMillis)
     }
 
-    /// It goes into logs and outcome records, and a peer wrote it.
+    /// The text without control characters: a peer wrote it, and it is written to logs and outcome records.
     private static func printable(_ text: [UInt8]) -> String {
         let shown = text.prefix(Self.reasonByteCountMax).map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }
         return String(decoding: shown, as: UTF8.self)

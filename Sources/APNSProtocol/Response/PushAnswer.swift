@@ -1,25 +1,25 @@
 public import PushModel
 
-/// What became of one push attempt, as the transport reports it.
+/// The result of one push attempt, as the transport reports it.
 public struct PushAnswer: Sendable, Equatable {
     /// How an attempt ended.
     public enum Result: Sendable, Equatable {
-        /// Another status than 200 came.
+        /// APNs answered a status other than 200.
         case response(PushResponse)
-        /// 200, the common case.
+        /// APNs answered 200, the common case.
         case accepted
-        /// Another request than a push succeeded.
+        /// A request about channels succeeded.
         case channel(ChannelAnswer)
-        /// REFUSED_STREAM, above GOAWAY's last stream, or never written: APNs did not process it.
+        /// APNs did not process the request: REFUSED_STREAM, above GOAWAY's last stream, or never written.
         case notProcessed
-        /// Connection lost, reset or timed out after the request left: nobody knows.
+        /// The connection was lost, reset or timed out after the request left. Nobody knows whether APNs processed it.
         case unknown(detail: String)
     }
-    /// The attempt that it answers, as `PushRequest.id` named it.
+    /// The attempt that is answered, from `PushRequest.id`.
     public var id: PushID
     /// How the attempt ended.
     public var result: Result
-    /// From the request's headers leaving to this answer, in microseconds.
+    /// Microseconds from the departure of the request's headers to this answer.
     public var apnsMicros: Int64
 
     /// An answer to the attempt `id`; `apnsMicros` in microseconds.
@@ -30,18 +30,18 @@ public struct PushAnswer: Sendable, Equatable {
     }
 }
 
-/// What APNs said to a request about channels that succeeded.
+/// APNs' answer to a request about channels that succeeded.
 public struct ChannelAnswer: Sendable, Equatable {
     /// The HTTP status, 200 to 299.
     public var status: UInt16
-    /// `apns-channel-id` of the answer, base64; empty: it had none.
+    /// `apns-channel-id` of the answer, base64; empty without one.
     public var channelID: [UInt8]
-    /// JSON, as it came; empty: there was none.
+    /// The JSON body, unchanged; empty without one.
     public var body: [UInt8]
-    /// The body was longer than `ChannelRequest.answerByteCountMax`: its end is missing.
+    /// Whether the end of the body is missing, because it was longer than `ChannelRequest.answerByteCountMax`.
     public var isCut: Bool
 
-    /// All as the answer has them.
+    /// An answer with these parts.
     public init(status: UInt16, channelID: [UInt8], body: [UInt8], isCut: Bool = false) {
         self.status = status
         self.channelID = channelID
@@ -50,18 +50,18 @@ public struct ChannelAnswer: Sendable, Equatable {
     }
 }
 
-/// A status other than 200, and what it means: judged once, where it comes in.
+/// A status other than 200 and its verdict, which is decided once, on arrival.
 public struct PushResponse: Sendable, Equatable {
     /// The HTTP status, never 200.
     public let status: UInt16
-    /// Empty: there was none.
+    /// The reason in the body; empty without one.
     public let reason: String
-    /// What the answer's `retry-after` asked for, in seconds; `nil`: it had none.
+    /// The answer's `retry-after` in seconds; `nil` without one.
     public let retryAfterSeconds: Int64?
-    /// What `ReasonTable` makes of the answer. Nobody else looks at status and reason to decide.
+    /// The verdict of `ReasonTable`. No other code decides by status and reason.
     public let verdict: Verdict
 
-    /// `timestampMillis`: `timestamp` of the body, with 410.
+    /// - Parameter timestampMillis: `timestamp` of the body, with 410.
     public init(status: UInt16, reason: String, timestampMillis: Int64? = nil, retryAfterSeconds: Int64? = nil) {
         self.status = status
         self.reason = reason

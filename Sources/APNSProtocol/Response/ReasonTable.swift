@@ -2,8 +2,8 @@
 /// broadcasts), each with its verdict.
 public enum ReasonTable {
     /// - Parameters:
-    ///   - status: `:status`.
-    ///   - reason: `reason` of the body, empty when there was none.
+    ///   - status: the value of `:status`.
+    ///   - reason: `reason` of the body; empty without one.
     ///   - timestampMillis: `timestamp` of the body, with 410.
     public static func verdict(status: UInt16, reason: String, timestampMillis: Int64?) -> Verdict {
         if (200...299).contains(status) { return .accepted }
@@ -43,10 +43,10 @@ public enum ReasonTable {
         }
     }
 
-    /// Whether `reason` is in the table. One that is not is classified by its status and worth a warning.
+    /// Whether `reason` is in the table. An unknown one is judged by its status, and deserves a warning.
     public static func isKnown(_ reason: String) -> Bool { Self.knownReasons.contains(reason) }
 
-    /// Every reason the table names, Apple's spellings and the two seen beside them.
+    /// Every reason in the table: Apple's spellings and the two seen beside them.
     public static let knownReasons: Set<String> = [
         "BadCollapseId", "BadDeviceToken", "BadExpirationDate", "BadMessageId", "BadPriority", "BadTopic",
         "DeviceTokenNotForTopic",
@@ -69,7 +69,7 @@ public enum ReasonTable {
         case 421: .connectionUnusable  // Misdirected Request (RFC 9110 §15.5.20): another connection may do.
         case 408, 425, 429: status == 429 ? .tokenThrottled : .serverBusy
         case 400...499: .messageRefused
-        // 5xx, and whatever a thing between us and APNs makes up: nothing is wrong with the push.
+        // 5xx, or a status that something between us and APNs invented. Nothing is wrong with the push.
         default: .serverBusy
         }
     }

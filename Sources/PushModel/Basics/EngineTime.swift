@@ -1,8 +1,9 @@
-/// The time as the engine and the pool are told it. Both in milliseconds.
+/// The time as it is passed to the engine and the pool, on two clocks. Both are in milliseconds.
 public struct EngineTime: Equatable, Sendable {
-    /// Runs on while the process is stopped and never goes back (CLOCK_BOOTTIME). Deadlines, budgets and pacing use it.
+    /// Steady time: it never goes back, and runs on while the process is stopped (CLOCK_BOOTTIME). Used for deadlines,
+    /// budgets and pacing.
     public var steadyMillis: Int64
-    /// Since 1970; may step. Stamps, expiry dates and whatever is written down use it.
+    /// Wall time since 1970, which may step. Used for stamps, expiry dates and everything that is written down.
     public var wallMillis: Int64
 
     @inlinable public init(steadyMillis: Int64, wallMillis: Int64) {

@@ -13,12 +13,12 @@ extension Array where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Whether both hold the same bytes.
+    /// Whether this array and `other` hold the same bytes.
     @inlinable public func holdsSameBytes(as other: Span<UInt8>) -> Bool {
         guard self.count == other.count else { return false }
         var index = 0
         while self.count - index >= 8 {
-            // Eight bytes are there, in both.
+            // Eight bytes are present in both.
             guard unsafe self.word(uncheckedAt: index) == other.word(uncheckedAt: index) else { return false }
             index &+= 8
         }

@@ -1,15 +1,15 @@
-/// Writes pieces one behind the other into memory whose size was settled before: a record of thirty small pieces then asks for room
-/// once, where an array would ask, and look for a shared copy, thirty times.
+/// Writes pieces one after the other into memory whose size was fixed before. A record of thirty small pieces then asks
+/// for room once. An array would ask for room, and check for a shared copy, thirty times.
 ///
-/// Made by `Array.append(atMost:using:_:)` alone. Writing past the end is a mistake of the caller's bound, and stops the process before the
-/// write.
+/// Only `Array.append(atMost:using:_:)` makes one. Writing past the end means that the caller's bound is wrong. It
+/// stops the process before the write.
 @safe public struct ByteCursor: ~Copyable {
     @usableFromInline let start: UnsafeMutablePointer<UInt8>
     @usableFromInline var next: UnsafeMutablePointer<UInt8>
     @usableFromInline let end: UnsafeMutablePointer<UInt8>
 
     @inlinable init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
-        // Memory of at least a byte has an address.
+        // Memory of at least one byte has an address.
         unsafe self.start = memory.baseAddress!
         unsafe self.next = self.start
         unsafe self.end = self.start + memory.count
@@ -18,7 +18,7 @@
     /// Bytes written so far.
     @inlinable public var count: Int { unsafe self.next - self.start }
 
-    /// Where the next `byteCount` bytes go.
+    /// The address for the next `byteCount` bytes, which count as written.
     @inlinable mutating func room(_ byteCount: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(unsafe byteCount <= self.end - self.next, "more bytes than the caller made room for")
         let start = unsafe self.next
@@ -26,18 +26,18 @@
         return unsafe start
     }
 
-    /// One byte.
+    /// Appends one byte.
     @inlinable public mutating func append(_ byte: UInt8) {
         unsafe self.room(1).initialize(to: byte)
     }
 
-    /// The UTF-8 bytes of a literal.
+    /// Appends the UTF-8 bytes of a literal.
     @inlinable public mutating func append(_ text: StaticString) {
         // A literal lives as long as the program, and `utf8CodeUnitCount` is its length.
         unsafe self.room(text.utf8CodeUnitCount).initialize(from: text.utf8Start, count: text.utf8CodeUnitCount)
     }
 
-    /// A copy of `bytes`.
+    /// Appends a copy of `bytes`.
     @inlinable public mutating func append(_ bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { source in
             guard let first = source.baseAddress else { return }
@@ -45,16 +45,16 @@
         }
     }
 
-    /// An integer in decimal.
+    /// Appends an integer in decimal.
     @inlinable public mutating func append(decimal value: Int64) {
         if value < 0 { self.append(UInt8(ascii: "-")) }
         self.append(decimal: value.magnitude)
     }
 
-    /// An integer in decimal: 1 to 20 digits.
+    /// Appends an integer in decimal: 1 to 20 digits.
     @inlinable public mutating func append(decimal value: UInt64) {
         if unsafe self.end - self.next >= DecimalDigits.byteCountMax {
-            // Any number has room, and this many bytes of it were written.
+            // There is room for any number, and this many bytes of it were written.
             unsafe self.next += DecimalDigits.write(value, to: UnsafeMutableRawPointer(self.next))
             return
         }
@@ -71,17 +71,17 @@
         } while index > 0
     }
 
-    /// Sixteen lower-case hexadecimal digits.
+    /// Appends sixteen lower-case hexadecimal digits.
     @inlinable public mutating func append(hex value: UInt64) {
         let start = unsafe self.room(16)
-        // Both halves are eight bytes of the sixteen there is room for; digits are the bytes of a word, lowest first.
+        // Both halves are eight of the sixteen bytes reserved. The digits are the bytes of a word, lowest first.
         let high = Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: value >> 32))
         let low = Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: value))
         unsafe UnsafeMutableRawPointer(start).storeBytes(of: high.littleEndian, as: UInt64.self)
         unsafe UnsafeMutableRawPointer(start + 8).storeBytes(of: low.littleEndian, as: UInt64.self)
     }
 
-    /// A UUID from its two halves, big-endian order, as RFC 9562 §4 writes it.
+    /// Appends a UUID from its two halves, in big-endian order, as RFC 9562 §4 writes it.
     @inlinable public mutating func append(uuid: (UInt64, UInt64)) {
         let start = unsafe UnsafeMutableRawPointer(self.room(36))
         let words = (
@@ -91,7 +91,7 @@
             Hex.digits(ofBigEndian: UInt32(truncatingIfNeeded: uuid.1))
         )
         let hyphen = UInt8(ascii: "-")
-        // 8-4-4-4-12: all of it within the 36 bytes.
+        // The form 8-4-4-4-12 fills exactly 36 bytes.
         unsafe start.storeBytes(of: words.0.littleEndian, as: UInt64.self)
         unsafe start.storeBytes(of: hyphen, toByteOffset: 8, as: UInt8.self)
         unsafe start.storeBytes(of: UInt32(truncatingIfNeeded: words.1).littleEndian, toByteOffset: 9, as: UInt32.self)
@@ -106,7 +106,8 @@
         unsafe start.storeBytes(of: words.3.littleEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// An unsigned integer as LEB128: seven bits a byte, the lowest first. At most `leb128ByteCountMax` bytes.
+    /// Appends an unsigned integer as LEB128: seven bits a byte, the lowest first. It takes at most
+    /// `leb128ByteCountMax` bytes.
     @inlinable public mutating func append(leb128 value: UInt64) {
         var rest = value
         while rest >= 0x80 {
@@ -119,8 +120,8 @@
     /// The most bytes a LEB128 number takes: 64 bits, seven in each byte.
     public static var leb128ByteCountMax: Int { 10 }
 
-    /// A JSON string (RFC 8259 §7), quotes included, of at most `jsonByteCountMax(of: text.count)` bytes. What is not UTF-8 becomes
-    /// U+FFFD, one per byte.
+    /// Appends a JSON string (RFC 8259 §7), quotes included, of at most `jsonByteCountMax(of: text.count)` bytes. A
+    /// byte that is not UTF-8 becomes U+FFFD.
     @inlinable public mutating func append(jsonString text: Span<UInt8>) {
         guard text.isPlainASCII else { return self.appendEscaped(text) }
         self.append(UInt8(ascii: "\""))
@@ -128,7 +129,7 @@
         self.append(UInt8(ascii: "\""))
     }
 
-    /// Every byte may become six, as `\u001f` does.
+    /// Largest size of a JSON string: every byte may become six, as `\u001f` does.
     @inlinable public static func jsonByteCountMax(of byteCount: Int) -> Int { 6 * byteCount + 2 }
 
     @usableFromInline mutating func appendEscaped(_ text: Span<UInt8>) {
@@ -167,18 +168,18 @@
 
     // MARK: On the stack
 
-    /// Bytes that still have room.
+    /// Number of bytes that still have room.
     var roomCount: Int { unsafe self.end - self.next }
 
     /// Moves what was written to the end of `target`, and begins again.
     mutating func flush(to target: inout [UInt8]) {
-        // `count` bytes have been written, from the start on.
+        // `count` bytes have been written from the start on.
         unsafe target.append(contentsOf: UnsafeBufferPointer(start: self.start, count: self.count))
         unsafe self.next = self.start
     }
 
-    /// Calls `body` with a cursor over memory on the stack. More than 1,024 bytes, or a number the compiler does not know, would come from
-    /// the heap.
+    /// Calls `body` with a cursor over memory on the stack. If there were more than 1,024 bytes, or a number unknown to
+    /// the compiler, the memory would be on the heap.
     @inline(__always) static func onStack(_ body: (inout ByteCursor) -> Void) {
         unsafe withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.stackByteCount) { memory in
             var cursor = unsafe ByteCursor(memory)
@@ -190,8 +191,8 @@
 }
 
 extension Array where Element == UInt8 {
-    /// Appends what `body` writes: at most `byteCountMax` bytes. They are composed in `scratch`, which the caller keeps from record to
-    /// record: it grows to the largest, and what it holds means nothing between two calls.
+    /// Appends what `body` writes: at most `byteCountMax` bytes. They are composed in `scratch`, which the caller keeps
+    /// from record to record. It grows to the size of the largest record. Its content means nothing between two calls.
     @inlinable public mutating func append(
         atMost byteCountMax: Int, using scratch: inout [UInt8], _ body: (inout ByteCursor) -> Void
     ) {
@@ -201,15 +202,15 @@ extension Array where Element == UInt8 {
         unsafe scratch.withUnsafeMutableBufferPointer { memory in
             var cursor = unsafe ByteCursor(memory)
             body(&cursor)
-            // `count` bytes have been written, from the start on.
+            // `count` bytes have been written from the start on.
             unsafe self.append(contentsOf: UnsafeBufferPointer(start: cursor.start, count: cursor.count))
         }
     }
 }
 
 extension Span where Element == UInt8 {
-    /// Nothing that JSON escapes and nothing beyond ASCII. Eight bytes at a time, the last of them a second time where the count is no
-    /// multiple.
+    /// Whether the bytes are all ASCII and none needs a JSON escape. Reads eight bytes at a time. If the count is no
+    /// multiple of eight, the last eight overlap those before.
     @inlinable public var isPlainASCII: Bool {
         guard self.count >= 8 else {
             for index in 0..<self.count {
@@ -220,7 +221,7 @@ extension Span where Element == UInt8 {
             }
             return true
         }
-        // Eight bytes are there up to `last`.
+        // Eight bytes are present at each index up to `last`.
         let last = self.count &- 8
         var stops = unsafe Self.stops(in: self.word(uncheckedAt: last))
         var index = 0

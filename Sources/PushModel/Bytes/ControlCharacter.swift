@@ -1,7 +1,7 @@
 /// Characters that a terminal or a reader of logs obeys instead of showing them.
 public enum ControlCharacter {
-    /// Whether a scalar is a control character (C0, DEL, C1), a separator of lines or paragraphs, or one of the marks, embeddings, overrides
-    /// and isolates that turn the direction of what follows (UAX 9 §2).
+    /// Whether a scalar is a control character (C0, DEL, C1) or a separator of lines or paragraphs. The marks,
+    /// embeddings, overrides and isolates that change the direction of text (UAX 9 §2) count, too.
     public static func contains(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
@@ -9,7 +9,7 @@ public enum ControlCharacter {
         }
     }
 
-    /// Whether bytes of UTF-8, which need not be well-formed, begin with one.
+    /// Whether bytes begin with a control character in UTF-8. The bytes need not be well-formed.
     static func begins(_ bytes: Span<UInt8>) -> Bool {
         var iterator = Array(bytes.indices.prefix(4).map { bytes[$0] }).makeIterator()
         var decoder = UTF8()

@@ -1,9 +1,10 @@
 /// Integers as decimal ASCII digits.
 public enum DecimalDigits {
-    /// The longest number, as `UInt64.max` has it.
+    /// Length of the longest number, `UInt64.max`.
     @inlinable static var byteCountMax: Int { 20 }
 
-    /// The number that digits alone spell; `nil`: something else, or more than an `Int64` holds. Nothing is allocated.
+    /// The number that digits alone spell. `nil` for anything else, or for more than an `Int64` holds. Nothing is
+    /// allocated.
     public static func value(of text: Span<UInt8>) -> Int64? {
         guard !text.isEmpty else { return nil }
         var value: Int64 = 0
@@ -18,7 +19,7 @@ public enum DecimalDigits {
         return value
     }
 
-    /// Appends `value` in decimal, with a minus sign when negative.
+    /// Appends `value` in decimal, with a minus sign when it is negative.
     public static func append(_ value: Int64, to target: inout [UInt8]) {
         if value < 0 { target.append(UInt8(ascii: "-")) }
         Self.append(value.magnitude, to: &target)
@@ -27,15 +28,15 @@ public enum DecimalDigits {
     /// Appends `value` in decimal.
     public static func append(_ value: UInt64, to target: inout [UInt8]) {
         unsafe withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { memory in
-            // `byteCountMax` bytes are there, and as many as are appended have been written.
+            // `byteCountMax` bytes are reserved, and only bytes that were written are appended.
             let start = memory.baseAddress!
             let count = unsafe Self.write(value, to: start)
             unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: start, count: count))
         }
     }
 
-    /// Writes `value` to `place`, where `byteCountMax` bytes are free, and answers how many it took. Behind them, up to the eighth byte,
-    /// lies something.
+    /// Writes `value` to `target`, where `byteCountMax` bytes are free, and returns its length. The bytes behind it, up
+    /// to the eighth, are undefined.
     @unsafe @usableFromInline static func write(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         guard value >= Self.eightDigitsBound else { return unsafe Self.writeShort(value, to: target) }
         let upper = value / Self.eightDigitsBound
@@ -45,7 +46,7 @@ public enum DecimalDigits {
         return count &+ 8
     }
 
-    /// More than sixteen digits: four at most, eight and eight.
+    /// Writes a number of more than sixteen digits: four at most, then eight and eight.
     @inline(never) @unsafe private static func writeLong(_ value: UInt64, to target: UnsafeMutableRawPointer) -> Int {
         let upper = value / Self.eightDigitsBound
         let first = upper / Self.eightDigitsBound
@@ -61,12 +62,13 @@ public enum DecimalDigits {
         unsafe target.storeBytes(of: (Self.eightDigits(value) | Self.zeros).littleEndian, as: UInt64.self)
     }
 
-    /// Eight digits' worth at most, without leading zeros; eight bytes are stored.
+    /// Writes at most eight digits, without leading zeros. Eight bytes are stored.
     @inline(__always) @unsafe private static func writeShort(
         _ value: UInt64, to target: UnsafeMutableRawPointer
     ) -> Int {
         if value < 100 {
-            // Mostly years' and thousands' upper ends, of ten and of thirteen digits: two of them need no more than this.
+            // These are mostly the upper parts of dates, of ten and of thirteen digits. They have two digits, and need
+            // no more than this.
             let tens = (value &* 103) >> 10
             let both = tens | (value &- tens &* 10) << 8
             let isShort = value < 10
@@ -82,8 +84,9 @@ public enum DecimalDigits {
 
     private static var zeros: UInt64 { 0x3030_3030_3030_3030 }
 
-    /// The eight digits of a number below 10^8 as the bytes of a word, 0...9 each, the first in the lowest: halved to four digits, two, one,
-    /// in all parts at once. The factors are reciprocals, exact in the range they are used in.
+    /// The eight digits of a number below 10^8 as the bytes of a word, 0...9 each, the first in the lowest. The number
+    /// is halved into parts of four digits, two and one, in all parts at once. The factors are reciprocals, and exact
+    /// in the range they are used in.
     @inline(__always) private static func eightDigits(_ value: UInt64) -> UInt64 {
         let upper = value / 10_000
         let fours = upper | (value &- upper &* 10_000) << 32
@@ -93,12 +96,12 @@ public enum DecimalDigits {
         return tens | (twos &- tens &* 10) << 8
     }
 
-    /// How many bytes `append` would write.
+    /// Number of bytes that `append` would write.
     @inlinable public static func count(_ value: Int64) -> Int {
         Self.count(value.magnitude) + (value < 0 ? 1 : 0)
     }
 
-    /// How many digits `value` has.
+    /// Number of digits of `value`.
     @inlinable public static func count(_ value: UInt64) -> Int {
         // 1,233 / 4,096 is log10(2), near enough for 64 bits: it gives the number of digits, or one less.
         let bits = 64 &- (value | 1).leadingZeroBitCount
@@ -106,7 +109,7 @@ public enum DecimalDigits {
         return least &+ (value >= Self.power(least) ? 1 : 0)
     }
 
-    /// 10 to the power of 0 to 19.
+    /// 10 to the power of `exponent`, which is 0 to 19.
     @inlinable static func power(_ exponent: Int) -> UInt64 {
         switch exponent {
         case 0: 0  // One digit, for zero too.

@@ -1,24 +1,26 @@
-/// Hexadecimal, as device tokens are written in APNs paths and in events. A token passes here with every push, so eight digits are
-/// worked on at a time, as the bytes of one word whose lowest byte is the first digit. No branch depends on a digit: those of tokens
-/// are random, and half of all guesses would be wrong.
+/// Hexadecimal, as device tokens are written in APNs paths and in events. Every push encodes a token, so eight digits
+/// are handled at a time, as the bytes of one word whose lowest byte is the first digit. No branch depends on a digit:
+/// the digits of tokens are random, and half of all predictions would be wrong.
 public enum Hex {
     @inlinable static var eachByte: UInt64 { 0x0101_0101_0101_0101 }
 
-    /// How many bytes are worked on before they are appended: a whole token, nearly always. Their digits have room on the stack.
+    /// Number of bytes that are handled before they are appended: nearly always a whole token. Their digits have room
+    /// on the stack.
     private static var pieceByteCount: Int { 256 }
 
     /// Appends two lower-case digits per byte.
     public static func append(_ bytes: Span<UInt8>, to target: inout [UInt8]) {
         var start = 0
         repeat {
-            // Written to the stack first: an array that grows by words checks and moves its end for each of them. A number of bytes that
-            // the compiler does not know would be taken from the heap.
+            // Written to the stack first, because an array that grows by words checks and moves its end for each of
+            // them. The number is a constant: otherwise the memory would be on the heap.
             unsafe withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { digits in
                 let piece = bytes.extracting(start..<min(bytes.count, start + Self.pieceByteCount))
                 let start = digits.baseAddress!
                 var index = 0
                 while piece.count &- index >= 8 {
-                    // Eight bytes are there, and their sixteen digits have room: `digits` holds two for each byte of a piece.
+                    // Eight bytes are present, and their sixteen digits have room: `digits` holds two for each byte of
+                    // a piece.
                     unsafe start.storeBytes(
                         of: Self.digits(ofEight: piece.word(uncheckedAt: index)), toByteOffset: 2 &* index,
                         as: SIMD8<UInt16>.self)
@@ -30,7 +32,7 @@ public enum Hex {
                         of: Self.digit(piece[index] & 15), toByteOffset: 2 &* index &+ 1, as: UInt8.self)
                     index &+= 1
                 }
-                // Every byte of it was written.
+                // Every byte of `digits` up to this count was written.
                 unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: start, count: 2 &* piece.count))
             }
             start += Self.pieceByteCount
@@ -67,7 +69,7 @@ public enum Hex {
             let start = bytes.baseAddress!
             var index = 0
             while digits.count &- index >= 8 {
-                // Eight digits are there, and their four bytes have room: `bytes` holds one for each two digits.
+                // Eight digits are present, and their four bytes have room: `bytes` holds one for each two digits.
                 let word = unsafe digits.word(uncheckedAt: index)
                 guard Self.areDigits(word) else { return false }
                 unsafe start.storeBytes(of: Self.bytes(of: word).littleEndian, toByteOffset: index / 2, as: UInt32.self)
@@ -79,19 +81,19 @@ public enum Hex {
                 unsafe start.storeBytes(of: high << 4 | low, toByteOffset: index / 2, as: UInt8.self)
                 index &+= 2
             }
-            // Every byte of it was written.
+            // Every byte of `bytes` up to this count was written.
             unsafe target.append(contentsOf: UnsafeRawBufferPointer(start: start, count: digits.count / 2))
             return true
         }
     }
 
-    /// Whether one of `digits` is an upper-case letter. Of bytes that are no hexadecimal digits, anything.
+    /// Whether one of `digits` is an upper-case letter. The answer is undefined when some are no hexadecimal digits.
     public static func hasUpperCaseLetter(_ digits: Span<UInt8>) -> Bool {
-        // An upper-case letter has bit 6 of a digit, and not bit 5.
+        // An upper-case letter has bit 6, and not bit 5, which a digit has.
         var letters: UInt64 = 0
         var index = 0
         while digits.count &- index >= 8 {
-            // Eight bytes are there.
+            // Eight bytes are present.
             let word = unsafe digits.word(uncheckedAt: index)
             letters |= word & ~(word << 1)
             index &+= 8
@@ -128,7 +130,7 @@ public enum Hex {
         word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
         let values = (word >> 4 | word << 8) & (Self.eachByte &* 15)
-        // Adding 6 carries into the fifth bit from 10 on; those lie 39 further, at the letters.
+        // Adding 6 to a value of 10 or more carries into the fifth bit. Those are letters, 39 further on in ASCII.
         let letters = (values &+ Self.eachByte &* 6) >> 4 & Self.eachByte
         return values &+ Self.eachByte &* 0x30 &+ letters &* 39
     }
@@ -147,7 +149,7 @@ public enum Hex {
         #endif
     }
 
-    /// The four bytes that eight digits spell. Of anything else, anything.
+    /// The four bytes that eight digits spell. The result is undefined for anything else.
     private static func bytes(of digits: UInt64) -> UInt32 {
         // A letter has bit 6, and its low half counts from 1.
         let values = (digits & (Self.eachByte &* 15)) &+ (digits >> 6 & Self.eachByte) &* 9
@@ -156,8 +158,8 @@ public enum Hex {
         return UInt32(truncatingIfNeeded: word | word >> 16)
     }
 
-    /// Whether all eight bytes are digits. A top bit is set where a sum reaches 128: at or above the lower end, not above the upper. A byte of 128
-    /// or more may carry into its neighbour, and fails by itself.
+    /// Whether all eight bytes are digits. A top bit is set where a sum reaches 128: the byte is then at or above the
+    /// lower end, or above the upper end. A byte of 128 or more may carry into its neighbour, but fails by itself.
     private static func areDigits(_ word: UInt64) -> Bool {
         let lower = word | Self.eachByte &* 0x20
         let decimals = (word &+ Self.eachByte &* (0x80 - 0x30)) & ~(word &+ Self.eachByte &* (0x80 - 0x3A))

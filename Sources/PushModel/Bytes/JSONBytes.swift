@@ -1,7 +1,7 @@
-/// Writes JSON (RFC 8259) values into a byte buffer the caller reuses. It writes values and names; commas, colons and brackets are
-/// the caller's, as plain bytes or with `append(utf8:)`.
+/// Writes JSON (RFC 8259) values into a byte buffer that the caller reuses. It writes values and names. The caller
+/// writes commas, colons and brackets, as plain bytes or with `append(utf8:)`.
 public enum JSONBytes {
-    /// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, one per byte, so that the result is
+    /// Appends `text` as a JSON string, quotes included. A byte that is not UTF-8 becomes U+FFFD, so that the result is
     /// always valid.
     public static func appendString(_ text: Span<UInt8>, to target: inout [UInt8]) {
         let byteCountMax = ByteCursor.jsonByteCountMax(of: text.count)
@@ -12,7 +12,7 @@ public enum JSONBytes {
                 cursor.flush(to: &target)
             }
         } else {
-            // Long, and with something to escape: texts of refusals, not of pushes.
+            // A long text with something to escape is a refusal's, not a push's.
             var scratch: [UInt8] = []
             target.append(atMost: byteCountMax, using: &scratch) { $0.append(jsonString: text) }
         }
@@ -23,7 +23,8 @@ public enum JSONBytes {
         Self.appendString(Array(text.utf8).span, to: &target)
     }
 
-    /// Appends a literal as a JSON string, quotes included. The literal must hold nothing that JSON escapes: it is for names.
+    /// Appends a literal as a JSON string, quotes included. The literal is a name, and must hold nothing that JSON
+    /// escapes.
     @inlinable public static func appendString(literal text: StaticString, to target: inout [UInt8]) {
         target.append(UInt8(ascii: "\""))
         target.append(utf8: text)

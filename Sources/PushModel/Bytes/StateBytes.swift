@@ -1,33 +1,34 @@
-/// The primitive parts of a record in `state`, and of one in `routed` that is no event. Integers are LEB128, signed ones zigzag first; byte
-/// runs carry their count. A number takes at most `ByteCursor.leb128ByteCountMax` bytes.
+/// The primitive parts of records in `state`, and of those in `routed` that are no events. Integers are LEB128, and
+/// signed ones are zigzag encoded first. Byte runs follow their count. A number takes at most
+/// `ByteCursor.leb128ByteCountMax` bytes.
 extension ByteCursor {
-    /// One byte.
+    /// Writes one byte.
     @inlinable public mutating func byte(_ value: UInt8) { self.append(value) }
 
-    /// LEB128.
+    /// Writes an unsigned integer as LEB128.
     @inlinable public mutating func unsigned(_ value: UInt64) { self.append(leb128: value) }
 
-    /// Zigzag, then LEB128.
+    /// Writes a signed integer as zigzag, then LEB128.
     @inlinable public mutating func signed(_ value: Int64) {
         self.unsigned(UInt64(bitPattern: (value << 1) ^ (value >> 63)))
     }
 
-    /// `nil` is one zero byte; a value has a one before it.
+    /// Writes `nil` as one zero byte, and a value behind a byte of one.
     @inlinable public mutating func optional(_ value: Int64?) {
         guard let value else { return self.byte(0) }
         self.byte(1)
         self.signed(value)
     }
 
-    /// A byte run behind its count.
+    /// Writes a byte run behind its count.
     @inlinable public mutating func run(_ span: Span<UInt8>) {
         self.unsigned(UInt64(span.count))
         self.append(span)
     }
 }
 
-/// Reads what was written so. A record cut short or with an impossible count throws; nothing traps. Copies nothing: a restore reads millions
-/// of records.
+/// Reads what the functions above have written. A record that is cut short, or has an impossible count, throws; nothing
+/// traps. Nothing is copied, because a restore reads millions of records.
 public struct StateReader: ~Escapable {
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var index = 0
@@ -36,10 +37,10 @@ public struct StateReader: ~Escapable {
     @_lifetime(copy bytes)
     @inlinable public init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
-    /// Nothing follows.
+    /// Whether all bytes have been read.
     @inlinable public var isAtEnd: Bool { self.index == self.bytes.count }
 
-    /// One byte.
+    /// Reads one byte.
     @inlinable @inline(__always) public mutating func byte() throws(StateError) -> UInt8 {
         guard self.index < self.bytes.count else { throw .truncated }
         let byte = unsafe self.bytes[unchecked: self.index]
@@ -47,9 +48,9 @@ public struct StateReader: ~Escapable {
         return byte
     }
 
-    /// LEB128, at most 64 bits.
+    /// Reads LEB128 of at most 64 bits.
     @inlinable @inline(__always) public mutating func unsigned() throws(StateError) -> UInt64 {
-        // Most numbers of a record are one byte.
+        // Most numbers of a record take one byte.
         guard self.index < self.bytes.count else { throw .truncated }
         let first = unsafe self.bytes[unchecked: self.index]
         guard first >= 0x80 else {
@@ -78,13 +79,13 @@ public struct StateReader: ~Escapable {
         throw .truncated
     }
 
-    /// Zigzag, then LEB128.
+    /// Reads a signed integer: LEB128, then zigzag.
     @inlinable public mutating func signed() throws(StateError) -> Int64 {
         let value = try self.unsigned()
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
-    /// What `ByteCursor.optional` has written.
+    /// Reads what `ByteCursor.optional` has written.
     @inlinable public mutating func optional() throws(StateError) -> Int64? {
         switch try self.byte() {
         case 0: return nil
@@ -93,20 +94,20 @@ public struct StateReader: ~Escapable {
         }
     }
 
-    /// A byte run of at most `byteCountMax` bytes.
+    /// Reads a byte run of at most `byteCountMax` bytes.
     @inlinable public mutating func run(byteCountMax: Int) throws(StateError) -> [UInt8] {
         self.bytes(try self.runRange(byteCountMax: byteCountMax))
     }
 
-    /// A copy of what `runRange` has found.
+    /// A copy of the bytes that `runRange` has found.
     public func bytes(_ range: Range<Int>) -> [UInt8] {
         var copy: [UInt8] = []
         copy.append(copying: self.bytes.extracting(range))
         return copy
     }
 
-    /// Where it lies in the bytes that are read.
-    /// - Parameter byteCountMax: a longer one is refused.
+    /// Reads a byte run, and returns its range in the bytes that are read.
+    /// - Parameter byteCountMax: a longer run is refused.
     @inlinable public mutating func runRange(byteCountMax: Int) throws(StateError) -> Range<Int> {
         let count = try self.unsigned()
         guard count <= UInt64(byteCountMax) else { throw .malformed("a run of \(count) bytes is over \(byteCountMax)") }
@@ -116,12 +117,12 @@ public struct StateReader: ~Escapable {
     }
 }
 
-/// Why such a record could not be read.
+/// Why a record could not be read.
 public enum StateError: Error, Equatable, Sendable {
-    /// It ends too early.
+    /// The record ends too early.
     case truncated
-    /// No release writes this; what is wrong, in words.
+    /// No release writes such bytes. The text says what is wrong.
     case malformed(String)
-    /// Written by a release that this one does not know.
+    /// The record was written in a format that this release does not know.
     case unknownVersion(UInt8)
 }

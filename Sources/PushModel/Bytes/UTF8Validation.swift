@@ -1,10 +1,10 @@
 /// Well-formed UTF-8 as RFC 3629 §4 and the Unicode standard's table 3-7 define it: shortest form, no surrogates, up to U+10FFFF.
 public enum UTF8Validation {
-    /// The length in bytes, 1 to 4, of the well-formed sequence that begins at `index`; 0 when there is none.
+    /// The length in bytes, 1 to 4, of the well-formed sequence that begins at `index`; 0 when none does.
     @inline(__always) public static func sequenceByteCount(in bytes: Span<UInt8>, at index: Int) -> Int {
         guard bytes.count &- index >= 4 else { return Self.sequenceByteCountAtEnd(in: bytes, at: index) }
-        // Four bytes are there, the first of them lowest. Each line compares the fixed bits of all bytes of a form. Then it looks at the bits in
-        // which overlong forms, surrogates and the upper end differ.
+        // Four bytes are present, the first of them lowest. Each line first compares the fixed bits of all bytes of a
+        // form. It then checks the bits in which overlong forms, surrogates and the upper end differ.
         let word = unsafe UInt32(
             littleEndian: bytes.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self))
         if word & 0x80 == 0 { return 1 }
@@ -20,11 +20,11 @@ public enum UTF8Validation {
         return 0
     }
 
-    /// Number of bytes of the sequence at an index among the last three bytes; written like table 3-7.
+    /// Length in bytes of the sequence at an index among the last three bytes. It is written like table 3-7.
     @usableFromInline static func sequenceByteCountAtEnd(in bytes: Span<UInt8>, at index: Int) -> Int {
         let lead = bytes[index]
         let byteCount: Int
-        /// What the second byte may be; it carries all that overlong forms, surrogates and the upper end differ in.
+        /// The range of the second byte. Overlong forms, surrogates and the upper end differ in this byte only.
         let second: ClosedRange<UInt8>
         switch lead {
         case 0x00...0x7F: return 1
@@ -43,22 +43,24 @@ public enum UTF8Validation {
         return byteCount
     }
 
-    /// The index of the first byte that belongs to no well-formed sequence; `nil` when all is well.
+    /// The index of the first byte that belongs to no well-formed sequence; `nil` when all bytes are well-formed.
     public static func firstFault(in bytes: Span<UInt8>) -> Int? {
         var index = 0
         while bytes.count - index >= 8 {
-            // Eight bytes are there. ASCII is well-formed; whatever else begins in this word is looked at below.
+            // Eight bytes are present. ASCII is well-formed, and anything else that begins in this word is checked
+            // below.
             let word = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
             guard word & 0x8080_8080_8080_8080 == 0 else { break }
             index += 8
         }
         if index > 0, index < bytes.count, bytes.count - index < 8 {
-            // The last eight bytes overlap those already seen. Only if all of them are ASCII no sequence can have been cut.
+            // The last eight bytes overlap those already seen. A sequence may have been cut unless all of them are
+            // ASCII.
             let word = unsafe bytes.word(uncheckedAt: bytes.count - 8)
             if word & 0x8080_8080_8080_8080 == 0 { return nil }
         }
         while index < bytes.count {
-            // Eight bytes are there, and all of them are ASCII.
+            // Eight bytes are present, and all of them are ASCII.
             while bytes.count &- index >= 8, unsafe bytes.word(uncheckedAt: index) & 0x8080_8080_8080_8080 == 0 {
                 index &+= 8
             }

@@ -1,5 +1,5 @@
-/// `alert` as Live Activities have it (Apple: "Starting and updating Live Activities with ActivityKit push notifications"). It is checked
-/// here and carried as it came.
+/// The fields of `alert` in a Live Activity (Apple: "Starting and updating Live Activities with ActivityKit push
+/// notifications"). The alert is checked here and carried unchanged.
 enum AlertField: UInt8, CaseIterable {
     case title, body, sound
 
@@ -21,7 +21,8 @@ enum AlertField: UInt8, CaseIterable {
 }
 
 extension EventReader {
-    /// The object `alert`, as it came. `null` has no bytes: it withdraws an alert that was given before.
+    /// Reads the object `alert`, and returns its bytes unchanged. `null` has no bytes: it withdraws an alert that was
+    /// given before.
     mutating func alert(_ bytes: Span<UInt8>, isWithdrawn: inout Bool) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             guard try self.kind(bytes) == .null else {
@@ -56,7 +57,7 @@ extension EventReader {
         return ByteRange(start: start, count: self.cursor.index - start)
     }
 
-    /// Over the next member's name; `nil` at the alert's end.
+    /// Passes the next member's name; `nil` at the alert's end.
     private mutating func alertField(_ bytes: Span<UInt8>, isFirst: Bool) throws(EventRejection) -> AlertField? {
         if let start = self.cursor.memberStart(bytes, isFirst: isFirst) {
             if self.passesName(bytes, at: start, "title\":") { return .title }
@@ -70,7 +71,7 @@ extension EventReader {
         throw Self.foreignAlertField(JSONEscape.text(of: name, in: bytes))
     }
 
-    /// A string, or `{"loc-key": …, "loc-args": […]}`.
+    /// Reads a string, or `{"loc-key": …, "loc-args": […]}`.
     private mutating func alertText(_ bytes: Span<UInt8>, of part: AlertField) throws(EventRejection) {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             _ = try self.string(bytes, expected: "a string or {\"loc-key\": …, \"loc-args\": […]}")
@@ -100,7 +101,8 @@ extension EventReader {
         }
     }
 
-    /// Over the next member's name, which is “loc-key” or “loc-args”; `nil` at the object's end.
+    /// Passes the next member's name, and returns whether it is “loc-key” and not “loc-args”; `nil` at the object's
+    /// end.
     private mutating func nameIsKey(
         _ bytes: Span<UInt8>, of part: AlertField, isFirst: Bool
     ) throws(EventRejection) -> Bool? {
@@ -115,7 +117,7 @@ extension EventReader {
             of: JSONEscape.text(of: name, in: bytes), in: part.path, knows: ["loc-key", "loc-args"])
     }
 
-    /// An array of strings.
+    /// Reads an array of strings.
     private mutating func arguments(_ bytes: Span<UInt8>) throws(EventRejection) {
         guard self.begins(bytes, with: UInt8(ascii: "[")) else {
             throw self.wrongValue(bytes, expected: "an array of strings")
@@ -130,7 +132,8 @@ extension EventReader {
         }
     }
 
-    /// Ordinary notifications spell localized texts otherwise, and the phone would show nothing.
+    /// The rejection of a field that an alert does not have. Ordinary notifications spell localized texts otherwise,
+    /// and the phone would show nothing.
     private static func foreignAlertField(_ name: [UInt8]) -> EventRejection {
         let text = String(decoding: name, as: UTF8.self)
         let part: String

@@ -1,6 +1,6 @@
-/// What a channel's id looks like, in events and in APNs' answers.
+/// The form of a channel's id in events and in APNs' answers.
 public enum ChannelIDText {
-    /// An id as Apple gives it: base64, of a length nobody promises, with at most two `=` at its end.
+    /// Whether a text may be an id from Apple: base64, with at most two `=` at its end. Apple promises no length.
     public static func isBase64(_ text: [UInt8]) -> Bool {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let areDigits = digits.allSatisfy {

@@ -1,22 +1,24 @@
 /// A CloudEvent in structured mode: one JSON object with the event in its `data` (CloudEvents 1.0, JSON event format).
 ///
-/// What it says besides is left aside: a producer's `time` is when something happened upstream, which is not the time of the record.
+/// Its other attributes are ignored. A producer's `time`, for example, is when something happened upstream, and not the
+/// time of the record.
 struct CloudEventEnvelope {
-    /// Where the event's object begins.
+    /// Index at which the event's object begins.
     let dataStart: Int
     /// The `id` of the CloudEvent.
     let id: JSONString
 
-    /// What is wrong with an envelope, or that a value is none.
+    /// What `find` has found: an envelope, a faulty one, or none.
     enum Finding {
-        /// There is no `specversion`, or the value is no JSON object.
+        /// The value has no `specversion`, or is no JSON object.
         case noEnvelope
         case envelope(CloudEventEnvelope)
         case refused(EventRejection)
     }
 
-    /// Looks through the members of the value's object. Called for values alone that are no event: it reads all of them.
-    /// - Parameter start: where the JSON begins.
+    /// Looks through the members of the value's object, all of which it reads. It is called only for values that are no
+    /// event.
+    /// - Parameter start: index at which the JSON begins.
     static func find(in value: Span<UInt8>, from start: Int) -> Finding {
         var reader = EventReader()
         reader.cursor.index = start

@@ -1,25 +1,25 @@
-/// A run of bytes inside a buffer that somebody else owns.
+/// A run of bytes inside a buffer that has another owner.
 public struct ByteRange: Equatable, Sendable {
     /// Index of the first byte.
     public var start: UInt32
     /// Number of bytes; 0 for none.
     public var count: UInt32
 
-    /// Both are at least 0 and fit 32 bits.
+    /// A range of `count` bytes from `start` on. Both are at least 0 and fit 32 bits.
     @inlinable public init(start: Int, count: Int) {
         self.start = UInt32(truncatingIfNeeded: start)
         self.count = UInt32(truncatingIfNeeded: count)
     }
 
-    /// No bytes.
+    /// An empty range.
     @inlinable public init() {
         self.start = 0
         self.count = 0
     }
 
-    /// No bytes: how an absent optional field is written.
+    /// Whether the range has no bytes, as that of an absent optional field.
     @inlinable public var isEmpty: Bool { self.count == 0 }
-    /// The range as indices of that buffer.
+    /// The range as indices of the buffer.
     @inlinable public var range: Range<Int> { Int(self.start)..<(Int(self.start) + Int(self.count)) }
 }
 
@@ -43,7 +43,8 @@ public enum EventTarget: UInt8, Sendable {
     case token
     /// The activity is the key; the push-to-start token comes with the event.
     case startToken
-    /// The members of an audience: every phone that joined it. Its id is the key. Of a registration: the key is the token that joins or leaves.
+    /// The members of an audience: every phone that joined it. The audience's id is the key, except in a registration,
+    /// whose key is the token that joins or leaves.
     case audience
     /// A broadcast channel: every phone that listens on it. The channel's id is the key.
     case channel
@@ -51,33 +52,34 @@ public enum EventTarget: UInt8, Sendable {
 
 /// `apns-priority` as this product uses it (Apple: "Sending notification requests to APNs").
 public enum PushPriority: UInt8, Sendable, Comparable {
-    /// Sent when power allows, and the phone is not woken for it; events for a channel only.
+    /// Sent when power allows, without waking the phone. Only for events of a channel.
     case lowest = 1
-    /// Sent when power allows; does not spend the device's budget.
+    /// Sent when power allows, without spending the device's budget.
     case low = 5
-    /// Sent at once; spends the device's budget.
+    /// Sent at once, spending the device's budget.
     case high = 10
 
-    /// By what APNs makes of it.
+    /// Whether APNs gives `one` the lower priority.
     @inlinable public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
 }
 
-/// One decoded record of an input topic. Reused from record to record: `EventDecoder.decode` resets it.
+/// One decoded record of an input topic. It is reused from record to record: `EventDecoder.decode` resets it.
 ///
-/// Ranges named `…InValue` index the record's value and are valid while that is borrowed; they are the producer's own bytes and reach
-/// the payload as they came. Ranges named `…InText` index `text`, where short strings lie unescaped.
+/// Ranges named `…InValue` index the record's value, and are valid while that is borrowed. They are the producer's own
+/// bytes and reach the payload unchanged. Ranges named `…InText` index `text`, which holds short strings without their
+/// escapes.
 public struct DecodedEvent: Sendable {
-    /// `event`.
+    /// The field `event`.
     public var kind: EventKind = .update
-    /// What `to` names; of a registration for an audience, `.audience`.
+    /// The kind of target that `to` names; `.audience` for a registration for an audience.
     public var target: EventTarget = .activity
     /// Environment of the token that the event brings, or of the channel that it goes to.
     public var environment: PushEnvironment = .production
-    /// `environment` was given.
+    /// Whether `environment` was given.
     public var isEnvironmentGiven = false
-    /// Defaults already applied: see the contract's table.
+    /// The priority, with the defaults of the contract's table applied.
     public var priority: PushPriority = .low
-    /// Seconds since 1970 as given; `nil`: take the record's time.
+    /// `timestamp`, seconds since 1970, as given. `nil` means the record's time.
     public var timestampSeconds: Int64?
     /// `stale-date`, seconds since 1970.
     public var staleDateSeconds: Int64?
@@ -87,49 +89,54 @@ public struct DecodedEvent: Sendable {
     public var expiresSeconds: Int64?
     /// `frequent-updates` of a registration.
     public var frequentUpdates = false
-    /// `"token-type": "start"` of a join: the key is a push-to-start token. A leave may repeat it; it concerns the token whatever its type.
+    /// Whether the key of a join is a push-to-start token (`"token-type": "start"`). A leave may repeat it, but removes
+    /// the token of either type.
     public var isStartMember = false
-    /// `channel-capable` of a start member: the phone may be told to listen on a channel by the push that starts its activity.
+    /// `channel-capable` of a start member: whether the push that starts its activity may tell the phone to listen on a
+    /// channel.
     public var channelCapable = false
-    /// `input-push-token` was given.
+    /// Whether `input-push-token` was given.
     public var inputPushToken = false
-    /// `"alert": null`: an alert that has not been sent is no longer sent.
+    /// Whether `"alert": null` was given: an alert that has not been sent yet is then dropped.
     public var withdrawsAlert = false
 
-    /// A JSON object. Empty when absent (`end` may do without).
+    /// The object `content-state`. Empty when absent, as an `end` may omit it.
     public var contentStateInValue = ByteRange()
-    /// The `alert` object. Empty when absent.
+    /// The object `alert`. Empty when absent.
     public var alertInValue = ByteRange()
-    /// The `attributes` object of a `start`.
+    /// The object `attributes` of a `start`.
     public var attributesInValue = ByteRange()
     /// The JSON string, quotes included, of `attributes-type`.
     public var attributesTypeInValue = ByteRange()
-    /// The JSON number of `relevance-score`, spelling kept.
+    /// The JSON number of `relevance-score`, in its original spelling.
     public var relevanceScoreInValue = ByteRange()
     /// The JSON string, quotes included, of `input-push-channel`.
     public var inputPushChannelInValue = ByteRange()
 
     /// The bundle id; empty when absent.
     public var appInText = ByteRange()
-    /// The `id` echoed in outcomes.
+    /// The event's `id`, which outcomes repeat.
     public var eventIDInText = ByteRange()
-    /// Raw bytes (hex decoded) of the token of a registration, `to.token` or `to.start-token`.
+    /// The token of a registration, of `to.token` or of `to.start-token`, as raw bytes (hex decoded).
     public var tokenInText = ByteRange()
-    /// The id of `to.activity`. Empty when `to` is absent; given, it must equal the record's key, which the decoder does not know.
+    /// The id of `to.activity`; empty when `to` is absent. If given, it must equal the record's key, which the decoder
+    /// does not know.
     public var activityInText = ByteRange()
-    /// Audience of a registration, or the audience or channel id of `to`. An audience or channel of `to` must equal the record's key.
+    /// The audience of a registration, or the id of an audience or channel in `to`. An id in `to` must equal the
+    /// record's key.
     public var audienceInText = ByteRange()
-    /// `channel` of an update member's join: the channel that this phone is known to listen on. Empty when absent.
+    /// `channel` of an update member's join: the channel on which this phone is known to listen. Empty when absent.
     public var channelInText = ByteRange()
-    /// Where the ranges named `…InText` lie. Its storage is kept from event to event.
+    /// The bytes that the ranges named `…InText` index. Its storage is kept from event to event.
     public var text: [UInt8] = []
 
-    /// As it is before the first event.
+    /// An event before the first record is decoded.
     public init() {}
 
-    /// Makes it as new, but for the storage of `text`.
+    /// Resets every field, but keeps the storage of `text`.
     mutating func reset() {
-        // One by one: a new value would bring an array, to be exchanged for this one's and released. A test sees that none is missing.
+        // The fields are reset one by one: assigning a new value would allocate an array and release this one's. A test
+        // sees that none is missing.
         self.kind = .update
         self.target = .activity
         self.environment = .production
@@ -160,15 +167,15 @@ public struct DecodedEvent: Sendable {
     }
 }
 
-/// Why an event cannot be taken. The text names the field, the value (shortened, never a whole token) and what was expected;
-/// it goes into the dead letter's headers and is read by strangers.
+/// Why an event cannot be taken. The text names the field, the value (shortened, never a whole token) and what was
+/// expected. It is written to the dead letter's headers, and read by people who do not know this code.
 public struct EventRejection: Error, Equatable, Sendable {
     /// The field's path, such as `alert.title.loc-key`; `key`, `value` and `payload` stand for the record's parts.
     public var field: String
     /// A sentence whose subject is the field: `is missing: …`.
     public var reason: String
 
-    /// Both in the sense of the properties.
+    /// A rejection whose texts have the form that the properties describe.
     public init(field: String, reason: String) {
         self.field = field
         self.reason = reason

@@ -1,5 +1,6 @@
-/// Reads one record's value (contract: What an event is): one pass over the bytes, no tree. The whole value is checked against RFC 8259, every
-/// field against the rules that need neither key, clock nor configuration; `EventRules` has those that do.
+/// Reads one record's value (contract: What an event is) in one pass over the bytes, without building a tree. It checks
+/// the whole value against RFC 8259. It checks every field against the rules that need neither key, clock nor
+/// configuration; `EventRules` has the others.
 public enum EventDecoder {
     /// The largest value of an event: 16 KiB.
     public static let valueByteCountMax = 16_384
@@ -7,16 +8,19 @@ public enum EventDecoder {
     public static let depthMax = JSONCursor.depthMax
     /// The longest `app`, in bytes. Bundle ids are shorter.
     public static let appByteCountMax = 255
-    /// The longest `id`, audience, channel and activity id, in bytes: as a key.
+    /// The longest `id`, audience, channel and activity id, in bytes: the length of the longest key.
     public static let idByteCountMax = EventRules.keyByteCountMax
-    /// The longest device token, in bytes; half as many as it has digits. Apple names no length; those seen have 32 to 100 bytes.
+    /// The longest device token, in bytes; it has twice as many digits. Apple names no length. Tokens seen so far have
+    /// 32 to 100 bytes.
     public static let tokenByteCountMax = 256
-    /// The earliest `stale-date` and `expires`, in September 2001: what lies below is a duration, or a date as Swift encodes it by default.
+    /// The earliest `stale-date` and `expires`, in September 2001. A smaller number is a duration, or a date as Swift
+    /// encodes it by default.
     public static let expirySecondsMin: Int64 = 1_000_000_000
 
-    /// Decodes `value` into `event`, which is reset first; its `text` keeps its storage, so that an event like those before it allocates
-    /// nothing. Of a registration for an audience, `target` is `.audience`. When this throws, `event` holds nothing of use.
-    /// - Parameter framing: what may stand around the event's JSON object.
+    /// Decodes `value` into `event`, which is reset first. The event's `text` keeps its storage, so that an event like
+    /// those before it allocates nothing. A registration for an audience gets the `target` `.audience`. When this
+    /// throws, `event` holds nothing of use.
+    /// - Parameter framing: what may surround the event's JSON object.
     public static func decode(
         _ value: Span<UInt8>, framing: EventFraming = .auto, into event: inout DecodedEvent
     ) throws(EventRejection) {
@@ -28,8 +32,8 @@ public enum EventDecoder {
         }
     }
 
-    /// Decodes what a serializer has put something around. An event that stands alone never comes here.
-    /// - Parameter rejection: why it is no event as it stands.
+    /// Decodes an event that a serializer has framed. An event without a frame never gets here.
+    /// - Parameter rejection: why the value is no event as it is.
     @inline(never) private static func decodeFramed(
         _ value: Span<UInt8>, framing: EventFraming, refusedFor rejection: EventRejection,
         into event: inout DecodedEvent
@@ -57,7 +61,7 @@ public enum EventDecoder {
         }
     }
 
-    /// `decodeObject` for the rare ones, which share one copy of it.
+    /// Calls `decodeObject` for the rare cases, which share one copy of its code.
     @inline(never) private static func decodePart(
         _ value: Span<UInt8>, from start: Int, isWhole: Bool, into event: inout DecodedEvent
     ) throws(EventRejection) {
@@ -129,7 +133,7 @@ public enum EventDecoder {
 }
 
 extension EventReader {
-    /// Reads the value of any field but `priority`, whose default waits for the others.
+    /// Reads the value of any field but `priority`, whose default depends on the others.
     @inline(__always) fileprivate mutating func read(
         _ field: EventField, _ bytes: Span<UInt8>, into event: inout DecodedEvent
     ) throws(EventRejection) {
@@ -149,7 +153,7 @@ extension EventReader {
         case .staleDate: event.staleDateSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .relevanceScore: event.relevanceScoreInValue = try self.finiteNumber(bytes)
         case .dismissalDate:
-            // Any past date means now: `Date.distantPast`, too, lies before 1970.
+            // Any past date means now. Even a date before 1970, such as `Date.distantPast`, is taken.
             event.dismissalDateSeconds = max(0, try self.seconds(bytes, least: .min))
         case .expires: event.expiresSeconds = try self.seconds(bytes, least: EventDecoder.expirySecondsMin)
         case .attributesType:
@@ -176,7 +180,7 @@ extension EventReader {
     }
 
     fileprivate mutating func eventKind(_ bytes: Span<UInt8>) throws(EventRejection) -> EventKind {
-        // As it is mostly spelt; what follows reads escapes too.
+        // The usual spelling. The code that follows handles escapes, too.
         if self.passes(bytes, "\"update\"") { return .update }
         if self.passes(bytes, "\"register\"") { return .register }
         let word = try self.string(bytes, expected: "the kind of the event")
@@ -209,14 +213,14 @@ extension EventReader {
         throw self.wrongValue(bytes, word.withQuotes, expected: "\(EventShape.priorities)")
     }
 
-    /// Apple has the number 1 here and nothing else.
+    /// Reads `input-push-token`, for which Apple allows the number 1 only.
     fileprivate mutating func inputPushToken(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
         let number = try self.number(bytes, expected: "the number 1").spelling
         guard bytes.spells("1", in: number) else { throw self.wrongValue(bytes, number, expected: "the number 1") }
         return true
     }
 
-    /// A field that no event has: passed when it begins with `x-`.
+    /// Passes a field that no event has, when its name begins with `x-`; rejects any other.
     fileprivate mutating func passForeignField(_ bytes: Span<UInt8>, _ name: JSONString) throws(EventRejection) {
         let text = JSONEscape.text(of: name, in: bytes)
         if text.starts(with: "x-".utf8) {

@@ -1,19 +1,20 @@
 /// What a serializer may have put around an event's JSON object (setting `events.framing`).
 public enum EventFraming: String, Sendable, CaseIterable {
-    /// A registry's prefix and a byte order mark are passed over, and a structured CloudEvent is opened.
+    /// Skips a registry's prefix and a byte order mark, and opens a structured CloudEvent.
     case auto
-    /// Nothing: such a value is refused with a sentence that says what it is.
+    /// Allows no framing: such a value is refused with a sentence that says what it is.
     case none
 }
 
 /// The bytes before a value's JSON.
 struct EventPrefix {
-    /// What JSON Schema serializers put first: a zero byte, and a schema's number in four bytes, the highest first (Confluent's wire format).
+    /// Length of what JSON Schema serializers put first: a zero byte, and a schema's number in four bytes, the highest
+    /// first (Confluent's wire format).
     static let registryByteCount = 5
-    /// U+FEFF in UTF-8 (RFC 8259 §8.1 forbids to write it, and allows to pass it over).
+    /// U+FEFF in UTF-8 (RFC 8259 §8.1 forbids writing it, and allows skipping it).
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
-    /// The schema's number; `nil`: no registry's prefix is there.
+    /// The schema's number; `nil` without a registry's prefix.
     private(set) var schemaID: UInt32?
     private var hasByteOrderMark = false
     /// The number of bytes before the JSON.
@@ -30,7 +31,7 @@ struct EventPrefix {
         self.byteCount += mark.count
     }
 
-    /// The number in a registry's prefix; `nil`: `bytes` do not begin with one, or end with it.
+    /// The number in a registry's prefix. `nil` if `bytes` do not begin with such a prefix, or end after it.
     static func schemaID(_ bytes: Span<UInt8>) -> UInt32? {
         guard bytes.count > Self.registryByteCount, bytes[0] == 0 else { return nil }
         var number: UInt32 = 0
@@ -38,7 +39,7 @@ struct EventPrefix {
         return number
     }
 
-    /// What stands there, for a rejection; `nil`: nothing does.
+    /// The prefix's name in a rejection; `nil` without a prefix.
     private var name: String? {
         switch (self.schemaID, self.hasByteOrderMark) {
         case (let number?, _): "the five bytes of a schema registry (schema \(number))"
@@ -47,7 +48,7 @@ struct EventPrefix {
         }
     }
 
-    /// Why a value with this prefix is refused where none is passed over; `nil`: it has none.
+    /// Why a value with this prefix is refused where framing is not allowed; `nil` without a prefix.
     var refusal: EventRejection? {
         guard let name = self.name else { return nil }
         return EventRejection(
@@ -56,7 +57,7 @@ struct EventPrefix {
         )
     }
 
-    /// What a fault behind the prefix is told with, as no JSON may be meant at all.
+    /// The rejection of a fault behind the prefix, with a hint that the value may not be JSON at all.
     func explained(_ rejection: EventRejection) -> EventRejection {
         guard let number = self.schemaID, rejection.field == "value" else { return rejection }
         return EventRejection(

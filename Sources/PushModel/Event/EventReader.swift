@@ -1,9 +1,9 @@
-/// Reads JSON values for `EventDecoder`, each with the name of the field it is read for, and turns what is wrong into a rejection a stranger
-/// understands. The text of a rejection is only made when one is thrown.
+/// Reads JSON values for `EventDecoder`, each with the name of its field. Turns a fault into a rejection that anyone
+/// understands. The text of a rejection is made only when one is thrown.
 struct EventReader {
-    /// The last second with ten digits, in the year 2286. Whatever is above was not counted in seconds.
+    /// The last second with ten digits, in the year 2286. A larger number was not counted in seconds.
     static let secondsMax: Int64 = 9_999_999_999
-    /// A spelling of a number without exponent and not longer than this is a finite `Double`.
+    /// Number of bytes up to which a number without exponent is a finite `Double`.
     private static let finiteByteCountMax = 300
 
     var cursor = JSONCursor()
@@ -12,7 +12,7 @@ struct EventReader {
 
     // MARK: Pieces of JSON
 
-    /// Whether the next byte that is no white space is this one.
+    /// Whether `byte` is the next one that is no white space.
     @inline(__always) mutating func begins(_ bytes: Span<UInt8>, with byte: UInt8) -> Bool {
         self.cursor.significantByte(bytes) == byte
     }
@@ -26,7 +26,8 @@ struct EventReader {
         do { try self.cursor.openObject(bytes) } catch { throw self.rejection(of: error) }
     }
 
-    /// The next member's name, when it is one of `EventField` in its ordinary spelling; otherwise `nil`, and nothing is passed.
+    /// The next member's name, if it is one of `EventField` in its ordinary spelling. Otherwise returns `nil` and
+    /// passes nothing.
     @inline(__always) mutating func knownName(_ bytes: Span<UInt8>, isFirst: Bool) -> EventField? {
         guard var index = self.cursor.memberStart(bytes, isFirst: isFirst),
             let field = EventField.passName(in: bytes, &index)
@@ -35,15 +36,15 @@ struct EventReader {
         return field
     }
 
-    /// Whether the next member's name is spelt just so; it is passed then. `start` is what `JSONCursor.memberStart` answered, `text` ends with
-    /// the quote and the colon.
+    /// Whether the next member's name is spelt exactly so, and passes it then. `start` is the result of
+    /// `JSONCursor.memberStart`, and `text` ends with the quote and the colon.
     @inline(__always) mutating func passesName(_ bytes: Span<UInt8>, at start: Int, _ text: StaticString) -> Bool {
         guard bytes.spells(text, at: start) else { return false }
         self.cursor.index = start &+ text.utf8CodeUnitCount
         return true
     }
 
-    /// Whether the next value is spelt just so; it is passed then. `text` is a whole string with its quotes.
+    /// Whether the next value is spelt exactly so, and passes it then. `text` is a whole string with its quotes.
     @inline(__always) mutating func passes(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard self.begins(bytes, with: UInt8(ascii: "\"")), bytes.spells(text, at: self.cursor.index) else {
             return false
@@ -52,7 +53,7 @@ struct EventReader {
         return true
     }
 
-    /// Passes a number, which ends where the member does; `false`: another value is there.
+    /// Passes a number that ends the member; `false` if another value is next.
     @inline(__always) mutating func passesNumber(_ bytes: Span<UInt8>, _ text: StaticString) -> Bool {
         guard self.beginsNumber(bytes), bytes.spells(text, at: self.cursor.index) else { return false }
         let end = self.cursor.index &+ text.utf8CodeUnitCount
@@ -81,7 +82,7 @@ struct EventReader {
 
     // MARK: Values of one kind
 
-    /// A whole object, as it came.
+    /// Reads a whole object, and returns its range.
     mutating func object(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "a JSON object")
@@ -107,7 +108,7 @@ struct EventReader {
         return range.count == 4
     }
 
-    /// Text of 1 to `byteCountMax` bytes, appended to `text` without escapes.
+    /// Reads text of 1 to `byteCountMax` bytes, and appends it to `text` without escapes.
     mutating func text(
         _ bytes: Span<UInt8>, byteCountMax: Int, expected: StaticString, into text: inout [UInt8]
     ) throws(EventRejection) -> ByteRange {
@@ -120,7 +121,7 @@ struct EventReader {
         return ByteRange(start: start, count: byteCount)
     }
 
-    /// Whole seconds since 1970, `least` or later.
+    /// Reads whole seconds since 1970, `least` or later.
     mutating func seconds(_ bytes: Span<UInt8>, least: Int64) throws(EventRejection) -> Int64 {
         if let seconds = self.tenDigits(bytes), seconds >= least {
             self.cursor.index &+= 10
@@ -139,12 +140,12 @@ struct EventReader {
         return seconds
     }
 
-    /// The next value, when it is a whole number of ten digits: a date between 2001 and 2286. It is not passed.
+    /// The next value, if it is a whole number of ten digits: a date between 2001 and 2286. The value is not passed.
     @inline(__always) private mutating func tenDigits(_ bytes: Span<UInt8>) -> Int64? {
         let first = self.cursor.significantByte(bytes)
         let index = self.cursor.index
         guard first > UInt8(ascii: "0"), bytes.count &- index > 10 else { return nil }
-        // More than ten bytes are there.
+        // More than ten bytes are present.
         let word = unsafe bytes.word(uncheckedAt: index)
         let (ninth, tenth, next) = unsafe (
             bytes[unchecked: index &+ 8] &- UInt8(ascii: "0"), bytes[unchecked: index &+ 9] &- UInt8(ascii: "0"),
@@ -156,7 +157,7 @@ struct EventReader {
         return Self.eightDigits(word) &* 100 &+ Int64(ninth) &* 10 &+ Int64(tenth)
     }
 
-    /// A number that a phone can read as a `Double`, as it came.
+    /// Reads a number that a phone can read as a `Double`, and returns its range.
     mutating func finiteNumber(_ bytes: Span<UInt8>) throws(EventRejection) -> ByteRange {
         let number = try self.number(bytes, expected: "a number")
         let spelling = number.spelling
@@ -171,7 +172,7 @@ struct EventReader {
         return spelling
     }
 
-    /// Whether `string` reads `text`, whatever escapes it is spelt with.
+    /// Whether `string` reads `text` once its escapes are resolved.
     func spells(_ bytes: Span<UInt8>, _ string: JSONString, _ text: StaticString) -> Bool {
         guard string.hasEscapes else { return bytes.spells(text, in: string.content) }
         let plain = JSONEscape.text(of: string, in: bytes)
@@ -180,12 +181,12 @@ struct EventReader {
 
     // MARK: Rejections
 
-    /// What is wrong with the field that is being read.
+    /// The rejection of the field that is being read.
     @inline(never) func reject(_ reason: String) -> EventRejection {
         EventRejection(field: "\(self.field.text)", reason: reason)
     }
 
-    /// Passes the value that begins here and rejects it, quoting it.
+    /// Passes the value that begins here, and rejects it with a quotation.
     @inline(never) mutating func wrongValue(_ bytes: Span<UInt8>, expected: String) -> EventRejection {
         do {
             let isNull = try self.cursor.peekKind(bytes) == .null
@@ -205,14 +206,14 @@ struct EventReader {
 
     // MARK: Numbers
 
-    /// The value of a whole number's spelling, held at the ends of `Int64`.
+    /// The value of a whole number's spelling, limited to the range of `Int64`.
     static func integer(_ bytes: Span<UInt8>, _ spelling: ByteRange) -> Int64 {
         let isNegative = bytes[Int(spelling.start)] == UInt8(ascii: "-")
         var value: Int64 = 0
         var digits = spelling.range
         if isNegative { digits = digits.lowerBound + 1..<digits.upperBound }
         if digits.count <= 18 {
-            // This many digits always fit. All lie where the cursor has passed.
+            // This many digits always fit, and the cursor has passed all of them.
             var index = digits.lowerBound
             if digits.count >= 8 {
                 value = Self.eightDigits(unsafe bytes.word(uncheckedAt: index))
@@ -233,7 +234,8 @@ struct EventReader {
         return isNegative ? -value : value
     }
 
-    /// The number that eight digits spell, the first of them in the lowest byte: neighbours are joined to two, four, eight digits.
+    /// The number that eight digits spell, the first of them in the lowest byte. Neighbours are joined to two, four and
+    /// eight digits.
     @inline(__always) private static func eightDigits(_ word: UInt64) -> Int64 {
         var value = word & 0x0F0F_0F0F_0F0F_0F0F
         value = (value &* 10 &+ value >> 8) & 0x00FF_00FF_00FF_00FF
@@ -247,7 +249,7 @@ struct EventReader {
         return false
     }
 
-    /// What a number out of range probably is.
+    /// A guess at what a number out of range is.
     private static func hint(seconds: Int64) -> String {
         switch seconds {
         case 100_000_000_000_000_000...: "; this looks like nanoseconds, divide it by 1,000,000,000"

@@ -1,10 +1,11 @@
-/// The rule for the members of an audience: a member's record has its token as the key, so that members spread over all partitions.
+/// The rule for the members of an audience: the key of a member's record is its token, so that members spread over all
+/// partitions.
 extension EventRules {
-    /// The longest token of a member, in bytes. Its digits are a key.
+    /// The longest token of a member, in bytes. A key must hold its digits.
     public static let memberTokenByteCountMax = EventRules.keyByteCountMax / 2
 
-    /// Appends the bytes of the token that the key of a member's registration spells, in lower-case hexadecimal digits. No other spelling is
-    /// taken: it would lie in another partition.
+    /// Appends the bytes of the token that the key of a member's registration spells, in lower-case hexadecimal digits.
+    /// No other spelling is taken, because it would belong to another partition.
     ///
     /// When this throws, `token` is as it was. The rejection shows no part of the key.
     public static func memberToken(key: Span<UInt8>, into token: inout [UInt8]) throws(EventRejection) {

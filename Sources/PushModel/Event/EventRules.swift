@@ -1,22 +1,23 @@
-/// The rules of an event (contract: What an event is) that need more than the value's own bytes: the record's key, the worker's clock, the finished payload.
-/// Each answers with the same kind of rejection as `EventDecoder`.
+/// The rules of an event (contract: What an event is) that need more than the value's own bytes: the record's key, the
+/// worker's clock or the finished payload. Each rejects as `EventDecoder` does.
 public enum EventRules {
     /// The longest key, in bytes.
     public static let keyByteCountMax = 256
-    /// How far ahead of the worker's clock `timestamp` may lie: the phone ignores every update older than the newest it has, so one
-    /// wrong stamp would silence the activity.
+    /// How far `timestamp` may be ahead of the worker's clock, seconds. The phone ignores every update older than the
+    /// newest it has, so a single wrong stamp would silence the activity.
     public static let timestampAheadSecondsMax: Int64 = 300
 
-    /// `apns-expiration` when the event gives none: how long from now APNs keeps a push for a phone that is off. An update for 15 minutes, an
-    /// end for 8 hours.
+    /// `apns-expiration` when the event gives none: how long APNs keeps a push for a phone that is off. 15 minutes for
+    /// an update, 8 hours for an end.
     public static func expirationSeconds(of kind: EventKind) -> Int64 { kind == .end ? 8 * 3_600 : 900 }
 
-    /// For how long a channel that stores messages is asked to keep one at most, seconds. Apple takes 8 h ("Sending broadcast push notification
-    /// requests to APNs"); five minutes less are for clocks that differ from Apple's, as a time beyond that is refused.
+    /// The longest time for which a channel that stores messages is asked to keep one, seconds. Apple allows 8 h
+    /// ("Sending broadcast push notification requests to APNs") and refuses more. Five minutes less allow for clocks
+    /// that differ from Apple's.
     public static let broadcastStoredSecondsMax: Int64 = 8 * 3_600 - 300
 
-    /// Checks a record's key: 1 to 256 bytes of UTF-8, as its producer meant them. A serializer's additions are refused and not taken off: the
-    /// producer's client placed the record by them.
+    /// Checks a record's key: 1 to 256 bytes of UTF-8, as the producer meant them. A key with a serializer's additions
+    /// is refused. They are not removed, because the producer's client chose the partition with them.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {
         if key.isEmpty {
             throw EventRejection(
@@ -45,14 +46,14 @@ public enum EventRules {
         }
     }
 
-    /// From 1970 to 2001-01-01 00:00 UTC, from which Swift's `timeIntervalSinceReferenceDate` counts.
+    /// Seconds from 1970 to 2001-01-01 00:00 UTC, from which Swift's `timeIntervalSinceReferenceDate` counts.
     static let secondsFrom1970To2001: Int64 = 978_307_200
     static let epoch2001Hint =
         "; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
-    /// A `dismissal-date` that would be so near to now if it were counted from 2001 was meant for then, seconds.
+    /// Distance from now, seconds, within which a `dismissal-date` counted from 2001 is recognized.
     static let dismissalNearSecondsMax: Int64 = 86_400
 
-    /// Checks that `dismissal-date` was not counted from 2001. Any other past date is taken, and means now.
+    /// Checks that `dismissal-date` was not counted from 2001. Any other past date is allowed, and means now.
     public static func checkDismissalDate(_ seconds: Int64, nowSeconds: Int64) throws(EventRejection) {
         let (distance, overflow) = (seconds &+ Self.secondsFrom1970To2001).subtractingReportingOverflow(nowSeconds)
         guard !overflow, distance.magnitude <= Self.dismissalNearSecondsMax.magnitude else { return }
@@ -60,7 +61,7 @@ public enum EventRules {
             field: "dismissal-date", reason: "is \(seconds): expected whole seconds since 1970\(Self.epoch2001Hint)")
     }
 
-    /// Checks that `timestamp` is not more than five minutes ahead.
+    /// Checks that `timestamp` is at most five minutes ahead.
     public static func checkTimestamp(_ timestampSeconds: Int64, nowSeconds: Int64) throws(EventRejection) {
         guard timestampSeconds > nowSeconds else { return }
         let (difference, overflow) = timestampSeconds.subtractingReportingOverflow(nowSeconds)
@@ -72,18 +73,19 @@ public enum EventRules {
                 + "\(Self.timestampAheadSecondsMax) s are allowed, because the phone would ignore everything after it")
     }
 
-    /// Ten digits: a wire stamp may be later than its event's time, and must not make the payload longer than was checked.
+    /// The smallest stamp of ten digits, for checking sizes. A pushed stamp may be later than its event's time, and
+    /// must not make the payload longer than was checked.
     public static let sizedStampSecondsMin: Int64 = 1_000_000_000
 
-    /// What a worker that keeps no channels for the audiences of the event's app says of `open`.
+    /// Rejects `open` in a worker that keeps no channels for the audiences of the event's app.
     public static func refuseOpen(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.kind == .open else { return }
         throw EventRejection(
             field: "event", reason: "is “open”: this worker opens channels where “audience.channel” is “auto” alone")
     }
 
-    /// Checks what the event is meant for. A member's key is checked by `memberToken`.
-    /// - Parameter key: the record's.
+    /// Checks the event's target. A member's key is checked by `memberToken`.
+    /// - Parameter key: the record's key.
     public static func checkTarget(_ event: borrowing DecodedEvent, key: Span<UInt8>) throws(EventRejection) {
         switch event.target {
         case .activity:
@@ -103,7 +105,8 @@ public enum EventRules {
         }
     }
 
-    /// The id in `to` is the record's key: by that the record was placed, and lies behind all that is about the same.
+    /// Checks that the id in `to` equals the record's key. The key decides the partition, which holds everything about
+    /// that id.
     private static func checkID(
         _ range: ByteRange, of event: borrowing DecodedEvent, key: Span<UInt8>, field: String, what: String
     ) throws(EventRejection) {
@@ -116,16 +119,16 @@ public enum EventRules {
                 + "\(what) id")
     }
 
-    /// What the payload has besides the event's own bytes is little: only a large event has to be looked at. Of a channel, whose payload may
-    /// be larger, some are looked at in vain.
+    /// Whether the payload may be too large. It has few bytes beside the event's own, so only a large event is
+    /// measured. Payloads of a channel may be larger, so some of its events are measured in vain.
     @inlinable public static func mayBeTooLarge(valueByteCount: Int) -> Bool {
         valueByteCount > PayloadWriter.payloadByteCountMax - PayloadWriter.framingByteCountMax
     }
 
-    /// Checks the time and the size of what an event has to send; registrations have nothing.
+    /// Checks the time and the size of the event's content. Registrations have none.
     /// - Parameters:
-    ///   - value: of the record.
-    ///   - eventSeconds: the event's time, or its record's.
+    ///   - value: the record's value.
+    ///   - eventSeconds: the event's time, or else its record's.
     public static func checkContent(
         _ event: borrowing DecodedEvent, value: Span<UInt8>, eventSeconds: Int64, nowSeconds: Int64
     ) throws(EventRejection) {
@@ -162,9 +165,9 @@ public enum EventRules {
     /// The rejection of a payload over its limit, naming what is big in it.
     ///
     /// - Parameters:
-    ///   - byteCount: what `PayloadWriter.byteCount` gave.
+    ///   - byteCount: the result of `PayloadWriter.byteCount`.
     ///   - limit: such as `PayloadWriter.payloadByteCountMax`.
-    ///   - sparedByteCount: how many bytes fewer it would have without the escapes that it does not need.
+    ///   - sparedByteCount: how many bytes shorter it would be without unnecessary escapes.
     public static func payloadTooLarge(
         byteCount: Int, limit: Int, content: PayloadContent, alertByteCount: Int, sparedByteCount: Int = 0
     ) -> EventRejection {
@@ -179,7 +182,7 @@ public enum EventRules {
                 + (sizes.isEmpty ? "" : " (of these: \(sizes))") + Self.advice(sparedByteCount))
     }
 
-    /// An emoji has 4 bytes in UTF-8, and 12 as the escapes that some libraries write unless they are told otherwise.
+    /// Advice about escapes: an emoji has 4 bytes in UTF-8, and 12 as the escapes that some libraries write by default.
     private static func advice(_ sparedByteCount: Int) -> String {
         guard sparedByteCount > 0 else { return "" }
         return "; \(sparedByteCount) bytes fewer with UTF-8 in place of its \\u escapes, which in Python is "

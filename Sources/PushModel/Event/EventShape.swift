@@ -1,9 +1,9 @@
 /// The rules that tie an event's fields to its kind and to each other (contract: What an event is; fan-out contract: Joins and leaves).
 enum EventShape {
-    /// What `priority` may say.
+    /// The values of `priority`, for a rejection.
     static let priorities: StaticString = "10, 5, “high” or “low” (1 is for channels)"
 
-    /// Checks a decoded event whose fields were `seen`, and gives a registration for an audience its target.
+    /// Checks a decoded event whose fields were `seen`, and sets the target of a registration for an audience.
     static func check(_ event: inout DecodedEvent, seen: EventFieldSet) throws(EventRejection) {
         guard seen.contains(.event) else {
             throw EventRejection(
@@ -35,7 +35,7 @@ enum EventShape {
         }
     }
 
-    /// Apple has 1 for broadcasts: a push to one phone would be refused.
+    /// Checks that priority 1 is used for broadcasts only: Apple would refuse it in a push to one phone.
     static func checkLowestPriority(_ event: borrowing DecodedEvent) throws(EventRejection) {
         guard event.target != .channel else { return }
         throw EventRejection(field: "priority", reason: "is 1: expected \(Self.priorities)")
@@ -45,7 +45,7 @@ enum EventShape {
         [.init(.audience), .init(.tokenType), .init(.channelCapable), .init(.channel)]
     }
 
-    /// A join or a leave. A leave may repeat what its join said: of that, `audience` alone counts.
+    /// Checks a join or a leave. A leave may repeat what its join said, but only its `audience` counts.
     @inline(never) private static func checkMember(
         _ event: inout DecodedEvent, seen: EventFieldSet
     ) throws(EventRejection) {

@@ -1,15 +1,15 @@
-/// Where in an event a reader is, in one byte or two: it is noted with every field, but spelt out only in a rejection.
+/// A reader's position in an event, in one byte or two. It is noted for every field, but spelt out only in a rejection.
 enum FieldPath: Equatable {
     /// The record's value itself.
     case value
     /// A field of the producer's own.
     case foreign
     case field(EventField)
-    /// Inside `to`.
+    /// A field inside `to`.
     case target(TargetField)
-    /// Inside `alert`.
+    /// A field inside `alert`.
     case alert(AlertField)
-    /// Inside the object that `title` or `body` of an alert may be.
+    /// A field inside the object that `title` or `body` of an alert may be.
     case localizedKey(AlertField), localizedArguments(AlertField)
 
     var text: StaticString {

@@ -1,23 +1,24 @@
-/// Finds the name that a misspelt one probably meant. Only rejections pay for it.
+/// Finds the name that a misspelt one probably meant. It runs for rejections only.
 enum FieldSuggestion {
-    /// Names longer than this are not compared.
+    /// Length up to which names are compared.
     static let byteCountMax = 48
 
-    /// The one of `names` nearest to `name`, when it is near: spelt with capitals or underscores, or at most two slips away.
+    /// The one of `names` nearest to `name`, if it is near: it differs in capitals or underscores only, or in at most
+    /// two slips.
     static func nearest(to name: [UInt8], among names: [StaticString]) -> StaticString? {
         guard !name.isEmpty, name.count <= Self.byteCountMax else { return nil }
         let folded = Self.folded(name)
         var best: (name: StaticString, slips: Int)?
         for candidate in names {
             let slips = Self.slips(folded, Array("\(candidate)".utf8))
-            // Short names are near to anything; a third of the name must stand.
+            // A short name is near to many others, so at most a third of it may differ.
             guard slips <= min(2, candidate.utf8CodeUnitCount / 3), slips < best?.slips ?? .max else { continue }
             best = (candidate, slips)
         }
         return best?.name
     }
 
-    /// `contentState` and `content_state` as `content-state`.
+    /// The name in kebab case: `contentState` and `content_state` as `content-state`.
     private static func folded(_ name: [UInt8]) -> [UInt8] {
         var folded: [UInt8] = []
         for byte in name {
@@ -32,7 +33,8 @@ enum FieldSuggestion {
         return folded
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours that make one out of the other (optimal string alignment).
+    /// Number of slips that turn one name into the other: insertions, deletions, replacements and swaps of neighbours
+    /// (optimal string alignment).
     private static func slips(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var (before, previous) = ([Int](), Array(0...right.count))
         for (row, byte) in left.enumerated() {

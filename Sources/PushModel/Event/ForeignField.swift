@@ -1,4 +1,4 @@
-/// What to tell the writer of a field that no event has.
+/// The rejection of a field that no event has.
 enum ForeignField {
     static func rejection(of name: [UInt8]) -> EventRejection {
         EventRejection(
@@ -15,7 +15,7 @@ enum ForeignField {
             reason: "is not a field of “\(object)”" + (near ?? ": expected \(RejectionText.list(names))"))
     }
 
-    /// Never nothing: a rejection names the field, even one whose name is empty.
+    /// The name as a rejection shows it. An empty name is shown as `""`, because a rejection always names the field.
     private static func shown(_ name: [UInt8]) -> String { name.isEmpty ? "\"\"" : RejectionText.quoted(name.span) }
 
     private static func advice(for name: [UInt8]) -> String? {

@@ -1,12 +1,12 @@
-/// The wording of rejections: what was given, shortened and printable, then what was expected.
+/// The wording of rejections: the given value, shortened and printable, then what was expected.
 public enum RejectionText {
-    /// How many bytes of a value are shown.
+    /// Number of bytes of a value that are shown.
     public static let quotedByteCountMax = 40
 
-    /// Bytes of an event for a person to read: what looks like a token shortened, control characters replaced, cut at a character after
-    /// `byteCountMax` bytes.
+    /// Bytes of an event for a person to read. Anything like a token is shortened, control characters are replaced, and
+    /// the text is cut at a character after `byteCountMax` bytes.
     public static func quoted(_ value: Span<UInt8>, byteCountMax: Int = Self.quotedByteCountMax) -> String {
-        // Shortening leaves more than half of what it is given: this much is enough to fill the quotation.
+        // Shortening removes most of a token, so more bytes are shortened than are shown.
         let shortened = TokenText.shortened(value.extracting(first: 16 * byteCountMax))
         let bytes = shortened.span
         var shown: [UInt8] = []

@@ -25,9 +25,9 @@ enum TargetField: UInt8, CaseIterable {
     }
 }
 
-/// `to`, and what is like it in registrations: tokens, environments, channels.
+/// Reading of `to`, and of the tokens, environments and channels in registrations.
 extension EventReader {
-    /// The object `to`: one address, and with a token or a channel its environment.
+    /// Reads the object `to`: one address and, for a token or a channel, its environment.
     mutating func target(_ bytes: Span<UInt8>, into event: inout DecodedEvent) throws(EventRejection) {
         guard self.begins(bytes, with: UInt8(ascii: "{")) else {
             throw self.wrongValue(bytes, expected: "an object such as {\"activity\": id}")
@@ -133,7 +133,7 @@ extension EventReader {
             expected: "“production” or “development”" + (isSandbox ? " (which is Apple's name for its sandbox)" : ""))
     }
 
-    /// A device token, appended to `text` as the bytes its digits spell. A rejection shows no part of it.
+    /// Reads a device token, and appends the bytes that its digits spell to `text`. A rejection shows no part of it.
     mutating func token(_ bytes: Span<UInt8>, into text: inout [UInt8]) throws(EventRejection) -> ByteRange {
         guard self.begins(bytes, with: UInt8(ascii: "\"")) else {
             let kind = try self.kind(bytes)
@@ -142,7 +142,7 @@ extension EventReader {
         }
         let string = try self.string(bytes, expected: "a token")
         let start = text.count
-        // Escapes are legal in any string; the digits are then decoded from the text after it.
+        // Any string may have escapes. The digits are then decoded from the resolved text.
         let isDecoded: Bool
         if string.hasEscapes {
             let plain = JSONEscape.text(of: string, in: bytes)
@@ -172,7 +172,7 @@ extension EventReader {
             "has \(digits.count) hexadecimal digits: at most \(2 * EventDecoder.tokenByteCountMax) are allowed")
     }
 
-    /// Which of Apple's two kinds of token a member's is.
+    /// Reads which of Apple's two kinds of token a member has.
     mutating func tokenTypeIsStart(_ bytes: Span<UInt8>) throws(EventRejection) -> Bool {
         let word = try self.string(bytes, expected: "“update” or “start”")
         if self.spells(bytes, word, "start") { return true }
@@ -180,7 +180,7 @@ extension EventReader {
         throw self.wrongValue(bytes, word.withQuotes, expected: "“update” or “start”")
     }
 
-    /// A channel id, appended to `text` without escapes.
+    /// Reads a channel id, and appends it to `text` without escapes.
     mutating func channelText(_ bytes: Span<UInt8>, into text: inout [UInt8]) throws(EventRejection) -> ByteRange {
         let channel = try self.channel(bytes)
         let start = text.count
@@ -188,7 +188,7 @@ extension EventReader {
         return ByteRange(start: start, count: text.count - start)
     }
 
-    /// A channel id as Apple gives it: base64, of a length nobody promises.
+    /// Reads a channel id as Apple gives it: base64 of any length.
     mutating func channel(_ bytes: Span<UInt8>) throws(EventRejection) -> JSONString {
         let string = try self.string(bytes, expected: "a channel id in base64")
         let text = JSONEscape.text(of: string, in: bytes)

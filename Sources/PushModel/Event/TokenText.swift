@@ -1,14 +1,15 @@
-/// Device tokens that stand where they do not belong: somebody used one as a key, an id or the name of an app. A holder of a token can push to
-/// that phone, so no message may show it whole.
+/// Device tokens in the wrong place: a producer used one as a key, an id or the name of an app. Anyone who has a token
+/// can push to that phone, so no message may show it whole.
 public enum TokenText {
-    /// More hexadecimal digits in a row than this look like a token. Identifiers without hyphens have 32; Apple's tokens have 64 and more.
+    /// The most hexadecimal digits in a row that do not look like a token. Identifiers without hyphens have 32; Apple's
+    /// tokens have 64 and more.
     static let digitCountMax = 32
-    /// Digits that are shown: enough to tell two tokens apart, not enough to push.
+    /// Number of digits that are shown: enough to tell two tokens apart, not enough to push.
     static let digitsShown = 8
 
     /// The text with each long run of hexadecimal digits cut: `0a1b2c3d…(64 digits)`.
     public static func shortened(_ text: String) -> String {
-        // Nearly always there is nothing to do.
+        // Nearly all texts need no change.
         guard Self.hasLongRun(text.utf8) else { return text }
         let bytes = Array(text.utf8)
         return String(decoding: Self.shortened(bytes.span), as: UTF8.self)
@@ -25,7 +26,7 @@ public enum TokenText {
                 shown.append(copying: bytes.extracting(start..<start + Self.digitsShown))
                 shown += "…(\(end - start) digits)".utf8
             } else {
-                // The character that ends the run goes along, where there is one.
+                // The character that ends the run is passed with it, unless the text ends there.
                 end = min(end + 1, bytes.count)
                 shown.append(copying: bytes.extracting(start..<end))
             }
@@ -34,7 +35,7 @@ public enum TokenText {
         return shown
     }
 
-    /// Whether something in it would be cut.
+    /// Whether `shortened` would cut something.
     public static func holdsToken(_ bytes: [UInt8]) -> Bool { Self.hasLongRun(bytes) }
 
     private static func hasLongRun(_ bytes: some Sequence<UInt8>) -> Bool {

@@ -1,17 +1,17 @@
-/// What a JSON value is, told by its first byte.
+/// The kind of a JSON value, known from its first byte.
 public enum JSONKind: Equatable, Sendable {
-    /// Told by `{`, `[`, `"`, a digit or `-`, `t` or `f`, and `n`.
+    /// The kinds that begin with `{`, `[`, `"`, a digit or `-`, `t` or `f`, and `n`.
     case object, array, string, number, bool, null
 }
 
-/// A JSON string as it lies in its buffer.
+/// A JSON string at its place in the buffer.
 public struct JSONString: Equatable, Sendable {
-    /// What stands between the quotes.
+    /// The bytes between the quotes.
     public var content: ByteRange
-    /// Whether a backslash occurs in it; without one the content is the text.
+    /// Whether the content has a backslash. Without one the content is the text.
     public var hasEscapes: Bool
 
-    /// As `JSONCursor` found it.
+    /// A string that `JSONCursor` has found.
     @inlinable public init(content: ByteRange, hasEscapes: Bool) {
         self.content = content
         self.hasEscapes = hasEscapes
@@ -23,33 +23,35 @@ public struct JSONString: Equatable, Sendable {
     }
 }
 
-/// A JSON number as it lies in its buffer.
+/// A JSON number at its place in the buffer.
 public struct JSONNumber: Equatable, Sendable {
-    /// As it is written.
+    /// The number's bytes.
     public var spelling: ByteRange
-    /// It has neither fraction nor exponent.
+    /// Whether the number has neither fraction nor exponent.
     public var isWhole: Bool
 }
 
-/// Walks once through JSON text (RFC 8259), value by value, and checks every byte it passes: brackets, commas, number spelling, escapes,
-/// surrogate pairs, UTF-8, depth. It keeps nothing but its place. The buffer comes with each call and must be the same each time.
+/// Walks once through JSON text (RFC 8259), value by value. It checks every byte it passes: brackets, commas, spelling
+/// of numbers, escapes, surrogate pairs, UTF-8, depth. It stores only its position. The buffer is passed with each
+/// call, and must be the same each time.
 ///
-/// A value is read either whole (`skipValue`) or piece by piece (`openObject`, then `nextName` and a value in turn until `nil`).
+/// A value is read either whole (`skipValue`) or piece by piece (`openObject`, then `nextName` and a value in turn
+/// until `nil`).
 public struct JSONCursor: Sendable {
-    /// How many objects and arrays may lie inside each other.
+    /// Number of objects and arrays that may be nested in each other.
     public static let depthMax = 64
 
     /// The index of the next byte to read.
     public internal(set) var index = 0
-    /// Containers opened with `openObject` and not yet closed.
+    /// Number of containers opened with `openObject` and not yet closed.
     private var depth = 0
 
-    /// At the first byte.
+    /// A cursor at the first byte.
     public init() {}
 
     // MARK: Looking
 
-    /// Passes white space and tells what begins here. Throws when no value does.
+    /// Passes white space, and returns the kind of the value that begins here. Throws if none does.
     @inline(__always) public mutating func peekKind(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONKind {
         switch self.nextSignificant(bytes) {
         case UInt8(ascii: "\""): return .string
@@ -62,7 +64,7 @@ public struct JSONCursor: Sendable {
         }
     }
 
-    /// Passes white space. The byte there; 0, which JSON has nowhere outside strings, at the end.
+    /// Passes white space, and returns the next byte without consuming it; 0 at the end. JSON has no 0 outside strings.
     @inline(__always) mutating func significantByte(_ bytes: Span<UInt8>) -> UInt8 { self.nextSignificant(bytes) }
 
     /// Throws unless only white space is left.
@@ -81,8 +83,8 @@ public struct JSONCursor: Sendable {
         self.index &+= 1
     }
 
-    /// Passes to the next member of the object entered last: over the comma, the name and the colon. `nil` at its end, which leaves the
-    /// object. `isFirst` says that no member of it was read yet.
+    /// Passes the comma, the name and the colon of the next member in the object entered last. At its end, leaves the
+    /// object and returns `nil`. `isFirst` says that no member of it was read yet.
     @inline(__always) public mutating func nextName(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault)
         -> JSONString?
     {
@@ -105,7 +107,8 @@ public struct JSONCursor: Sendable {
         return name
     }
 
-    /// Where the next member's name begins, past its quote; `nil` when there is none. Nothing is passed: `nextName` can still be called.
+    /// Index at which the next member's name begins, past its quote; `nil` without a next member. Nothing is passed:
+    /// `nextName` can still be called.
     @inline(__always) func memberStart(_ bytes: Span<UInt8>, isFirst: Bool) -> Int? {
         var index = self.index
         if !isFirst {
@@ -116,8 +119,9 @@ public struct JSONCursor: Sendable {
         return index &+ 1
     }
 
-    /// Passes to the next element of an array: over the opening bracket (`isFirst`) or the comma. `false` at its end, which is passed.
-    /// Only strings, numbers and literals may be read as elements this way: the array does not count towards the depth.
+    /// Passes the opening bracket (`isFirst`) or the comma before the next element of an array. At the end passes the
+    /// bracket and returns `false`. Only strings, numbers and literals may be read as elements this way, because the
+    /// array does not count towards the depth.
     public mutating func nextElement(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault) -> Bool {
         let byte = self.nextSignificant(bytes)
         if isFirst {
@@ -151,7 +155,7 @@ public struct JSONCursor: Sendable {
         return JSONNumber(spelling: ByteRange(start: start, count: end &- start), isWhole: isWhole)
     }
 
-    /// Reads any value, whatever is nested in it, and answers where it lies.
+    /// Reads any value, with everything nested in it, and returns its range.
     public mutating func skipValue(_ bytes: Span<UInt8>) throws(JSONFault) -> ByteRange {
         _ = self.nextSignificant(bytes)
         let start = self.index
@@ -161,7 +165,7 @@ public struct JSONCursor: Sendable {
 
     // MARK: Pieces
 
-    /// Passes white space. The byte there, not consumed; 0 at the end.
+    /// Passes white space, and returns the next byte without consuming it; 0 at the end.
     @inline(__always) private mutating func nextSignificant(_ bytes: Span<UInt8>) -> UInt8 {
         JSONGrammar.significant(bytes, &self.index)
     }
@@ -170,7 +174,7 @@ public struct JSONCursor: Sendable {
         JSONGrammar.fault(kind, bytes, self.index)
     }
 
-    /// From the opening quote to past the closing one.
+    /// Reads from the opening quote of a string to past the closing one.
     @inline(__always) private mutating func stringBody(_ bytes: Span<UInt8>) throws(JSONFault) -> JSONString {
         let start = self.index &+ 1
         var (end, hasEscapes) = (bytes.endOfPlainRun(from: start), false)

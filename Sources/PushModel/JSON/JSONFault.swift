@@ -1,13 +1,13 @@
-/// Where and why bytes are not JSON as RFC 8259 has it.
+/// Where and why bytes are not JSON (RFC 8259).
 public struct JSONFault: Error, Equatable, Sendable {
-    /// What was not as it should be.
+    /// What is wrong.
     public enum Kind: Equatable, Sendable {
         /// The bytes end inside a value.
         case unexpectedEnd
-        /// Another byte stands where one of these must begin.
+        /// Another byte is where one of these must begin.
         case expectedValue, expectedObject, expectedString, expectedColon, expectedName, expectedNameOrEnd,
             expectedCommaOrEnd
-        /// A byte order mark stands where a value must begin.
+        /// A byte order mark is where a value must begin.
         case byteOrderMark
         /// A number with a leading zero, a lone sign, a point without digits and the like.
         case malformedNumber

@@ -1,9 +1,10 @@
-/// The smallest pieces of RFC 8259: white space, numbers, literals and what is rich in a string. Each begins at an index, which is never
-/// negative, and answers where it ends, or throws what is wrong with it. The caller keeps the index in a local.
+/// The smallest pieces of RFC 8259: white space, numbers, literals and the parts of strings that are not plain ASCII.
+/// Each function begins at an index, which is never negative. It returns where the piece ends, or throws what is wrong.
+/// The caller keeps the index in a local.
 enum JSONGrammar {
-    /// Passes white space. The byte there, not consumed; 0, which JSON has nowhere outside strings, at the end.
+    /// Passes white space, and returns the next byte without consuming it; 0 at the end. JSON has no 0 outside strings.
     @inline(__always) static func significant(_ bytes: Span<UInt8>, _ index: inout Int) -> UInt8 {
-        // Mostly there is none.
+        // Mostly there is no white space.
         let byte = bytes.byte(orZeroAt: index)
         if byte > 0x20 { return byte }
         index = Self.endOfWhiteSpace(bytes, index)
@@ -32,8 +33,8 @@ enum JSONGrammar {
         index += text.utf8CodeUnitCount
     }
 
-    /// `-? (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6), from `start` on. Answers where it ends and whether only the
-    /// first two parts are there.
+    /// Where the number ends that begins at `start`, and whether it has only the first two parts of `-? (0 | 1-9
+    /// digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6).
     @inline(__always) static func numberEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, isWhole: Bool) {
@@ -50,7 +51,7 @@ enum JSONGrammar {
         return (try Self.fractionEnd(bytes, index), false)
     }
 
-    /// Where a number's fraction and exponent end; at least one of the two begins at `start`.
+    /// The end of a number's fraction and exponent. At least one of the two begins at `start`.
     @inline(never) static func fractionEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
         var index = start
         if bytes.byte(orZeroAt: index) == UInt8(ascii: ".") {
@@ -65,14 +66,14 @@ enum JSONGrammar {
         return index
     }
 
-    /// One digit or more.
+    /// The end of one digit or more.
     static func digitsEnd(_ bytes: Span<UInt8>, _ start: Int) throws(JSONFault) -> Int {
         let index = bytes.endOfDigits(from: start)
         guard index > start else { throw Self.fault(.malformedNumber, bytes, index) }
         return index
     }
 
-    /// The rest of a string that holds more than plain ASCII, or has a fault, at `start`.
+    /// The end of a string that, at `start`, has something else than plain ASCII, or a fault.
     @inline(never) static func richStringEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {

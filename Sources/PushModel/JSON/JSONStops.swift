@@ -1,22 +1,22 @@
 import CProcessor
 
-/// The bytes of a JSON text at which a run of plain characters inside a string ends, one after the other: 64 bytes are looked at together,
-/// and what was found is then walked through bit by bit. The walker keeps it. The text comes with each call, and must be the
-/// same each time.
+/// The bytes at which runs of plain characters inside strings end, one after the other. It searches 64 bytes together,
+/// and then walks through the result bit by bit. The walker keeps it. The text is passed with each call, and must be
+/// the same each time.
 struct JSONStops {
     private static var blockByteCount: Int { 64 }
 
-    /// The index of the first of the bytes that were looked at last; a bit of `rest` stands for each.
+    /// The index of the first byte that was searched last. Each bit of `rest` is one byte.
     private var base = 0
-    /// Stops among them that were not answered yet; 0 before the first look. The end of the text counts as one, and all that would come
-    /// after it.
+    /// Stops among those bytes that were not returned yet; 0 before the first search. The end of the text, and every
+    /// position after it, counts as a stop.
     private var rest: UInt64 = 0
 
-    /// The end of the plain run behind the quote at `quote`: the next stop, or the text's count. Strings are asked for in order; of the white
-    /// space between them, `dropping` has to be told.
+    /// The end of the plain run behind the quote at `quote`: the next stop, or the text's count. Strings are asked for
+    /// in order. After white space between them, call `dropping`.
     @inline(__always) mutating func next(after quote: Int, in bytes: Span<UInt8>) -> Int {
         if self.rest == 0 { self = Self.from(quote, in: bytes) }
-        // The quote itself is one.
+        // The quote itself is a stop.
         self.rest &= self.rest &- 1
         while self.rest == 0 { self = Self.from(self.base &+ Self.blockByteCount, in: bytes) }
         let stop = self.base &+ self.rest.trailingZeroBitCount
@@ -24,13 +24,13 @@ struct JSONStops {
         return stop
     }
 
-    /// What stands before `index` is no string: line ends and tabs are stops, too.
+    /// Drops the stops before `index`, where no string is: line ends and tabs are stops, too.
     @inline(never) consuming func dropping(before index: Int) -> JSONStops {
         while self.rest != 0, self.base &+ self.rest.trailingZeroBitCount < index { self.rest &= self.rest &- 1 }
         return self
     }
 
-    /// Those of the 64 bytes from `index` on, which is not negative and not past the text's count.
+    /// The stops among the 64 bytes from `index` on. `index` is not negative and not past the text's count.
     @inline(never) static func from(_ index: Int, in bytes: Span<UInt8>) -> JSONStops {
         var stops = JSONStops()
         stops.base = index
@@ -40,7 +40,8 @@ struct JSONStops {
             return stops
         }
         if bytes.count >= Self.blockByteCount {
-            // The last 64 bytes; the first of them lie before `index`. At the very end all do, and what is shifted does not matter.
+            // The last 64 bytes; the first of them are before `index`. At the very end all of them are, and the shift
+            // has no effect.
             stops.rest =
                 Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
                 &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)
@@ -53,7 +54,7 @@ struct JSONStops {
         return stops
     }
 
-    /// Stops among the 64 bytes from `index` on, which are there.
+    /// Stops among the 64 bytes from `index` on, all of which are present.
     @inline(__always) private static func stops(in bytes: Span<UInt8>, at index: Int) -> UInt64 {
         unsafe bytes.withUnsafeBufferPointer { unsafe mailboat_json_stops($0.baseAddress! + index) }
     }

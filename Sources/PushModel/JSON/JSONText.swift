@@ -1,23 +1,25 @@
 extension Span where Element == UInt8 {
-    /// The byte at `index`, which is not negative; 0, which JSON has nowhere outside strings, at the end and past it.
+    /// The byte at `index`, which is not negative; 0 at the end and past it. JSON has no 0 outside strings.
     @inline(__always) func byte(orZeroAt index: Int) -> UInt8 {
         // The comparison keeps it in bounds.
         index < self.count ? unsafe self[unchecked: index] : 0
     }
 
-    /// The eight bytes from `index` on, the first of them lowest. The caller has seen that `index` is not negative and eight bytes are there.
+    /// The eight bytes from `index` on, the first of them lowest. The caller has checked that `index` is not negative
+    /// and eight bytes are present.
     @inlinable @inline(__always) @unsafe public func word(uncheckedAt index: Int) -> UInt64 {
         unsafe UInt64(littleEndian: self.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt64.self))
     }
 
     /// Whether the bytes from `index` on begin with `text`. `index` is not negative.
     ///
-    /// Always inlined: of a literal the compiler knows the bytes, so that a name costs one or two comparisons of whole words.
+    /// It is always inlined: the compiler knows the bytes of a literal, so that a name costs one or two comparisons of
+    /// whole words.
     @inline(__always) func spells(_ text: StaticString, at index: Int) -> Bool {
         let byteCount = text.utf8CodeUnitCount
         guard self.count &- index >= byteCount else { return false }
-        // A literal lives as long as the program. Every word loaded ends at or before `byteCount` on both sides; the last one overlaps
-        // the one before it where the length is no multiple of its own.
+        // A literal lives as long as the program. Every word loaded ends at or before `byteCount` on both sides. If the
+        // length is no multiple of a word's, the last word overlaps the one before it.
         let literal = unsafe UnsafeRawPointer(text.utf8Start)
         let bytes = unsafe self.bytes
         switch byteCount {
@@ -52,17 +54,17 @@ extension Span where Element == UInt8 {
         }
     }
 
-    /// Whether `range` holds `text` and nothing else.
+    /// Whether `range` holds exactly `text`.
     @inline(__always) func spells(_ text: StaticString, in range: ByteRange) -> Bool {
         Int(range.count) == text.utf8CodeUnitCount && self.spells(text, at: Int(range.start))
     }
 
-    /// The index, at or after `index`, of the first byte of a string's inside that is not plain: a quote, a backslash, a control character or
-    /// a byte of more than ASCII. `count` when there is none. `index` is not negative.
+    /// The index of the first byte at or after `index` in a string that is not plain: a quote, a backslash, a control
+    /// character or beyond ASCII. `count` when there is none. `index` is not negative.
     @inline(__always) func endOfPlainRun(from index: Int) -> Int {
         var index = index
         while self.count &- index >= 8 {
-            // Eight bytes are there.
+            // Eight bytes are present.
             let stops = Self.stops(in: unsafe self.word(uncheckedAt: index))
             if stops != 0 { return index &+ stops.trailingZeroBitCount / 8 }
             index &+= 8
@@ -70,7 +72,7 @@ extension Span where Element == UInt8 {
         return self.endOfShortPlainRun(from: index)
     }
 
-    /// Where a run of plain characters ends, looked for byte by byte: for the last seven bytes of the record.
+    /// The end of a run of plain characters, found byte by byte: for the last seven bytes of the record.
     @inline(never) private func endOfShortPlainRun(from index: Int) -> Int {
         for index in index..<Swift.max(index, self.count) {
             let byte = self[index]
@@ -81,9 +83,10 @@ extension Span where Element == UInt8 {
 
     /// The top bits of the bytes that are not plain, exact for the lowest of them.
     ///
-    /// Swapping 0x20 with 0x22 puts the quote right above the control characters, so that one subtraction finds both; a second finds the
-    /// byte that the backslash turned to zero. A subtraction borrows, and sets a top bit, where a byte is less than what is taken from it.
-    /// Borrows spread only upwards, so the lowest bit is exact; bytes that have their top bit from the start are wanted as well.
+    /// Swapping 0x20 with 0x22 puts the quote right above the control characters, so that one subtraction finds both. A
+    /// second finds the byte that was a backslash and is now zero. A subtraction borrows, and sets a top bit, where a
+    /// byte is less than the number subtracted. Borrows spread only upwards, so the lowest bit is exact. Bytes that
+    /// already had their top bit are stops as well.
     @inlinable @inline(__always) static func stops(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let low = (word ^ (ones &* 0x02)) &- (ones &* 0x21)
@@ -93,18 +96,20 @@ extension Span where Element == UInt8 {
 
     /// The top bits of the bytes that are no decimal digits, exact for the lowest of them.
     ///
-    /// Digits become 0...9; adding 0x76 reaches the top bit from 10 on. It carries only out of a byte that has its top bit already.
+    /// Digits become 0...9. Adding 0x76 sets the top bit of 10 and more. It carries only out of a byte that already has
+    /// its top bit.
     @inline(__always) static func stopsAmongDigits(in word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let values = word ^ (ones &* 0x30)
         return ((values &+ ones &* 0x76) | values) & (ones &* 0x80)
     }
 
-    /// The index, at or after `index`, of the first byte that is no decimal digit; `count` when there is none. `index` is not negative.
+    /// The index of the first byte at or after `index` that is no decimal digit; `count` when there is none. `index` is
+    /// not negative.
     @inline(__always) func endOfDigits(from index: Int) -> Int {
         var index = index
         while self.count &- index >= 8 {
-            // Eight bytes are there.
+            // Eight bytes are present.
             let stops = Self.stopsAmongDigits(in: unsafe self.word(uncheckedAt: index))
             if stops != 0 { return index &+ stops.trailingZeroBitCount / 8 }
             index &+= 8

@@ -1,6 +1,6 @@
 /// What became of an event (contract: Conservation). Every consumed event ends in exactly one of these.
 public enum Outcome: UInt8, Sendable, CaseIterable {
-    /// The page Outcomes says of each what it means.
+    /// The outcomes, each explained on the page Outcomes.
     case applied, delivered, superseded, late, duplicate, expired, rejected, unregistered, unknown,
         deadLettered, fannedOut
 
@@ -21,7 +21,7 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// - Parameter name: the spelling; `nil` comes of any other.
+    /// - Parameter name: the spelling. The result is `nil` for any other.
     public init?(named name: String) {
         guard let outcome = Self.allCases.first(where: { "\($0.name)" == name }) else { return nil }
         self = outcome
@@ -30,10 +30,11 @@ public enum Outcome: UInt8, Sendable, CaseIterable {
 
 /// Which outcomes are written to the outcomes topic (`outcomes.publish`).
 public enum OutcomePublication: String, Sendable, CaseIterable {
-    /// Every one, or a part; `includes` says which.
+    /// All outcomes, or a part; `includes` says which.
     case all, pushes, failures
 
-    /// `pushes` is everything but `superseded` and `applied`; `failures` what did not reach the device as meant.
+    /// Whether `outcome` is written. `pushes` is everything but `superseded` and `applied`. `failures` is what did not
+    /// reach the device as meant.
     public func includes(_ outcome: Outcome) -> Bool {
         switch (self, outcome) {
         case (.all, _): true
@@ -45,17 +46,17 @@ public enum OutcomePublication: String, Sendable, CaseIterable {
         case (.failures, _): true
         }
     }
-    /// Whether records about many are written: `pass` and `audience`.
+    /// Whether records about many phones are written: `pass` and `audience`.
     public var includesPasses: Bool { self != .failures }
 }
 
-/// An event's identity: where it first lay (contract: Identity). A forwarded record keeps its original one.
+/// An event's identity: its first position in Kafka (contract: Identity). A forwarded record keeps its original one.
 public struct SourcePosition: Hashable, Sendable {
     /// Index into the worker's list of input topics.
     public var topic: UInt16
     /// Partition of that topic.
     public var partition: Int32
-    /// The record's own, not the next one to read.
+    /// The record's own offset, not that of the next one to read.
     public var offset: Int64
 
     @inlinable public init(topic: UInt16, partition: Int32, offset: Int64) {

@@ -1,26 +1,28 @@
-/// Headers in which records that a worker writes say what Kafka does not know of them. Other workers and tools read them: a name, once
-/// used, stays.
+/// Headers of the records that a worker writes, for what Kafka does not know of them. Other workers and tools read
+/// them, so a name that was used once stays.
 public enum RecordHeader: CaseIterable, Sendable {
-    /// Where a forwarded record or a dead letter first lay, and its time there, in milliseconds since 1970.
+    /// The first position of a forwarded record or a dead letter, and its time there, in milliseconds since 1970.
     case topic, partition, offset, timestamp
     /// Why a record could not be taken, and the field that is at fault.
     case reason, field
-    /// The epoch of a tombstone's writer: a tombstone has no value to say it in.
+    /// The epoch of a tombstone's writer. A tombstone has no value that could hold it.
     case epoch
-    /// How far the owner of a marker in `state` stamps past owners before it (`PartitionState.takeoversRead`). Written until the marker is refreshed.
+    /// How far the owner of a marker in `state` stamps past the owners before it (`PartitionState.takeoversRead`). It
+    /// is written until the marker is refreshed.
     case takeovers
-    /// Offset up to which `state` was acknowledged and is lost. On a marker that no owner wrote: a person accepts the loss.
+    /// Offset up to which `state` was acknowledged and is lost. It is on a marker that no owner wrote: a person accepts
+    /// the loss.
     case acceptedEnd
-    /// What a record of the routed topic is, if it is no event: `question`, `version`, `void`, `report` or `pause`.
+    /// Kind of a record of the routed topic that is no event: `question`, `version`, `void`, `report` or `pause`.
     case kind
-    /// On a dead letter that was sent back: where the letter lies, as `<partition>:<offset>`.
+    /// Position of the dead letter that was sent back, as `<partition>:<offset>`.
     case republished
-    /// On a dead letter whose value was left out: how many bytes it had.
+    /// Number of bytes of the value that was left out of a dead letter.
     case valueBytes
-    /// On one whose key was too long: what the key began with, and how many bytes it had.
+    /// The beginning of a key that was too long for a dead letter, and the key's number of bytes.
     case keyPrefix, keyBytes
 
-    /// The header's name as it stands in the record.
+    /// The header's name in the record.
     public var name: StaticString {
         switch self {
         case .topic: "mailboat-topic"
@@ -43,6 +45,6 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// The name as a `String`.
     public var text: String { "\(self.name)" }
 
-    /// All of them begin with it, those of a newer version too.
+    /// The prefix of all these names, and of those that a later release may add.
     public static var prefix: String { "mailboat-" }
 }

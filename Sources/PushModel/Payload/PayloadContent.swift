@@ -1,24 +1,24 @@
-/// What one push carries beside its event name, stamp and alert. The ranges index one buffer, `source`, that the caller keeps: the
-/// record's value, or the engine's own copy of its parts. Empty ranges and `nil` stand for absent parts.
+/// What one push carries beside its event name, stamp and alert. The ranges index one buffer, `source`, that the caller
+/// keeps: the record's value, or the engine's own copy of its parts. A part that is absent is an empty range or `nil`.
 public struct PayloadContent: Equatable, Sendable {
-    /// A JSON object.
+    /// The JSON object `content-state`.
     public var contentState = ByteRange()
-    /// A JSON string, quotes included. Written for `start` only.
+    /// The JSON string `attributes-type`, quotes included. Written for `start` only.
     public var attributesType = ByteRange()
-    /// A JSON object. Written for `start` only.
+    /// The JSON object `attributes`. Written for `start` only.
     public var attributes = ByteRange()
-    /// A JSON number.
+    /// The JSON number `relevance-score`.
     public var relevanceScore = ByteRange()
-    /// A JSON string, quotes included. Written for `start` only.
+    /// The JSON string `input-push-channel`, quotes included. Written for `start` only.
     public var inputPushChannel = ByteRange()
-    /// Written for `start` only, as Apple's `1`.
+    /// Whether `input-push-token` is written, as Apple's `1`. For `start` only.
     public var inputPushToken = false
-    /// Seconds since 1970.
+    /// `stale-date`, seconds since 1970.
     public var staleDateSeconds: Int64?
-    /// Seconds since 1970. Written for `end` only.
+    /// `dismissal-date`, seconds since 1970. Written for `end` only.
     public var dismissalDateSeconds: Int64?
 
-    /// Nothing.
+    /// Content without any part.
     @inlinable public init() {}
 
     /// The parts of a decoded event, as ranges of that event's value.

@@ -1,17 +1,18 @@
-/// Writes the body of a Live Activity push: `{"aps":{…}}` (Apple: "Starting and updating Live Activities with ActivityKit push
-/// notifications"). The carried parts reach the body byte for byte; nothing is parsed or checked again.
+/// Writes the body of a Live Activity push: `{"aps":{…}}` (Apple: "Starting and updating Live Activities with
+/// ActivityKit push notifications"). The parts are copied byte for byte; nothing is parsed or checked again.
 public enum PayloadWriter {
-    /// Apple's limit for the body of a push to a device, Live Activities included.
+    /// Apple's limit for the body of a push to a device, Live Activities included, bytes.
     public static let payloadByteCountMax = 4_096
     /// Largest payload of a broadcast, bytes (Apple: "Sending broadcast push notification requests to APNs").
     public static let broadcastByteCountMax = 5_120
-    /// What a Live Activity may hold (Apple: "Displaying live data with Live Activities", 4 KB). It says more than the body's limit for a
-    /// broadcast only.
+    /// Largest content of a Live Activity, bytes (Apple: "Displaying live data with Live Activities", 4 KB). Only for a
+    /// broadcast is it stricter than the body's limit.
     public static let contentStateByteCountMax = 4_096
-    /// What a body has at most beside the bytes of its parts, which all lie in the event's value: names, brackets, stamp, dates.
+    /// Most bytes of a body beside its parts, which are all copied from the event's value: names, brackets, stamp,
+    /// dates.
     public static let framingByteCountMax = 320
 
-    /// The largest body that APNs takes for an event so addressed.
+    /// The largest body that APNs takes for an event with this target.
     public static func payloadByteCountMax(for target: EventTarget) -> Int {
         switch target {
         case .channel: Self.broadcastByteCountMax
@@ -39,7 +40,7 @@ public enum PayloadWriter {
         }
     }
 
-    /// How many bytes `append` would add for the same arguments.
+    /// Number of bytes that `append` would add for the same arguments.
     public static func byteCount(
         kind: EventKind, stampSeconds: Int64, content: PayloadContent, source: Span<UInt8>, alert: Span<UInt8>
     ) -> Int {
@@ -48,7 +49,7 @@ public enum PayloadWriter {
         return count.byteCount
     }
 
-    /// One text for writing and for counting, so that the two cannot disagree.
+    /// Writes the body to `sink`. One function serves writing and counting, so that the two cannot disagree.
     private static func write<Sink: PayloadSink & ~Copyable>(
         _ kind: EventKind, _ stampSeconds: Int64, _ content: PayloadContent, _ source: Span<UInt8>,
         _ alert: Span<UInt8>,
@@ -104,16 +105,18 @@ public enum PayloadWriter {
     }
 }
 
-/// Where a payload goes: into bytes, or only into their count. Concrete at every use inside this module.
+/// Takes a payload's bytes, or only counts them. It is concrete at every use inside this module.
 private protocol PayloadSink: ~Copyable {
     mutating func put(_ text: StaticString)
     mutating func put(_ bytes: Span<UInt8>)
     mutating func put(number: Int64)
 }
 
-/// Composes on the stack, and appends at the end in one piece what mostly fits there. What does not goes past it.
+/// Composes on the stack what mostly fits there, and appends it at the end in one piece. Longer parts are appended
+/// directly.
 private struct BodySink: ~Copyable, PayloadSink {
-    /// Room for all names, signs and numbers there are, kept free behind each carried part: together they have 252 bytes.
+    /// Room for all names, signs and numbers of a body, kept free behind each carried part. Together they have 252
+    /// bytes.
     static var fixedByteCountMax: Int { 384 }
 
     var cursor: ByteCursor

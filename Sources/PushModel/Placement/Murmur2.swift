@@ -14,7 +14,7 @@ public enum Murmur2 {
         var hash: UInt32 = 0x9747_b28c ^ UInt32(truncatingIfNeeded: key.count)
         var index = 0
         while key.count &- index >= 4 {
-            // Four bytes are there.
+            // Four bytes are present.
             var word = unsafe UInt32(
                 littleEndian: key.bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: index, as: UInt32.self))
             word &*= multiplier

@@ -1,15 +1,15 @@
-/// Where in a trace something happens: what the header `traceparent` says (https://www.w3.org/TR/trace-context/, version 00).
+/// A position in a trace, from the header `traceparent` (https://www.w3.org/TR/trace-context/, version 00).
 public struct TraceContext: Sendable, Hashable {
-    /// The trace's 16 bytes, not all 0, in big-endian order: the first half.
+    /// The first half of the trace's id: 16 bytes in big-endian order, not all 0.
     public var traceIDHigh: UInt64
-    /// The second half.
+    /// The second half of the trace's id.
     public var traceIDLow: UInt64
-    /// The span that something is done for, or that a span is; not 0.
+    /// The span itself, or the span that something is done for; not 0.
     public var spanID: UInt64
-    /// Somebody before keeps the trace: bit 0 of the flags.
+    /// Whether an earlier party records the trace: bit 0 of the flags.
     public var isSampled: Bool
 
-    /// All as they stand in a header.
+    /// A context from the parts of a header.
     public init(traceIDHigh: UInt64, traceIDLow: UInt64, spanID: UInt64, isSampled: Bool) {
         self.traceIDHigh = traceIDHigh
         self.traceIDLow = traceIDLow
@@ -17,12 +17,12 @@ public struct TraceContext: Sendable, Hashable {
         self.isSampled = isSampled
     }
 
-    /// Bytes of a header of version 00.
+    /// Number of bytes of a header of version 00.
     @inlinable public static var headerByteCount: Int { 55 }
 
-    /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, digits in lower case. Of a later version what stands in these places counts,
-    /// as W3C's Trace Context §4.3 has it; version ff is none.
-    /// - Returns: `nil` when it is anything else.
+    /// Reads a header's value: `00-<32 digits>-<16 digits>-<2 digits>`, with lower-case digits. In a later version only
+    /// these parts count, as W3C's Trace Context §4.3 requires. Version ff is invalid.
+    /// - Returns: `nil` for anything else.
     public init?(traceparent: Span<UInt8>) {
         let dash = UInt8(ascii: "-")
         guard traceparent.count >= Self.headerByteCount,
@@ -37,25 +37,25 @@ public struct TraceContext: Sendable, Hashable {
         self.init(traceIDHigh: high, traceIDLow: low, spanID: span, isSampled: flags & 1 != 0)
     }
 
-    /// The number that at most 16 lower-case hexadecimal digits make.
+    /// The number that at most 16 lower-case hexadecimal digits spell.
     private static func number(_ digits: Span<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for index in digits.indices {
             let value = Hex.value(of: digits[index])
-            // An upper-case letter has a value, and is none of these.
+            // An upper-case letter has a value, but is refused here.
             guard value < 16, digits[index] == Hex.digit(value) else { return nil }
             number = number << 4 | UInt64(value)
         }
         return number
     }
 
-    /// Number of bytes of an event's carried text that are its `traceparent`. A traced event carries the header, followed directly by
-    /// `tracestate`, if there is one. Others carry what came.
+    /// Number of bytes of an event's carried text that are its `traceparent`. A traced event carries that header,
+    /// followed directly by `tracestate` if there is one. An untraced event carries what arrived.
     @inlinable public static func headerByteCount(ofCarried byteCount: Int, isTraced: Bool) -> Int {
         isTraced ? min(byteCount, Self.headerByteCount) : byteCount
     }
 
-    /// The value of the header, always of version 00. Of the flags only `isSampled` is known and said.
+    /// The value of the header, always of version 00. The only flag that it has is `isSampled`.
     public var traceparent: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(Self.headerByteCount)

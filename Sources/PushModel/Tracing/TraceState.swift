@@ -1,14 +1,15 @@
-/// What others who keep a trace have to say about it: the value of the header `tracestate` (https://www.w3.org/TR/trace-context/, §3.3).
+/// What other tracing systems say about a trace: the value of the header `tracestate`
+/// (https://www.w3.org/TR/trace-context/, §3.3).
 public enum TraceState {
-    /// Most bytes that are carried on: as many as should be at least (Trace Context §3.3.1.5).
+    /// Most bytes that are passed on: the least that Trace Context §3.3.1.5 recommends.
     public static var byteCountMax: Int { 512 }
-    /// How many entries its list has at most (Trace Context §3.3.1.1).
+    /// Most entries of the list (Trace Context §3.3.1.1).
     static var memberCountMax: Int { 32 }
     /// Most bytes of a key, and of a value.
     static var partByteCountMax: Int { 256 }
 
-    /// Whether a value is one, and no longer than what is carried on: members `key=value`, separated by commas, no key twice. Spaces and tabs around them,
-    /// and members that are empty, are fine.
+    /// Whether a value is a valid list, and short enough to be passed on: members `key=value`, separated by commas, no
+    /// key twice. Spaces and tabs around members, and empty members, are allowed.
     public static func isValid(_ value: Span<UInt8>) -> Bool {
         guard !value.isEmpty, value.count <= Self.byteCountMax else { return false }
         var keys: [Range<Int>] = []
@@ -29,7 +30,7 @@ public enum TraceState {
         return !keys.isEmpty
     }
 
-    /// Where the key of a member lies; `nil`: the member is none.
+    /// Range of a member's key; `nil` if the member is invalid.
     private static func key(of member: Range<Int>, in value: Span<UInt8>) -> Range<Int>? {
         guard let equals = member.first(where: { value[$0] == UInt8(ascii: "=") }) else { return nil }
         let key = member.lowerBound..<equals

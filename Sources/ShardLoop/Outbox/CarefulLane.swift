@@ -1,15 +1,16 @@
-/// How many records of a lane leave together; the next leave when Kafka has answered for these. Where Kafka has refused several for what one
-/// of them may be, one leaves first, then twice as many each time all is well, but never more than half of what was refused. Pure.
+/// How many records of a lane leave together; the next group leaves when Kafka has answered for this one. It is used
+/// where Kafka has refused several records and one of them may be the cause. One record leaves first, then twice as
+/// many each time all are accepted, but never more than half of what was refused. It is pure.
 struct CarefulLane {
-    /// No group leaves before, steady.
+    /// The next group does not leave before this time, steady.
     var dueMillis: Int64
-    /// It is looked at again when Kafka has answered for what it has of the lane.
+    /// Whether the lane waits for answers to the records that Kafka has of it.
     var awaitsAnswers = false
-    /// Records that leave together next.
+    /// Number of records that leave together next.
     private(set) var width: Int
     /// Most records that leave together.
     private var widthMax = Int.max
-    /// Records of the group that is with Kafka, and how many that were when it left; 0: none is.
+    /// Number of records in the group that is with Kafka; 0 when there is none. The second is its size when it left.
     var groupCount = 0 {
         didSet { if self.groupCount > oldValue { self.isRefused = false } }
     }
@@ -20,16 +21,16 @@ struct CarefulLane {
         self.width = width
     }
 
-    /// Kafka has refused records of the group that is with it, or some that left before there was one.
+    /// Notes that Kafka has refused records of the current group, or some that left before the lane existed.
     mutating func wasRefused() {
         guard !self.isRefused else { return }
         self.isRefused = true
-        // How much had left before there was a lane, nobody knows.
+        // The number of records that left before the lane existed is unknown.
         if self.groupCount > 1 { self.widthMax = max(1, self.groupCount / 2) }
         self.width = 1
     }
 
-    /// Kafka has answered for all of the group, or for what had left before there was one.
+    /// Notes that Kafka has answered for the whole group, or for everything that left before the lane existed.
     mutating func groupAnswered() {
         self.awaitsAnswers = false
         if self.groupCount > 0, !self.isRefused {

@@ -1,15 +1,15 @@
-/// How many dead letters of a partition may be given up. More within ten minutes are no bad records: somebody has lowered a
-/// limit. Told the time; pure.
+/// Limits the dead letters of a partition that may be given up. More within ten minutes are not caused by bad records:
+/// somebody has lowered a limit. It is pure: the caller passes the time.
 struct GiveUpLimit {
     static let countMax = 100
     static let windowMillis: Int64 = 600_000
 
-    /// By partition: when the last were given up, steady, the oldest first. At most `countMax` each.
+    /// By partition: steady times of the last give-ups, the oldest first. At most `countMax` each.
     private var times: [Int32: [Int64]] = [:]
     /// Partitions whose dead letters are no longer given up.
     private var stopped: Set<Int32> = []
 
-    /// Whether one more of the partition may be given up, which it is then.
+    /// Whether one more dead letter of the partition may be given up. It is counted then.
     mutating func takes(_ partition: Int32, nowMillis: Int64) -> Bool {
         guard !self.stopped.contains(partition) else { return false }
         var times = self.times[partition, default: []]
@@ -23,7 +23,7 @@ struct GiveUpLimit {
         return true
     }
 
-    /// The partition has left.
+    /// Forgets a partition that has left.
     mutating func forget(_ partition: Int32) {
         self.times[partition] = nil
         self.stopped.remove(partition)

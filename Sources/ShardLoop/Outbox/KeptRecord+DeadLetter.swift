@@ -1,13 +1,13 @@
 import PushEngine
 import PushModel
 
-/// How a dead letter is made smaller, and gets a key, when Kafka does not take it as it is.
+/// Makes a dead letter smaller, or adds a key, when Kafka refuses it as it is.
 extension KeptRecord {
-    /// Longer keys are cut to this in a shrunk letter.
+    /// Length to which the key is cut in a shrunk letter, bytes.
     static let keyByteCountMax = 256
     private static let reasonByteCountMax = 512
 
-    /// Bytes of key, value and headers.
+    /// Number of bytes of key, value and headers.
     var byteCount: Int {
         self.headers.reduce((self.key?.count ?? 0) + (self.value?.count ?? 0)) { $0 + $1.name.count + $1.value.count }
     }
@@ -17,13 +17,13 @@ extension KeptRecord {
         return self.headers.first { $0.name.elementsEqual(name) }?.value
     }
 
-    /// It is an event on its way to its own partition, and nothing that workers tell each other.
+    /// Whether the record is an event on its way to its own partition, and not a message between workers.
     var isForwardedEvent: Bool { self.topic == .routed && self.header(.kind) == nil && self.header(.topic) != nil }
 
-    /// Its value was left out before.
+    /// Whether the value was left out before.
     var isShrunk: Bool { self.header(.valueBytes) != nil }
 
-    /// Where the record first lay, as text; empty: its headers do not say.
+    /// The record's first position, as text; empty if its headers have none.
     var sourceText: String {
         guard let topic = self.header(.topic), let partition = self.header(.partition),
             let offset = self.header(.offset)
@@ -31,15 +31,15 @@ extension KeptRecord {
         return [topic, partition, offset].map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    /// The record with its source position as key: a compacted topic takes none without.
+    /// The record with its source position as key: a compacted topic refuses records without one.
     func keyedBySource() -> KeptRecord {
         var keyed = self
         keyed.key = Array(self.sourceText.utf8)
         return keyed
     }
 
-    /// The dead letter without the value: its headers say how large that was, what the key began with, why, and where it all lies. The value is
-    /// empty and not null, which in a compacted topic would remove what stands under the key.
+    /// The dead letter without its value. Its headers have the value's size, the beginning of the key, the reason, and
+    /// its position. The value is empty and not null: in a compacted topic null would remove the record of that key.
     func shrunk() -> KeptRecord {
         var small = self
         small.headers = self.headers.compactMap { header in

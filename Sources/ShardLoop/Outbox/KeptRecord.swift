@@ -1,23 +1,24 @@
 public import PushEngine
 
-/// A record of its own, out of the engine's batch or out of Kafka's hands: what is needed to write it again.
+/// A copy of a record, from the engine's batch or from Kafka's client, with everything that is needed to write it
+/// again.
 public struct KeptRecord: Sendable {
-    /// Which of the worker's topics it is for.
+    /// The kind of topic that the record is for.
     public var topic: EngineRecord.Topic
-    /// The partition it is for; -1 leaves the choice to the producer's partitioner.
+    /// The record's partition; -1 leaves the choice to the producer's partitioner.
     public var partition: Int32
-    /// `nil`: a null key.
+    /// The key; `nil` is a null key.
     public var key: [UInt8]?
-    /// `nil`: a tombstone.
+    /// The value; `nil` is a tombstone.
     public var value: [UInt8]?
     /// Names and values, in order.
     public var headers: [(name: [UInt8], value: [UInt8])]
-    /// Milliseconds since 1970; 0: now.
+    /// Milliseconds since 1970; 0 means the time of writing.
     public var timestampMillis: Int64
-    /// Tells which of two was made first (`EngineRecord.isMade`).
+    /// The record's acknowledgement. It also shows which of two records was made first (`EngineRecord.isMade`).
     public var acknowledgement: UInt64
 
-    /// Made of its parts, such as those of a delivery that failed.
+    /// A record from its parts, such as those of a failed delivery.
     public init(
         topic: EngineRecord.Topic, partition: Int32, key: [UInt8]?, value: [UInt8]?,
         headers: [(name: [UInt8], value: [UInt8])] = [], timestampMillis: Int64 = 0, acknowledgement: UInt64
@@ -31,7 +32,7 @@ public struct KeptRecord: Sendable {
         self.acknowledgement = acknowledgement
     }
 
-    /// Copied out of the batch that it lies in.
+    /// A copy of a record in a batch.
     public init(_ record: EngineRecord, of batch: borrowing RecordBatch) {
         self.init(
             topic: record.topic, partition: record.partition, key: record.hasKey ? Array(batch.bytes[record.key]) : nil,

@@ -1,8 +1,9 @@
 import PushEngine
 import PushModel
 
-/// What becomes of records that Kafka never takes as they are.
+/// Handles records that Kafka never takes as they are.
 extension Outbox {
+    /// Handles a record that Kafka has refused for good.
     /// - Parameter error: why.
     mutating func refusedForGood(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
@@ -18,13 +19,14 @@ extension Outbox {
         }
     }
 
-    /// A bad record's letter gets smaller, and is given up as the last step. A good event's is kept, and its partition halts.
+    /// Handles a refused dead letter. That of a bad record is shrunk, and given up as the last step. That of a good
+    /// event is kept, and its partition halts.
     private mutating func deadLetterRefused(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
     ) {
         guard let partition = engine.partition(of: record.acknowledgement) else {
-            // The partition has left: its next owner reads the record again.
+            // The partition has left, and its next owner reads the record again.
             self.refusals.taken(record.acknowledgement)
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }
@@ -45,7 +47,7 @@ extension Outbox {
         self.letGo(record, failure, .givenUp, engine: &engine, now: now)
     }
 
-    /// An event becomes a dead letter instead. What workers tell each other cannot: its partition halts.
+    /// Turns a refused event into a dead letter. A message between workers cannot become one: its partition halts.
     private mutating func routedRefused(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime
@@ -57,7 +59,8 @@ extension Outbox {
         self.refusals.note(failure, record, .deadLettered, nowMillis: now.steadyMillis)
     }
 
-    /// It was refused together with others, and a later one was not: forwarded now, it would be taken for a replay.
+    /// Handles an event that was refused with others while a later one was delivered. Forwarded now, it would count as
+    /// a replay.
     mutating func overtaken(_ record: KeptRecord, engine: inout ShardEngine, now: EngineTime) {
         let why = "the routed topic refused it at first, and has taken a later one since"
         if self.becomesDeadLetter(record, why: why, engine: &engine, now: now) {
@@ -67,7 +70,7 @@ extension Outbox {
         }
     }
 
-    /// `false`: its headers do not say where it lay.
+    /// Writes a dead letter in place of the event. Returns `false` if its headers have no position.
     private mutating func becomesDeadLetter(
         _ record: KeptRecord, why: String, engine: inout ShardEngine, now: EngineTime
     ) -> Bool {
@@ -85,7 +88,7 @@ extension Outbox {
         return true
     }
 
-    /// The record is not written, and nobody waits for it from now on.
+    /// Gives up a record. Nobody waits for its acknowledgement from now on.
     private mutating func letGo(
         _ record: KeptRecord, _ failure: ProduceFailure, _ step: RefusalNotice.Step, engine: inout ShardEngine,
         now: EngineTime
@@ -103,7 +106,7 @@ extension Outbox {
         self.retries.goesAlone(record, nowMillis: now.steadyMillis)
     }
 
-    /// The record stays, and its partition stops until a person has looked.
+    /// Keeps the record, and stops its partition until a person has looked.
     private mutating func halt(
         for record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime

@@ -1,41 +1,44 @@
 import PushEngine
 import PushModel
 
-/// Another Kafka client takes the place of one that has ended.
+/// Continues with another Kafka client when one has ended.
 ///
-/// Each partition that runs gets a new marker first, and with it another epoch. Records of `state` that the client before left unacknowledged
-/// are not handed over again: they carry the epoch that ends. The engine writes their keys anew. All others leave again as they are.
+/// Each running partition first gets a new marker, and with it a new epoch. Records of `state` that the old client left
+/// unacknowledged are not written again, because they carry the old epoch. The engine writes their keys anew. All other
+/// records are written again as they are.
 extension Outbox {
-    /// Stops handing records over: the client that writes them has ended.
+    /// Stops the writing, because the client that writes has ended.
     @inline(never) mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         self.renewal.clientEnded(failure, nowMillis: nowMillis)
         self.failure = failure
         self.isBlocked = true
     }
 
-    /// The port has said so.
+    /// Takes the end of the client that the port has reported.
     @inline(never) mutating func takeClientFailure(nowMillis: Int64) {
         guard let failure = self.deliveries.clientFailure else { return }
         self.deliveries.clientFailure = nil
         self.clientEnded(failure, nowMillis: nowMillis)
     }
 
-    /// Another has taken its place.
+    /// Notes that another client has taken the old one's place.
     @inline(never) mutating func clientRenewed(engine: inout ShardEngine, now: EngineTime) {
         self.renewal.renewed(nowMillis: now.steadyMillis)
         self.isBlocked = false
-        // It may have nothing to write that would say so.
+        // The new client may have nothing to write that would clear the failure.
         self.failure = nil
         self.counters.producersRenewed += 1
         self.retries.endEpochs(engine.claimAgain(now: now))
         self.hasNewRecords = true
     }
 
-    /// Kafka has the marker that begins a partition's next epoch, or says that it has it and not where.
+    /// Notes that Kafka has acknowledged the marker of a partition's next epoch. A negative offset means that its
+    /// position is unknown.
     @inline(never) mutating func claimAcknowledged(
         _ acknowledgement: UInt64, partition: Int32, offset: Int64, engine: inout ShardEngine, now: EngineTime
     ) {
-        // What the engine has made so far carries the epoch that ends here; what it makes from here on, the one that begins.
+        // Everything that the engine has made so far carries the old epoch; everything it makes from now on, the new
+        // one.
         if offset >= 0 { self.outdateUnsent(partition, engine: &engine) }
         engine.acknowledged(acknowledgement, offset: offset, now: now)
         let keys = self.retries.claimAnswered(partition: partition, next: engine.claim(of: partition))

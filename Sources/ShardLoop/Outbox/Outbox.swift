@@ -1,63 +1,64 @@
 import PushEngine
 import PushModel
 
-/// The way of a shard's records to Kafka: takes the engine's batches in order, keeps what there is no room for, writes again what failed.
-/// Bounded by the engine: it stops at `unacknowledgedMax` records.
+/// Carries a shard's records to Kafka. It takes the engine's batches in order, keeps records without room, and writes
+/// failed ones again. The engine limits it: it stops at `unacknowledgedMax` records.
 struct Outbox: ~Copyable {
     var batch = RecordBatch()
     var order = ProduceOrder()
-    /// The next of `order` to be written.
+    /// Index of the next entry of `order` to be written.
     var next = 0
     var pace: OutboxPace
-    /// The last record of a batch, and when the batch was handed over, steady: how long Kafka takes is seen by it.
+    /// The last record of a batch, and the steady time at which the batch was handed over. It measures how long Kafka
+    /// takes.
     private var probe: (acknowledgement: UInt64, handedOverMillis: Int64)?
     private var handedOverMillis: Int64 = 0
-    /// The one that Kafka's library took last.
+    /// Acknowledgement of the last record that Kafka's library took.
     private var lastQueued: UInt64?
     var retries = RetryQueue()
     var underWay = UnderWayCount()
     var renewal = ProducerRenewal()
     var deliveries = DeliveryBatch()
-    /// Refused before they left, until the engine is at hand.
+    /// Records that the library refused at once. They wait for the next call that has the engine.
     private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
     var refusals = RefusalDesk()
-    /// What topics take, as far as known: a record that is larger is refused before it leaves.
+    /// Size limits of the topics, as far as known. A larger record is refused before it leaves.
     var limits = RecordLimits()
-    /// The engine has made records since it was last asked for some.
+    /// Whether the engine has made records since it was last asked.
     var hasNewRecords = false
-    /// There is no room for more: back-pressure.
+    /// Whether there is no room for more: back-pressure.
     var isBlocked = false
     var counters = OutboxCounters()
-    /// What the last failure was, until something is delivered to the same topic: a right may be missing on one alone.
+    /// The last failure, until something is delivered to the same topic: a right may be missing on one topic alone.
     var failure: ProduceFailure?
     private var failedTopic: EngineRecord.Topic?
 
-    /// Records handed over in one go, half a millisecond's work, unless somebody waits for one of them.
+    /// Most records that are handed over together, half a millisecond's work, unless somebody waits for one of them.
     static let recordsPerTurnMax = 1_024
-    /// Deliveries that the engine is told ahead of, at once.
+    /// Number of deliveries that the engine is told in advance at once.
     private static let aheadCountMax = 32
 
     init(pace: OutboxPace) { self.pace = pace }
 
-    /// When `advance` or `take` has something to do, steady; `nil`: nothing waits for a time.
+    /// The next time at which `advance` or `take` has something to do, steady; `nil` if nothing waits for a time.
     var dueMillis: Int64? {
         guard !self.isBlocked else { return nil }
         guard let retryMillis = self.retries.dueMillis else { return self.pace.dueMillis }
         return min(retryMillis, self.pace.dueMillis ?? retryMillis)
     }
 
-    /// Records are left that there is room for: the next turn's.
+    /// Whether records with room are left for the next turn.
     var hasRest: Bool { !self.isBlocked && !self.batch.isEmpty }
 
-    /// Records that are here.
+    /// Number of records that wait here.
     var waitingRecordCount: Int {
         (self.batch.isEmpty ? 0 : self.order.indexes.count - self.next) + self.retries.count
     }
 
     // MARK: Writing
 
-    /// Takes over what the engine wants written and hands on as much as there is room for. Records gather for a moment first, unless somebody
-    /// waits for one of them.
+    /// Takes the records that the engine wants written, and hands over as many as there is room for. Records gather for
+    /// a moment first, unless somebody waits for one of them.
     mutating func take(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime, isUrgent: Bool) {
         self.handOver(from: &engine, to: log, nowMillis: now.steadyMillis, isUrgent: isUrgent)
         if !self.refusedAtOnce.isEmpty { self.settleRefused(in: &engine, now: now) }
@@ -79,7 +80,7 @@ struct Outbox: ~Copyable {
         self.produce(max: isUrgent ? .max : Self.recordsPerTurnMax, to: log, nowMillis: nowMillis)
     }
 
-    /// Tries again what is due.
+    /// Tries again everything that is due.
     mutating func advance(from engine: inout ShardEngine, to log: any ShardLog, now: EngineTime) {
         guard !self.isBlocked, let dueMillis = self.retries.dueMillis, dueMillis <= now.steadyMillis else { return }
         self.tryAgain(to: log, nowMillis: now.steadyMillis)
@@ -93,7 +94,7 @@ struct Outbox: ~Copyable {
         for (index, record) in due.enumerated() {
             let lane = RetryQueue.Lane(record.topic, record.partition)
             guard !record.topic.isOrdered || !failedLanes.contains(lane) else {
-                // It waits first: a lane without any is careful no more, and nothing would say when this one is due.
+                // The record waits first: a lane without records is no longer careful, and would have no due time.
                 self.retries.wait(record)
                 self.retries.cameBack(record, nowMillis: nowMillis)
                 continue
@@ -145,7 +146,7 @@ struct Outbox: ~Copyable {
         self.lastQueued = nil
     }
 
-    /// Others of its partition wait that were made before it.
+    /// Whether other records of its partition wait that were made before this one.
     private func isHeld(_ index: Int) -> Bool {
         guard !self.retries.isEmpty else { return false }
         let record = self.batch.records[Int(self.order.indexes[index])]
@@ -153,14 +154,14 @@ struct Outbox: ~Copyable {
             record.topic, partition: record.partition, acknowledgement: record.acknowledgement)
     }
 
-    /// It is larger than its topic takes.
+    /// Whether the record is larger than its topic allows.
     private func isTooLarge(_ index: Int) -> Bool {
         guard Int(self.batch.recordByteCountMax) > self.limits.smallest else { return false }
         let record = self.batch.records[Int(self.order.indexes[index])]
         return self.batch.byteCount(of: record) > self.limits[record.topic]
     }
 
-    /// What is larger than its topic takes need not be sent to know.
+    /// Refuses a record that is larger than its topic allows, without sending it.
     private mutating func refuse(_ record: KeptRecord) {
         self.counters.deliveriesFailed += 1
         let text = "it has \(record.byteCount) bytes, and its topic takes \(self.limits[record.topic])"
@@ -171,7 +172,7 @@ struct Outbox: ~Copyable {
         var limit = limit
         let routed = self.order.routed
         if !routed.isEmpty {
-            // Those of `routed` leave together: what is under way when they do is not of them.
+            // Records of `routed` leave together, so records under way at that time are of other topics.
             if self.next < routed.lowerBound { limit = min(limit, routed.lowerBound) }
             if routed.contains(self.next) { limit = min(limit, routed.upperBound) }
         }
@@ -182,8 +183,8 @@ struct Outbox: ~Copyable {
         return end
     }
 
-    /// Whether Kafka has others of the same partition of `routed` without an answer. If it refused those, this one would lie before them, and
-    /// their reader takes what first lay before another for a replay.
+    /// Whether Kafka has unanswered records of the same partition of `routed`. If it refused those, this one would be
+    /// written before them, and their reader takes a record that was first before another for a replay.
     private func wouldOvertake(_ index: Int) -> Bool {
         guard self.order.routed.contains(index) else { return false }
         return self.underWay.isAny(.routed, partition: self.batch.records[Int(self.order.indexes[index])].partition)
@@ -219,19 +220,19 @@ struct Outbox: ~Copyable {
         self.counters.queueFull += 1
     }
 
-    /// Kafka's library did not take it.
+    /// Handles a record that Kafka's library did not take.
     private mutating func noteFailure(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         self.counters.deliveriesFailed += 1
         if failure.isFatal { self.clientEnded(failure, nowMillis: nowMillis) }
         guard !failure.error.isOfTheRecord || failure.isFatal else {
-            // Nothing else was in the call: it is of this record.
+            // The call had no other record, so the failure is this record's.
             return self.refusedAtOnce.append((record, failure))
         }
         self.failedForNow(record, failure, nowMillis: nowMillis)
         self.counters.retriesWaiting = self.retries.count
     }
 
-    /// It waits, and is tried again.
+    /// Makes the record wait for the next try.
     private mutating func failedForNow(_ record: KeptRecord, _ failure: ProduceFailure, nowMillis: Int64) {
         (self.failure, self.failedTopic) = (failure, record.topic)
         self.refusals.note(failure, record, .triedAgain, nowMillis: nowMillis)
@@ -249,7 +250,7 @@ struct Outbox: ~Copyable {
 
     // MARK: Kafka's answers
 
-    /// Tells the engine what became of records. Returns how many there were.
+    /// Reports results of deliveries to the engine. Returns how many there were.
     mutating func takeDeliveries(
         from log: any ShardLog, into engine: inout ShardEngine, max: Int, now: EngineTime
     ) -> Int {
@@ -313,12 +314,12 @@ struct Outbox: ~Copyable {
         self.judge(record, failure, isAlone: isAlone, engine: &engine, now: now)
     }
 
-    /// What follows from an answer that is no success.
+    /// Acts on an answer that is no success.
     private mutating func judge(
         _ record: KeptRecord, _ failure: ProduceFailure, isAlone: Bool, engine: inout ShardEngine, now: EngineTime
     ) {
         if record.topic.isOrdered, !engine.isAwaited(record.acknowledgement) {
-            // The partition has left: somebody else writes there.
+            // The partition has left, and another worker writes there.
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }
         let verdict = ProduceVerdict(
@@ -342,10 +343,11 @@ struct Outbox: ~Copyable {
 
     // MARK: Leaving
 
-    /// The partition belongs to somebody else, and the engine has forgotten it. What is still here of its `state`, and of what its owner tells
-    /// other partitions, is not written. The engine waits for no acknowledgement of it.
+    /// Drops the records of a partition that belongs to another worker, and that the engine has forgotten: those of its
+    /// `state`, and messages of its audiences' owner to other partitions. The engine waits for no acknowledgement of
+    /// them.
     ///
-    /// What its owner tells would be believed. Versions of a life that the next owner may not know would come to phones twice.
+    /// Such messages would be believed. Phones would get versions twice, if the next owner does not know their life.
     /// Forwarded events are read again.
     mutating func forget(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
         var forgotten = self.retries.forgetState(partition: partition)
@@ -355,7 +357,7 @@ struct Outbox: ~Copyable {
         Self.forget(partition: partition, in: &records, of: engine, &forgotten)
         swap(&records, &engine.batch.records)
         if !self.batch.isEmpty {
-            // Those that have left already must not go out again.
+            // Records that have left already must not be written again.
             var unsent = self.order.indexes[self.next...].sorted().map { self.batch.records[Int($0)] }
             Self.forget(partition: partition, in: &unsent, of: engine, &forgotten)
             self.replaceUnsent(by: unsent)
@@ -364,7 +366,7 @@ struct Outbox: ~Copyable {
         self.refusals.forget(partition: partition, acknowledgements: forgotten)
     }
 
-    /// These of the batch are still to be handed over, and no others.
+    /// Replaces the unsent part of the batch by these records.
     mutating func replaceUnsent(by records: [EngineRecord]) {
         self.batch.records = records
         self.order.arrange(records)
@@ -381,7 +383,7 @@ struct Outbox: ~Copyable {
             let isForgotten =
                 switch record.topic {
                 case .state: record.partition == partition
-                // It lies in another partition than the one that it speaks for.
+                // The record is in another partition than the one that it is about.
                 case .routed: !engine.isAwaited(record.acknowledgement)
                 case .outcomes, .deadLetters: false
                 }

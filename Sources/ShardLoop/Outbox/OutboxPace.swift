@@ -1,40 +1,41 @@
-/// When records that wait are handed to librdkafka: together, a few times a second.
+/// Decides when waiting records are handed to librdkafka: together, a few times a second.
 ///
-/// librdkafka makes a request of each partition's records. A request costs as much as some thirty records in it, in this process and at the
-/// broker, and after each librdkafka looks at every partition it writes to. So a record waits for others of its partition, at every rate:
-/// while few come, requests are most of what a push costs.
+/// librdkafka makes one request of each partition's records. A request costs as much as about thirty of its records, in
+/// this process and at the broker. After each one, librdkafka checks every partition that it writes to. So a record
+/// waits for others of its partition, at every rate: at a low rate, requests are most of what a push costs.
 ///
-/// A slot's next push waits for the outcome of the one before and then for its state record, which gather one after the other. What both
-/// take stays below the least distance between two pushes, so that gathering holds no push back: when Kafka acknowledges slowly, records
-/// wait less. Told the time; pure.
+/// A slot's next push waits for the outcome of the one before and then for its state record, which gather one after the
+/// other. Both together take less than the least distance between two pushes, so gathering delays no push. When Kafka
+/// acknowledges slowly, records wait less. It is pure: the caller passes the time.
 struct OutboxPace {
-    /// The least distance between two pushes of an activity that may be configured.
+    /// The least distance between two pushes of an activity that can be configured.
     static let distanceMillis: Int64 = 1_000
-    /// Part of that distance that is kept for APNs' answer and for late turns.
+    /// The part of that distance that is reserved for APNs' answer and for late turns.
     static let answerMillis: Int64 = 200
-    /// Records wait so long however slow Kafka is: more requests would not make it faster.
+    /// The least time that records wait, even if Kafka is slow: more requests would not make it faster.
     static let holdMillisMin: Int64 = 50
-    /// Handed over however short they waited.
+    /// Number of records that are handed over without further wait, at most.
     static let recordCountMax = 16_384
 
     /// The longest a record waits when Kafka is fast.
     private(set) var holdMillisMax: Int64
-    /// Records that wait when they are handed over without waiting longer.
+    /// Number of waiting records that are handed over without further wait.
     private(set) var recordCountMax: Int
-    /// Since when the oldest waits, steady; `nil`: nothing does.
+    /// When the oldest began to wait, steady; `nil` if nothing waits.
     private var waitingSinceMillis: Int64?
-    /// How long Kafka takes to acknowledge what was handed over together, all of it: the longest of late.
+    /// How long Kafka recently took to acknowledge a whole group: the longest.
     private(set) var acknowledgementMillis: Int64 = 0
 
     /// - Parameters:
     ///   - holdMillis: the longest a record may wait.
-    ///   - unacknowledgedMax: the number of unacknowledged records at which the shard takes and sends nothing more. Few wait, compared with it.
+    ///   - unacknowledgedMax: the number of unacknowledged records at which the shard stops taking and sending. Only a
+    ///     small part of it may wait.
     init(holdMillis: Int64, unacknowledgedMax: Int) {
         self.holdMillisMax = holdMillis
         self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)
     }
 
-    /// Takes other limits from here on.
+    /// Takes new limits from now on.
     mutating func follow(holdMillis: Int64, unacknowledgedMax: Int) {
         self.holdMillisMax = holdMillis
         self.recordCountMax = Self.recordCount(unacknowledgedMax: unacknowledgedMax)
@@ -50,14 +51,14 @@ struct OutboxPace {
         return min(self.holdMillisMax, max(Self.holdMillisMin, each - self.acknowledgementMillis))
     }
 
-    /// When what waits has waited long enough, steady; `nil`: nothing is made to wait.
+    /// When the waiting records have waited long enough, steady; `nil` if nothing waits.
     var dueMillis: Int64? { self.waitingSinceMillis.map { $0 + self.holdMillis } }
 
-    /// Whether the `count` records that wait are handed over now, all of them.
+    /// Whether all `count` waiting records are handed over now.
     /// - Parameter isUrgent: somebody waits for one of them.
     mutating func handsOver(count: Int, isUrgent: Bool, nowMillis: Int64) -> Bool {
         guard count > 0 else {
-            // Those that waited may have been forgotten with their partition.
+            // The records that waited may have been forgotten with their partition.
             self.waitingSinceMillis = nil
             return false
         }
@@ -67,12 +68,12 @@ struct OutboxPace {
         return handsOver
     }
 
-    /// Kafka has acknowledged what was handed over together.
+    /// Notes how long Kafka took to acknowledge a group that was handed over together.
     mutating func acknowledged(afterMillis: Int64) {
         self.acknowledgementMillis = max(
             afterMillis, self.acknowledgementMillis - self.acknowledgementMillis / Self.forgettingShare)
     }
 
-    /// A slow moment is forgotten by an eighth each time.
+    /// A slow moment fades by an eighth each time.
     private static let forgettingShare: Int64 = 8
 }

@@ -1,10 +1,10 @@
 import PushModel
 
-/// Records of `state` that Kafka had not acknowledged when their writer's epoch ended. They are never handed over again: what their keys stand
-/// for is written with the next epoch, and each waits here until that lies in the log. Pure.
+/// Records of `state` that Kafka had not acknowledged when their writer's epoch ended. They are never written again.
+/// Their keys are written with the next epoch, and each record waits here until that is in the log. It is pure.
 struct OutdatedRecords {
     private var waiting: [Int32: [(key: [UInt8], acknowledgement: UInt64)]] = [:]
-    /// Bounded as all that waits for Kafka is: by `unacknowledgedMax` of the engine.
+    /// Number of records. The engine limits it by `unacknowledgedMax`, as everything that waits for Kafka.
     private(set) var count = 0
 
     mutating func add(_ record: KeptRecord) {
@@ -12,12 +12,13 @@ struct OutdatedRecords {
         self.count += 1
     }
 
-    /// What is to be written again, each key once and in one order everywhere.
+    /// The keys that must be written again, each once and in the same order everywhere.
     func keys(of partition: Int32) -> [[UInt8]] {
         Set(self.waiting[partition, default: []].map(\.key)).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// A record of the key lies in `state`. Returns the acknowledgements of those that were made before it.
+    /// Takes the records of a key that is now in `state`. Returns the acknowledgements of those that were made before
+    /// it.
     mutating func takeSuperseded(
         partition: Int32, key: Span<UInt8>, isOlder: (UInt64) -> Bool
     ) -> [UInt64] {
@@ -35,7 +36,7 @@ struct OutdatedRecords {
         return taken
     }
 
-    /// The partition belongs to somebody else. Returns the acknowledgements that will never come.
+    /// Forgets a partition that belongs to another worker. Returns the acknowledgements that will never arrive.
     mutating func forget(partition: Int32) -> [UInt64] {
         defer { self.replace(partition, by: []) }
         return self.waiting[partition, default: []].map(\.acknowledgement)

@@ -1,23 +1,23 @@
 import PushEngine
 
-/// The order in which a batch of records is handed to librdkafka: topic by topic, the records of `state` partition by
-/// partition, everything else as it came. So each topic is one call, and a partition's records are put into its queue
-/// together. Order matters within a partition only, and is kept there.
+/// The order in which a batch of records is handed to librdkafka. It is topic by topic; records of `state` are in order
+/// of their partitions, and all others in their original order. So each topic is one call, and a partition's records
+/// enter its queue together. Order matters only within a partition, and is kept there.
 struct ProduceOrder {
     /// Indexes into the arranged records.
     private(set) var indexes: [Int32] = []
-    /// Which of `indexes` are of records for `routed`.
+    /// The range of `indexes` with records for `routed`.
     private(set) var routed = 0..<0
-    /// Where the next record of each bucket goes.
+    /// Where the next record of each bucket is put.
     private var places: [Int32] = []
 
-    /// `state` comes last: its buckets are as many as there are partitions.
+    /// Number of buckets before those of `state`, which has one for each partition.
     private static let otherBucketCount = 3
 
     mutating func arrange(_ records: [EngineRecord]) {
         self.indexes.removeAll(keepingCapacity: true)
         guard records.count > 1 else {
-            // Nothing to put in order, as in a turn of one push.
+            // There is nothing to arrange, as in a turn of one push.
             self.routed = 0..<(records.first?.topic == .routed ? 1 : 0)
             if !records.isEmpty { self.indexes.append(0) }
             return
@@ -29,7 +29,7 @@ struct ProduceOrder {
             self.places[bucket + 1] += 1
         }
         for bucket in self.places.indices.dropFirst() { self.places[bucket] += self.places[bucket - 1] }
-        // Buckets 0 and 1 come before, 3 after.
+        // Buckets 0 and 1 are before, 3 is after.
         let (routedStart, routedEnd) = (self.place(of: 2), self.place(of: 3))
         self.routed = min(routedStart, records.count)..<min(routedEnd, records.count)
         self.indexes.append(contentsOf: repeatElement(0, count: records.count))
@@ -40,7 +40,7 @@ struct ProduceOrder {
         }
     }
 
-    /// Where a bucket begins, before any record has taken its place.
+    /// Where a bucket begins, before any record has been put in it.
     private func place(of bucket: Int) -> Int {
         bucket < self.places.count ? Int(self.places[bucket]) : Int(self.places.last ?? 0)
     }

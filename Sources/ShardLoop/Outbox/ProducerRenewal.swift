@@ -1,26 +1,26 @@
-/// When another Kafka client takes the place of one that has ended. Such an end is one of the client alone, such as a sequence
-/// number that the broker did not expect: Kafka is there, and so is the group. Pure.
+/// Decides when another Kafka client takes the place of one that has ended. Such an end concerns the client alone, such
+/// as a sequence number that the broker did not expect. Kafka is well, and so is the group. It is pure.
 struct ProducerRenewal {
-    /// Whether the client has ended. Asked several times in each turn.
+    /// Whether the client has ended. It is checked several times in each turn.
     private(set) var isDue = false
-    /// Why the client has ended; `nil`: it works.
+    /// Why the client has ended; `nil` while it works.
     private(set) var failure: ProduceFailure?
-    /// The client has been told to give back what it has.
+    /// Whether the client has been asked to return its records.
     var isGivingBack = false
-    /// When it ended, steady.
+    /// When the client ended, steady.
     private(set) var endedMillis: Int64 = 0
     private var attempt = 0
     private var dueMillis: Int64 = 0
     private var lastMillis: Int64?
 
-    /// A client that ends again so soon is followed by another after a pause, which doubles each time.
+    /// A client that ends within this time is followed by another after a pause, which doubles each time.
     static let calmMillis: Int64 = 60_000
     static let pauseMillisMin: Int64 = 1_000
     static let pauseMillisMax: Int64 = 30_000
-    /// A client that has not given back what it had by then is taken for broken.
+    /// A client that has not returned its records within this time counts as broken.
     static let returnMillisMax: Int64 = 60_000
 
-    /// Kafka's client says so of a record, or of all.
+    /// Notes the client's end, which it reports for one record or for all.
     mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         guard !self.isDue else { return }
         self.isDue = true
@@ -32,7 +32,7 @@ struct ProducerRenewal {
         }
     }
 
-    /// No other could be made.
+    /// Notes that no other client could be made.
     mutating func failed(nowMillis: Int64) { self.wait(nowMillis: nowMillis) }
 
     private mutating func wait(nowMillis: Int64) {
@@ -40,13 +40,14 @@ struct ProducerRenewal {
         self.attempt += 1
     }
 
-    /// When another client may be made, or the one that has ended is waited for no longer, steady; `nil`: it works.
+    /// When another client may be made, or when the wait for the old one's records ends, steady; `nil` while the client
+    /// works.
     func nextMillis(isAllBack: Bool) -> Int64? {
         guard self.isDue else { return nil }
         return isAllBack ? self.dueMillis : self.endedMillis + Self.returnMillisMax
     }
 
-    /// Another has taken its place.
+    /// Notes that another client has taken the old one's place.
     mutating func renewed(nowMillis: Int64) {
         (self.isDue, self.failure, self.isGivingBack, self.lastMillis) = (false, nil, false, nowMillis)
     }

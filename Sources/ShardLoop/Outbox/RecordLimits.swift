@@ -1,18 +1,19 @@
 public import PushEngine
 
-/// How many bytes of key, value and headers a record may have, by topic, as far as known.
+/// The most bytes of key, value and headers in a record, by topic, as far as known.
 public struct RecordLimits: Sendable, Equatable {
-    /// What Kafka adds to a record that is alone in its batch, at least: the batch's header and the record's own numbers.
+    /// The least that Kafka adds to a record that is alone in its batch: the batch's header and the record's own
+    /// numbers.
     public static let overheadByteCount = 68
 
     private var byteCounts = [Int](repeating: .max, count: 4)
-    /// The least of them.
+    /// The smallest limit.
     public private(set) var smallest = Int.max
 
-    /// No limit is known.
+    /// Limits of which none is known.
     public init() {}
 
-    /// - Parameter topic: the one that the limit is of.
+    /// - Parameter topic: the topic with the limit.
     public subscript(_ topic: EngineRecord.Topic) -> Int {
         get { self.byteCounts[Int(topic.rawValue)] }
         set {

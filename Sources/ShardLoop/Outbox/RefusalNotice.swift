@@ -1,58 +1,59 @@
 public import PushEngine
 
-/// A record that Kafka did not take, and what became of it: for a line of the log.
+/// A record that Kafka did not take, and what was done: for a log line.
 public struct RefusalNotice: Sendable, Equatable {
-    /// What was done about it.
+    /// What was done about the record.
     public enum Step: Sendable, Equatable {
-        /// It is tried again as it is.
+        /// The record is tried again as it is.
         case triedAgain
-        /// It is tried again in a request of its own.
+        /// The record is tried again in a request of its own.
         case triedAlone
-        /// It is tried again with the present time.
+        /// The record is tried again with the present time.
         case triedWithPresentTime
-        /// A dead letter without a key: it is tried again with its source position as key.
+        /// A dead letter without a key is tried again with its source position as key.
         case keyed
-        /// A dead letter of a bad record: it is tried again without its value.
+        /// A dead letter of a bad record is tried again without its value.
         case shrunk
-        /// A dead letter of a bad record: nothing is left of it but this and a count.
+        /// A dead letter of a bad record is given up. Only this notice and a count remain.
         case givenUp
-        /// An outcome: it is counted, and not published.
+        /// An outcome is counted, and not published.
         case unpublished
-        /// An event for another partition: it is dead-lettered.
+        /// An event for another partition is dead-lettered.
         case deadLettered
-        /// Its partition halts.
+        /// The record's partition halts.
         case halted
     }
 
-    /// Which of the worker's topics it was for.
+    /// The kind of topic that the record was for.
     public var topic: EngineRecord.Topic
-    /// What Kafka said.
+    /// Kafka's answer.
     public var failure: ProduceFailure
     /// What was done about it.
     public var step: Step
-    /// Where the record first lay that it is about, or empty: `topic/partition/offset`.
+    /// The first position of the record that this one is about: `topic/partition/offset`. Empty if unknown.
     public var source: String
 }
 
-/// What is to be told of refusals, what must be remembered of refused records, and which partitions halt for one.
+/// Collects the notices of refusals, what must be remembered about refused records, and the partitions that halt
+/// because of one.
 struct RefusalDesk {
-    /// What is told of in one turn at most; the rest is counted.
+    /// Most notices in one turn; the rest is only counted.
     static let noticesMax = 32
-    /// So long a refusal for good is shown as what is wrong now.
+    /// How long a refusal for good is shown as a present problem.
     static let recentMillis: Int64 = 600_000
 
     private(set) var notices: [RefusalNotice] = [] { didSet { self.noteNews() } }
-    /// Partitions that cannot go on, each with the reason.
+    /// Partitions that cannot continue, each with the reason.
     private(set) var halts: [(partition: Int32, reason: String)] = [] { didSet { self.noteNews() } }
-    /// There is something to tell: asked in each turn.
+    /// Whether there is something to report. It is checked in each turn.
     private(set) var hasNews = false
     private(set) var table = RefusalTable()
-    /// Those that were given the present time.
+    /// Acknowledgements of records that were given the present time.
     private var presentTime: Set<UInt64> = []
     var giveUpLimit = GiveUpLimit()
-    /// By topic: the last for which something was lost to readers, and when, steady.
+    /// By topic: the last refusal that lost something for readers, and its steady time.
     private(set) var recent: [EngineRecord.Topic: (notice: RefusalNotice, atMillis: Int64)] = [:]
-    /// A topic's limit may be another than was read.
+    /// Whether a topic's limit may have changed since it was read.
     var asksForLimits = false
 
     private mutating func noteNews() { self.hasNews = !self.notices.isEmpty || !self.halts.isEmpty }
@@ -94,7 +95,7 @@ struct RefusalDesk {
 
     mutating func givesPresentTime(_ acknowledgement: UInt64) { self.presentTime.insert(acknowledgement) }
 
-    /// Nothing more is to be known of the record.
+    /// Forgets a record whose fate is decided.
     mutating func taken(_ acknowledgement: UInt64) {
         if !self.presentTime.isEmpty { self.presentTime.remove(acknowledgement) }
     }

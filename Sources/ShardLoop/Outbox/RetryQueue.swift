@@ -1,24 +1,24 @@
 import PushEngine
 import PushModel
 
-/// Records that Kafka did not take, to be produced again after a pause, in the order in which they were made.
+/// Records that Kafka did not take. They are produced again after a pause, in the order in which they were made.
 ///
-/// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would undo it. So a record
-/// that failed is not produced again before Kafka has answered for everything that it has of that partition. Until then, and until those
-/// before it are on their way, later records wait here. A record that waits is dropped as superseded when a later one of its key, which was
-/// on its way already, is delivered. `routed` records keep their order in each partition, too. The engine bounds the queue: it stops at
-/// `unacknowledgedMax` records.
+/// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would
+/// undo it. So a failed record is not produced again until Kafka has answered for everything it has of that partition.
+/// Later records wait here until then, and until those before them are on their way. A waiting record is dropped as
+/// superseded when a later one of its key, which was already on its way, is delivered. `routed` records keep their
+/// order in each partition, too. The engine limits the queue: it stops at `unacknowledgedMax` records.
 ///
-/// Kafka may refuse a record for what another of its request is. So the lane of a refused record is a careful one: its records leave in groups,
-/// each when Kafka has answered for the one before. The first group is one record; all others of the lane wait here. A topic without an order
-/// is one lane. See `CarefulLane`.
+/// Kafka may refuse a record because of another in its request. So the lane of a refused record becomes careful: its
+/// records leave in groups, each when Kafka has answered for the one before. The first group is one record; all others
+/// of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
 struct RetryQueue {
-    /// Whose order is kept, by topic and partition.
+    /// The unit within which order is kept, by topic and partition.
     struct Lane: Hashable, Comparable {
         var topic: EngineRecord.Topic
         var partition: Int32
 
-        /// - Parameter partition: of no meaning where the topic has no order.
+        /// - Parameter partition: without meaning if the topic has no order.
         init(_ topic: EngineRecord.Topic, _ partition: Int32) {
             self.topic = topic
             self.partition = topic.isOrdered ? partition : -1
@@ -29,29 +29,30 @@ struct RetryQueue {
         }
     }
 
-    /// In the order in which they were made; none is empty.
+    /// Waiting records by lane, in the order in which they were made; no lane is empty.
     private var lanes: [Lane: [KeptRecord]] = [:]
-    /// Whose order does not matter.
+    /// Waiting records without an order.
     private var others: [KeptRecord] = []
-    /// Refused for good, and kept all the same until somebody has changed what refuses them; none of a topic with an order.
+    /// Records that were refused for good, and are kept until somebody removes the cause. Only of topics without an
+    /// order.
     private var stuck: [KeptRecord] = [] { didSet { self.noteCare() } }
     private var stuckDueMillis: Int64 = .max
     private var careful: [Lane: CarefulLane] = [:] { didSet { self.noteCare() } }
-    /// By partition: the marker that is to begin the next epoch. Any other record of its `state` is outdated until that is acknowledged. `nil`: no
-    /// marker is coming.
+    /// By partition: the marker that must begin the next epoch. Until it is acknowledged, any other record of that
+    /// `state` is outdated. `nil` if no marker is coming.
     private var claims: [Int32: UInt64?] = [:] { didSet { self.noteCare() } }
     private var outdated = OutdatedRecords() { didSet { self.noteCare() } }
-    /// Something is stuck or outdated, or a lane is careful: asked in each turn.
+    /// Whether something is stuck or outdated, or a lane is careful. It is checked in each turn.
     private var hasCare = false
     private(set) var count = 0
-    /// When the first of those without care may be tried again, steady; `nil`: none waits.
+    /// When the first record outside careful lanes may be tried again, steady; `nil` if none waits.
     private var plainDueMillis: Int64?
     private var attempt = 0
 
     static let backoffMinMillis: Int64 = 200
     static let backoffMaxMillis: Int64 = 10_000
 
-    /// Nothing waits, and nothing has to.
+    /// Whether nothing waits, or will have to.
     var isEmpty: Bool { self.count == 0 && !self.hasCare }
 
     private mutating func noteCare() {
@@ -59,7 +60,7 @@ struct RetryQueue {
             !self.careful.isEmpty || !self.stuck.isEmpty || !self.claims.isEmpty || self.outdated.count > 0
     }
 
-    /// When the first may be tried again, steady; `nil`: nothing waits for a time.
+    /// When the first record may be tried again, steady; `nil` if nothing waits for a time.
     var dueMillis: Int64? {
         guard self.hasCare else { return self.plainDueMillis }
         var due = self.plainDueMillis ?? .max
@@ -71,7 +72,7 @@ struct RetryQueue {
         return due == .max ? nil : due
     }
 
-    /// Whether a record of this topic and partition has to wait behind others.
+    /// Whether a record of this topic and partition must wait behind others.
     func holds(_ topic: EngineRecord.Topic, partition: Int32, acknowledgement: UInt64) -> Bool {
         if !self.claims.isEmpty, topic == .state, let claim = self.claims[partition] { return acknowledgement != claim }
         guard !self.lanes.isEmpty || !self.careful.isEmpty else { return false }
@@ -79,12 +80,12 @@ struct RetryQueue {
         return self.lanes[lane] != nil || self.careful[lane] != nil
     }
 
-    /// Whether the record of this topic and partition that Kafka has just answered for was in a request of its own.
+    /// Whether the record that Kafka has just answered for was alone in its request.
     func isAlone(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         !self.careful.isEmpty && self.careful[Lane(topic, partition)]?.groupCount == 1
     }
 
-    /// Kafka did not take it.
+    /// Adds a record that Kafka did not take.
     mutating func failed(_ entry: KeptRecord, nowMillis: Int64) {
         self.wait(entry)
         let pauseMillis = min(Self.backoffMaxMillis, Self.backoffMinMillis << Int64(min(self.attempt, 10)))
@@ -98,14 +99,14 @@ struct RetryQueue {
         self.attempt += 1
     }
 
-    /// It is handed over again in a request of its own, before those that wait behind it.
+    /// Adds a record that is tried again in a request of its own, before those that wait behind it.
     mutating func goesAlone(_ entry: KeptRecord, nowMillis: Int64) {
         let lane = Lane(entry.topic, entry.partition)
         self.careful[lane, default: CarefulLane(dueMillis: nowMillis)].wasRefused()
         self.wait(entry)
     }
 
-    /// It is handed over when Kafka has answered for those before it.
+    /// Adds a record that leaves when Kafka has answered for those before it.
     mutating func followsInOrder(_ entry: KeptRecord, nowMillis: Int64) {
         let lane = Lane(entry.topic, entry.partition)
         if self.careful[lane] == nil { self.careful[lane] = CarefulLane(dueMillis: nowMillis, width: .max) }
@@ -113,7 +114,8 @@ struct RetryQueue {
         self.wait(entry)
     }
 
-    /// Takes out events for a partition of `routed` that wait although a later one lies there. Their reader would take them for replays.
+    /// Removes events for a partition of `routed` that wait although a later one was delivered. Their reader would take
+    /// them for replays.
     mutating func takeOvertaken(partition: Int32, acknowledgement: UInt64) -> [KeptRecord] {
         let lane = Lane(.routed, partition)
         guard let waiting = self.lanes[lane], let first = waiting.first,
@@ -126,8 +128,8 @@ struct RetryQueue {
         return waiting.filter(isOvertaken)
     }
 
-    /// Refused for good, and not to be given up: what lies behind it in its order waits with it, until a person has changed something. It is
-    /// tried now and then, so that it is written as soon as somebody has.
+    /// Keeps a record that was refused for good, and must not be given up. Records behind it in its order wait with it
+    /// until a person has removed the cause. It is tried now and then, so that it is written soon after.
     mutating func stick(_ entry: KeptRecord, nowMillis: Int64) {
         if entry.topic.isOrdered {
             let lane = Lane(entry.topic, entry.partition)
@@ -140,8 +142,8 @@ struct RetryQueue {
         }
     }
 
-    /// Kafka has answered for a record.
-    /// - Parameter underWay: what it still has to answer for.
+    /// Notes that Kafka has answered for a record.
+    /// - Parameter underWay: the records without an answer.
     mutating func answered(_ topic: EngineRecord.Topic, partition: Int32, underWay: UnderWayCount) {
         guard !self.careful.isEmpty else { return }
         let lane = Lane(topic, partition)
@@ -150,7 +152,7 @@ struct RetryQueue {
         if self.lanes[lane] == nil { self.careful[lane] = nil }
     }
 
-    /// Waits behind those of its partition that were made before it: failures need not be told in the order of production.
+    /// Inserts a record behind those of its partition that were made before it. Failures may be reported in any order.
     mutating func wait(_ entry: KeptRecord) {
         self.count += 1
         if !self.claims.isEmpty, entry.topic == .state, let claim = self.claims[entry.partition],
@@ -161,7 +163,7 @@ struct RetryQueue {
         let lane = Lane(entry.topic, entry.partition)
         guard entry.topic.isOrdered || self.careful[lane] != nil else { return self.others.append(entry) }
         var index = self.lanes[lane]?.count ?? 0
-        // Mostly it is the last.
+        // Mostly the record is the last.
         while index > 0,
             EngineRecord.isMade(entry.acknowledgement, before: self.lanes[lane]![index - 1].acknowledgement)
         {
@@ -170,11 +172,11 @@ struct RetryQueue {
         self.lanes[lane, default: []].insert(entry, at: index)
     }
 
-    /// A delivery succeeded: the next failure begins with a short pause again.
+    /// Notes a successful delivery: the next failure begins with a short pause again.
     mutating func succeeded() { self.attempt = 0 }
 
-    /// A record of that key lies in `state`: what failed of it before is superseded. Returns the acknowledgements it
-    /// stood for. What was made after it stays.
+    /// Drops records of a key that a delivered record has superseded. Returns their acknowledgements. Records that were
+    /// made after it stay.
     mutating func takeSuperseded(partition: Int32, key: Span<UInt8>, acknowledgement: UInt64) -> [UInt64] {
         var taken: [UInt64] = []
         if self.outdated.count > 0 {
@@ -195,8 +197,9 @@ struct RetryQueue {
         return taken
     }
 
-    /// What may leave, to be tried in order; what is refused is given back by `putBack`. The rest is looked at again after a short pause.
-    /// - Parameter underWay: what Kafka still has to answer for.
+    /// Takes the records that may leave, in order. Those refused are returned with `putBack`. The rest is checked again
+    /// after a short pause.
+    /// - Parameter underWay: the records without an answer.
     mutating func takeDue(nowMillis: Int64, underWay: UnderWayCount) -> [KeptRecord] {
         var taken: [KeptRecord] = []
         if let due = self.plainDueMillis, due <= nowMillis {
@@ -221,8 +224,8 @@ struct RetryQueue {
         return taken
     }
 
-    /// Records without an order leave, unless their lane has become a careful one: then they wait in it. Beside a group they would share its
-    /// request, and a record that counts as alone would be given up for what another is.
+    /// Releases records without an order, unless their lane has become careful: then they wait in it. Otherwise they
+    /// would share a group's request, and a record that counts as alone would be given up because of another.
     private mutating func release(_ entries: [KeptRecord], into taken: inout [KeptRecord]) {
         for entry in entries {
             if self.careful[Lane(entry.topic, entry.partition)] == nil {
@@ -234,7 +237,7 @@ struct RetryQueue {
         }
     }
 
-    /// Takes the next group of each careful lane that Kafka has nothing of.
+    /// Takes the next group of each careful lane of which Kafka has no records.
     private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
         for lane in self.careful.keys.sorted() {
             guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,
@@ -251,7 +254,7 @@ struct RetryQueue {
         }
     }
 
-    /// There was no room for these; they are tried again when there is.
+    /// Puts back records without room, which are tried again when there is some.
     mutating func putBack(_ entries: some Sequence<KeptRecord>, nowMillis: Int64) {
         for entry in entries {
             let lane = Lane(entry.topic, entry.partition)
@@ -264,7 +267,7 @@ struct RetryQueue {
         }
     }
 
-    /// One of a group did not reach Kafka.
+    /// Notes that a record of a group did not reach Kafka.
     mutating func cameBack(_ record: KeptRecord, nowMillis: Int64) {
         let lane = Lane(record.topic, record.partition)
         guard self.careful[lane] != nil else { return }
@@ -277,8 +280,8 @@ struct RetryQueue {
         self.careful[lane]!.dueMillis = nowMillis
     }
 
-    /// The partition belongs to somebody else: its `state` must no longer be written. Returns the acknowledgements
-    /// that will never come.
+    /// Forgets a partition of another worker: its `state` must not be written. Returns the acknowledgements that will
+    /// never arrive.
     mutating func forgetState(partition: Int32) -> [UInt64] {
         let lane = Lane(.state, partition)
         var forgotten = self.lanes[lane]?.map(\.acknowledgement) ?? []
@@ -292,9 +295,10 @@ struct RetryQueue {
         return forgotten
     }
 
-    /// What workers tell each other must not be written either once nobody waits for it.
-    /// - Parameter isAwaited: whether the partition that a record speaks for is still here, by its acknowledgement.
-    /// - Returns: the acknowledgements that will never come.
+    /// Drops messages between workers that nobody waits for: they must not be written.
+    /// - Parameter isAwaited: whether this worker still has the partition that a record is about, by its
+    ///   acknowledgement.
+    /// - Returns: the acknowledgements that will never arrive.
     mutating func forgetRouted(isAwaited: (UInt64) -> Bool) -> [UInt64] {
         var forgotten: [UInt64] = []
         for (lane, entries) in self.lanes where lane.topic == .routed {
@@ -310,8 +314,8 @@ struct RetryQueue {
 
     // MARK: Epochs
 
-    /// Ends the epoch of these partitions: what waits for their `state` is never handed over.
-    /// - Parameter claims: by partition, the marker that is to begin the next; see `claims`.
+    /// Ends the epoch of these partitions: waiting records of their `state` are never written.
+    /// - Parameter claims: by partition, the marker of the next epoch; see `claims`.
     mutating func endEpochs(_ claims: [(partition: Int32, marker: UInt64?)]) {
         for (partition, marker) in claims {
             self.claims.updateValue(marker, forKey: partition)
@@ -322,13 +326,13 @@ struct RetryQueue {
         }
     }
 
-    /// Whether the record is the marker that is to begin the partition's next epoch.
+    /// Whether the record is the marker of the partition's next epoch.
     func isClaim(_ acknowledgement: UInt64, partition: Int32) -> Bool {
         !self.claims.isEmpty && self.claims[partition] == .some(acknowledgement)
     }
 
-    /// The marker is acknowledged. Returns the keys that are to be written again.
-    /// - Parameter next: the marker that is awaited in its place; `nil`: the epoch has begun.
+    /// Notes that the marker was acknowledged. Returns the keys that must be written again.
+    /// - Parameter next: the marker that is awaited instead; `nil` if the epoch has begun.
     mutating func claimAnswered(partition: Int32, next: UInt64?) -> [[UInt8]] {
         self.claims[partition] = next.map { .some($0) }
         return next == nil ? self.outdated.keys(of: partition) : []

@@ -1,15 +1,15 @@
 import PushEngine
 
-/// How many records librdkafka has of each partition whose order matters, and of each other topic, and has not answered for. What failed is not
-/// produced again while others of its partition, made later, may still come to lie before it; and a record is alone in its request only when
-/// there is no other that it could share one with.
+/// Number of records that librdkafka has and has not answered for: of each partition whose order matters, and of each
+/// other topic. While there are some, a failed record is not produced again, because later ones might be written before
+/// it. A record is alone in its request only if there is no other that could share the request.
 struct UnderWayCount {
     private var state: [Int32] = []
     private var routed: [Int32] = []
     private var outcomes: Int32 = 0
     private var deadLetters: Int32 = 0
 
-    /// librdkafka has got one.
+    /// Counts a record that librdkafka has taken.
     @inline(__always)
     mutating func left(_ topic: EngineRecord.Topic, partition: Int32) {
         switch topic {
@@ -20,7 +20,7 @@ struct UnderWayCount {
         }
     }
 
-    /// It has answered for one, well or badly.
+    /// Counts an answer, success or failure.
     @inline(__always)
     mutating func returned(_ topic: EngineRecord.Topic, partition: Int32) {
         switch topic {
@@ -31,13 +31,13 @@ struct UnderWayCount {
         }
     }
 
-    /// It has answered for all.
+    /// Whether all records are answered.
     var isNone: Bool {
         self.outcomes == 0 && self.deadLetters == 0 && self.state.allSatisfy { $0 == 0 }
             && self.routed.allSatisfy { $0 == 0 }
     }
 
-    /// - Parameter partition: of no meaning where the topic has no order.
+    /// - Parameter partition: without meaning if the topic has no order.
     func isAny(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         switch topic {
         case .state: Int(partition) < self.state.count && self.state[Int(partition)] > 0

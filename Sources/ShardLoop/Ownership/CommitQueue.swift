@@ -1,10 +1,10 @@
 public import PushEngine
 
-/// Which offsets are committed next, one batch at a time, and what the group's answers say about the membership. All shards of a worker
-/// share one.
+/// Decides which offsets are committed next, one batch at a time, and what the group's answers say about the
+/// membership. All shards of a worker share one.
 ///
-/// A partition that leaves is taken out first, and what is on its way is waited for: no commit of a partition is issued or in flight once its
-/// unassign begins (contract: One owner).
+/// A partition that leaves is removed first, and the batch on its way is awaited. No commit of a partition is issued or
+/// in flight after its unassign begins (contract: One owner).
 public struct CommitQueue: Sendable {
     private struct Key: Hashable {
         var topic: UInt16
@@ -16,37 +16,39 @@ public struct CommitQueue: Sendable {
         }
     }
 
-    /// Until when the partitions are certainly this worker's. Each commit that the group confirms extends it.
+    /// The time until which the partitions certainly belong to this worker. Each commit that the group confirms extends
+    /// it.
     public private(set) var lease: OwnershipLease
     private var waiting: [Key: Int64] = [:]
     private var underWay: Set<Key> = []
-    /// Positions that wait because the group has refused them last.
+    /// Positions that wait because the group refused them last.
     private var refusedLast: Set<Key> = []
-    /// Partition numbers that may be committed.
+    /// Numbers of the partitions that may be committed.
     private var owned: Set<Int32> = []
-    /// The newest position of each that may be committed, or where reading began.
+    /// The newest position of each log that may be committed, or the one where reading began.
     private var newest: [Key: Int64] = [:]
-    /// When the batch on its way was sent, steady.
+    /// When the current batch was sent, steady.
     private var sentAtMillis: Int64 = 0
 
     public init(lease: OwnershipLease) { self.lease = lease }
 
-    /// Nothing is on its way.
+    /// Whether no batch is on its way.
     public var isIdle: Bool { self.underWay.isEmpty }
 
-    /// - Parameter partitions: numbers that may be committed from here on.
-    /// - Parameter starts: where reading of each begins; committed again when the group is asked and there is nothing newer.
+    /// - Parameter partitions: numbers that may be committed from now on.
+    /// - Parameter starts: where reading of each log begins. It is committed again when the group is asked and there is
+    ///   nothing newer.
     public mutating func own(_ partitions: [Int32], starts: [CommitPosition]) {
         self.owned.formUnion(partitions)
         for start in starts { self.newest[Key(start)] = start.nextOffset }
     }
 
-    /// The newest position that may be committed, or where reading began; `nil`: the partition is not owned.
+    /// The newest position that may be committed, or the one where reading began; `nil` if the partition is not owned.
     public func newest(of position: CommitPosition) -> Int64? { self.newest[Key(position)] }
 
-    /// The group is to be asked whether this worker is a member, by committing a position again. Nothing when a commit is on its way, and
-    /// nothing when one waits: that asks as well. A partition that the group keeps refusing asks nothing: another one is committed beside it, as
-    /// otherwise one topic without a right would end the lease of all.
+    /// Asks the group whether this worker is a member, by committing a position again. Does nothing when a commit is on
+    /// its way or waits: that asks as well. A position that the group keeps refusing proves nothing, so another is
+    /// committed beside it. Otherwise one topic without a right would end the lease of all.
     public mutating func ask() {
         guard self.underWay.isEmpty, self.waiting.keys.allSatisfy(self.refusedLast.contains) else { return }
         let owned = self.newest.filter { self.owned.contains($0.key.partition) }
@@ -54,7 +56,7 @@ public struct CommitQueue: Sendable {
         self.waiting[some.key] = some.value
     }
 
-    /// Positions to be committed soon; the newest of a partition counts.
+    /// Adds positions to commit soon; only the newest of a partition counts.
     public mutating func add(_ positions: [CommitPosition]) {
         for position in positions where self.owned.contains(position.partition) {
             self.waiting[Key(position)] = position.nextOffset
@@ -62,7 +64,7 @@ public struct CommitQueue: Sendable {
         }
     }
 
-    /// Takes partitions out: what waited for them is returned, and nothing of them is sent from now on.
+    /// Removes partitions. Returns their waiting positions; nothing of them is sent from now on.
     public mutating func take(_ partitions: [Int32]) -> [CommitPosition] {
         self.owned.subtract(partitions)
         self.newest = self.newest.filter { !partitions.contains($0.key.partition) }
@@ -72,10 +74,10 @@ public struct CommitQueue: Sendable {
         return Self.positions(taken)
     }
 
-    /// The next batch, which is on its way from here on; empty: not now.
-    /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition. The next
-    ///   commit or question, a fraction of a second later, tries again.
-    /// - Parameter nowMillis: steady; if the group confirms the batch, the lease is counted from here.
+    /// The next batch, which counts as on its way; empty if nothing may be sent now.
+    /// - Parameter isJoining: the group is being joined again. A commit would be refused, and cost every partition. The
+    ///   next commit or question, a fraction of a second later, tries again.
+    /// - Parameter nowMillis: steady; if the group confirms the batch, the lease is counted from this time.
     public mutating func takeBatch(nowMillis: Int64, isJoining: Bool) -> [CommitPosition] {
         guard self.underWay.isEmpty, !self.waiting.isEmpty, !isJoining else { return [] }
         let batch = Self.positions(self.waiting)
@@ -85,15 +87,15 @@ public struct CommitQueue: Sendable {
         return batch
     }
 
-    /// The batch on its way is answered.
+    /// Takes the answer to the current batch.
     public mutating func took(committed: [CommitPosition], refused: [CommitPosition]) {
         self.underWay = []
-        // The group judges the member first, then each partition: one that was committed shows the membership.
+        // The group judges the member first, then each partition. One committed partition proves the membership.
         if !committed.isEmpty { self.lease.confirmed(askedAtMillis: self.sentAtMillis) }
         for position in committed { self.refusedLast.remove(Key(position)) }
         for refusal in refused where self.owned.contains(refusal.partition) { self.refusedLast.insert(Key(refusal)) }
-        // Whatever the reason: during a rebalance the group refuses the generation it has just left, and the partition stays here.
-        // A position that is older than where this ownership stands is of an earlier one, or a newer one waits.
+        // The reason does not matter: during a rebalance the group refuses the generation it has just left, and the
+        // partition stays here. A position older than the newest is from an earlier ownership, or a newer one waits.
         for refusal in refused where self.owned.contains(refusal.partition) {
             guard let newest = self.newest[Key(refusal)], refusal.nextOffset >= newest else { continue }
             self.waiting[Key(refusal)] = newest

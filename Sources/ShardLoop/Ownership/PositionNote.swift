@@ -1,14 +1,15 @@
-/// What the metadata of a commit says about the logs that it was made from, so that the next owner can tell whether they are the same ones.
-/// Pure.
+/// The metadata of a commit. It describes the logs that the commit is about, so that the next owner can check whether
+/// they are the same ones. It is pure.
 ///
-/// Written as `mailboat at=20:1764196000000 state=57 from=0 released=1764196001234`: what is not known is left out, and words that a later release
-/// adds are passed over. The former release wrote `mailboat-released=…` alone, which is read as well; it passes over this one.
+/// The text is like `mailboat at=20:1764196000000 state=57 from=0 released=1764196001234`. Unknown values are left out,
+/// and words that a later release adds are ignored. The former release wrote `mailboat-released=…` alone, which is read
+/// as well; that release ignores this text.
 public struct PositionNote: Equatable, Sendable {
-    /// A record that this group has read, by its place and its time.
+    /// A record that this group has read, by its offset and its time.
     public struct Sample: Equatable, Sendable {
-        /// Below the committed offset, mostly the one before it.
+        /// The record's offset, below the committed one and mostly directly before it.
         public var offset: Int64
-        /// The time of the record that lies there, milliseconds since 1970.
+        /// The record's time, milliseconds since 1970.
         public var millis: Int64
 
         public init(offset: Int64, millis: Int64) {
@@ -17,31 +18,35 @@ public struct PositionNote: Equatable, Sendable {
         }
     }
 
-    /// A record of the same log; `nil`: none is known.
+    /// A record of the same log; `nil` if none is known.
     public var sample: Sample?
-    /// The offset after the newest record of `state` that Kafka had acknowledged to an owner at work; `nil`: none was.
+    /// The offset after the newest record of `state` that Kafka had acknowledged to a working owner; `nil` if there was
+    /// none.
     public var stateEnd: Int64?
-    /// Where `state` began when its owner took it over; `nil`: not known. Compaction leaves it where it is.
+    /// Where `state` began when its owner took it over; `nil` if unknown. Compaction does not change it.
     public var stateStart: Int64?
-    /// When the owner that gives the partition up had stopped sending, by its wall clock, milliseconds since 1970. It is said to the next
-    /// owner alone, which replaces it at once. Otherwise it could be taken for the word of a later owner that could no longer say anything.
+    /// When the owner that gave the partition up stopped sending, by its wall clock, milliseconds since 1970. It is
+    /// meant for the next owner alone, which replaces it at once. Otherwise it could be taken for the word of a later
+    /// owner that could write nothing.
     public var releasedWallMillis: Int64?
-    /// The log was found to be another one and a person has moved the offset into it: what `state` knows of positions means nothing in it.
+    /// Whether the log is another one, and a person has moved the offset into it. The positions in `state` then mean
+    /// nothing.
     public var isOfNewLog = false
 
-    /// A record of each other input topic of the partition, by the topic's name: with a topic Kafka deletes the group's offsets of it.
+    /// A record of each other input topic of the partition, by the topic's name. When Kafka deletes a topic, it deletes
+    /// the group's offsets of it.
     public var others: [String: Sample] = [:]
 
-    /// Nothing is known.
+    /// A note in which nothing is known.
     public init() {}
 
-    /// What is said of others stays below this: brokers take 4,096 bytes.
+    /// Most bytes for other topics: brokers take 4,096 bytes altogether.
     private static let byteCountMax = 3_000
 
     private static let mark = "mailboat"
     private static let formerPrefix = "mailboat-released="
 
-    /// - Parameter metadata: of a commit. `nil` is the result where it is none, or somebody else's.
+    /// - Parameter metadata: of a commit. The result is `nil` if it is none, or somebody else's.
     public init?(metadata: String?) {
         guard let metadata else { return nil }
         if metadata.hasPrefix(Self.formerPrefix) {
@@ -75,7 +80,7 @@ public struct PositionNote: Equatable, Sendable {
 
     private static func number(_ text: Substring) -> Int64? { Int64(text).flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// Some 100 bytes, and as much for each other topic.
+    /// The text: about 100 bytes, and as much for each other topic.
     public var metadata: String {
         var text = Self.mark
         if let sample { text += " at=\(sample.offset):\(sample.millis)" }

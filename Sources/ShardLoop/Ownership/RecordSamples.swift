@@ -1,17 +1,18 @@
-/// Records of one log that were read lately, by place and time: one for each time that its queue was read, not one for each record.
+/// Records of one log that were read lately, by offset and time: one for each read of its queue, not one for each
+/// record.
 ///
-/// A commit tells the newest of them below its offset. Bounded: of many, every second one is forgotten.
+/// A commit reports the newest of them below its offset. They are limited: of many, every second one is forgotten.
 public struct RecordSamples: Sendable {
-    /// By offset, ascending.
+    /// The samples by offset, ascending.
     private var samples: [PositionNote.Sample] = []
     private static let countMax = 64
 
-    /// - Parameter first: what the former owner has told, and was found to be true.
+    /// - Parameter first: what the former owner has reported, and was found to be true.
     public init(_ first: PositionNote.Sample? = nil) {
         if let first { self.samples.append(first) }
     }
 
-    /// The last record of those that one read brought. One without a time is no sign.
+    /// Notes the last record of one read. One without a time proves nothing.
     public mutating func note(_ sample: PositionNote.Sample) {
         guard sample.millis >= 0, sample.offset > self.samples.last?.offset ?? -1 else { return }
         if self.samples.count == Self.countMax {
@@ -20,13 +21,13 @@ public struct RecordSamples: Sendable {
         self.samples.append(sample)
     }
 
-    /// The newest record below `nextOffset`. Commits do not go back, so that older ones are forgotten.
+    /// The newest record below `nextOffset`. Commits do not go back, so older ones are forgotten.
     public mutating func newest(below nextOffset: Int64) -> PositionNote.Sample? {
         guard let index = self.samples.lastIndex(where: { $0.offset < nextOffset }) else { return nil }
         if index > 0 { self.samples.removeSubrange(..<index) }
         return self.samples.first
     }
 
-    /// The newest of all: what lies closest to where reading goes on.
+    /// The newest of all, closest to where reading continues.
     public var last: PositionNote.Sample? { self.samples.last }
 }

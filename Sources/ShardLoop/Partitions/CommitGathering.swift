@@ -1,30 +1,30 @@
 public import PushEngine
 import PushModel
 
-/// Offsets that may be committed, until they are handed on together.
+/// Gathers offsets that may be committed, until they are handed over together.
 public struct CommitGathering: Sendable {
     private var positions: [CommitPosition] = []
-    /// Empty between two calls, and filled again and again.
+    /// Empty between two calls, and reused for its memory.
     private var newer: [CommitPosition] = []
-    /// When they are due, steady; `nil`: nothing has happened since the last.
+    /// When the offsets are due, steady; `nil` if nothing has happened since the last time.
     private(set) var dueMillis: Int64?
 
-    /// Nothing gathered.
+    /// A gathering without offsets.
     public init() {}
 
-    /// Something happened: offsets that became free by it wait so long for others.
+    /// Notes that something happened. Offsets that it freed wait until this time for others.
     mutating func wait(untilMillis: Int64) {
         if self.dueMillis == nil { self.dueMillis = untilMillis }
     }
 
-    /// Takes over what has become possible.
+    /// Takes the offsets that the engine now allows.
     mutating func gather(from engine: inout ShardEngine, now: EngineTime) {
         engine.takeCommits(into: &self.newer, now: now)
         self.add(self.newer)
         self.newer.removeAll(keepingCapacity: true)
     }
 
-    /// The newest of a partition's topic counts.
+    /// Adds offsets; only the newest of a partition's topic counts.
     public mutating func add(_ newer: [CommitPosition]) {
         for commit in newer {
             if let index = self.positions.firstIndex(where: {
@@ -48,14 +48,14 @@ public struct CommitGathering: Sendable {
         return gathering.takeAll()
     }
 
-    /// Hands over everything gathered, and is empty then.
+    /// Hands over everything gathered.
     public mutating func takeAll() -> [CommitPosition] {
         self.dueMillis = nil
         defer { self.positions = [] }
         return self.positions
     }
 
-    /// Those of partitions that leave; they are not handed on with the others.
+    /// Takes the offsets of partitions that leave, which are not handed over with the others.
     mutating func take(of partitions: [Int32]) -> [CommitPosition] {
         let taken = self.positions.filter { partitions.contains($0.partition) }
         self.positions.removeAll { partitions.contains($0.partition) }

@@ -1,12 +1,13 @@
 public import PushEngine
 
-/// How far the records of inlets may be forwarded, so that none overtakes what its key has in another partition. Pure: told what the group and
-/// the logs say.
+/// Decides how far the records of inlets may be forwarded, so that none overtakes records of its key in another
+/// partition. It is pure: the caller passes what the group and the logs say.
 ///
-/// An inlet is a partition that was added to an input topic after `state` had been written: it has no activities, and its records belong to
-/// others. A key's older records lie in a partition with a lower number. So what an inlet holds at one moment is let in once the group has
-/// committed every such partition up to the end that it had later than that: whatever was published before is done, and what comes afterwards
-/// through `routed` lies behind it. The end is taken again and again, as publishers learn of a new partition at different times.
+/// An inlet is a partition that was added to an input topic after `state` had been written. It has no activities, and
+/// its records belong to other partitions. A key's older records are in a partition with a lower number. So the present
+/// records of an inlet may pass once the group has committed every such partition up to an end that was read later.
+/// Everything published before is then done, and what arrives later through `routed` is behind it. The end is read
+/// again and again, as publishers learn about a new partition at different times.
 public struct InletGate: Sendable {
     /// One partition of one input topic, as it was when somebody asked.
     public struct Sight: Sendable, Equatable {
@@ -14,7 +15,7 @@ public struct InletGate: Sendable {
         public var topic: UInt16
         /// The number of the partition, from 0.
         public var partition: Int32
-        /// What the group has committed, or where the log begins if it has committed nothing.
+        /// The group's committed offset, or where the log begins if it has committed nothing.
         public var committedOffset: Int64
         /// The offset that the next record will get.
         public var endOffset: Int64
@@ -32,33 +33,35 @@ public struct InletGate: Sendable {
         var partition: Int32
     }
 
-    /// What is to be let in, and what has to be done before.
+    /// What may pass, and what must be committed before.
     private struct Barrier {
         var upTo: Int64
-        /// By partition.
+        /// By partition: the offset that must be committed.
         var ends: [Int32: Int64]
     }
 
-    /// Where each inlet ended when it was looked at last.
+    /// The end of each inlet at the last look.
     private var lastEnds: [Key: Int64] = [:]
     private var barriers: [Key: Barrier] = [:]
     private var letIn: [Key: Int64] = [:]
 
-    /// No inlet is known.
+    /// A gate without inlets.
     public init() {}
 
-    /// Somebody has asked.
+    /// Takes what was found about inlets and the partitions before them.
     /// - Parameters:
-    ///   - sights: inlets and every partition of the same topics with a lower number, all asked after the answers before had come.
+    ///   - sights: inlets and every partition of their topics with a lower number. All were requested after the last
+    ///     answers had arrived.
     ///   - inlets: numbers of the partitions that are inlets here.
-    /// - Returns: how far each may be forwarded from here on, for inlets where this has changed. An answer is repeated while the group has not
-    ///   committed all of it: the inlet may have left and come back between two looks, and its new owner was told nothing.
+    /// - Returns: how far each inlet may be forwarded from now on, where this has changed. An answer is repeated while
+    ///   the group has not committed all of it. The inlet may have left and returned between two looks, and its new
+    ///   owner was told nothing.
     public mutating func saw(_ sights: [Sight], inlets: Set<Int32>) -> [CommitPosition] {
         var opened: [CommitPosition] = []
         for inlet in sights where inlets.contains(inlet.partition) {
             let key = Key(topic: inlet.topic, partition: inlet.partition)
             let others = sights.filter { $0.topic == inlet.topic && $0.partition < inlet.partition }
-            // An end that was asked for together with theirs may be the later one.
+            // An end that was requested together with theirs may be the later one.
             let end = self.lastEnds.updateValue(inlet.endOffset, forKey: key)
             if self.barriers[key] == nil, let end, end > self.letIn[key] ?? 0,
                 Set(others.map(\.partition)).count == Int(inlet.partition)
@@ -81,14 +84,14 @@ public struct InletGate: Sendable {
         return opened
     }
 
-    /// These are inlets here no longer.
+    /// Forgets partitions that are no longer inlets here.
     public mutating func forget(_ partitions: [Int32]) {
         self.lastEnds = self.lastEnds.filter { !partitions.contains($0.key.partition) }
         self.barriers = self.barriers.filter { !partitions.contains($0.key.partition) }
         self.letIn = self.letIn.filter { !partitions.contains($0.key.partition) }
     }
 
-    /// Partitions that hold up an inlet, by the last sights, for a person. Ascending.
+    /// Partitions that delay an inlet, by the last sights, for a person. Ascending.
     public func holdingUp(_ sights: [Sight]) -> [Int32] {
         var numbers: Set<Int32> = []
         for (key, barrier) in self.barriers {

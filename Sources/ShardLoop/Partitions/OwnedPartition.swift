@@ -8,15 +8,15 @@ public struct PartitionGrant: Sendable {
     public var starts: [CommitPosition]
     /// By topic index: the offset after the last record at assignment.
     public var logEnds: [CommitPosition]
-    /// When the former owner had stopped sending, by its wall clock; `nil`: not known.
+    /// When the former owner stopped sending, by its wall clock; `nil` if unknown.
     public var releasedWallMillis: Int64?
-    /// It lies beyond the partitions that `state` was written for: its records are forwarded (`InletGate`).
+    /// Whether it is beyond the partitions that `state` was written for: its records are forwarded (`InletGate`).
     public var isInlet: Bool
-    /// How far `state` was acknowledged to owners at work, as the group's commits say; `nil`: it may be empty.
+    /// How far `state` was acknowledged to working owners, from the group's commits; `nil` if it may be empty.
     public var stateEnd: Int64?
-    /// A person has moved the group into another log: positions that `state` knows mean nothing in it.
+    /// Whether a person has moved the group into another log: the positions in `state` then mean nothing.
     public var isOfNewLog: Bool
-    /// Why it cannot be consumed; `nil`: it can.
+    /// Why the partition cannot be consumed; `nil` if it can.
     public var haltReason: String?
 
     public init(
@@ -38,15 +38,15 @@ public struct PartitionGrant: Sendable {
 struct OwnedPartition {
     let grant: PartitionGrant
     private(set) var life: PartitionLife
-    /// By topic index: the queue has something, as far as known.
+    /// By topic index: whether the queue has something, as far as known.
     private(set) var isReadable: [Bool]
-    /// One of the queues may have something: most partitions of a turn have nothing.
+    /// Whether one of the queues may have something. Most partitions of a turn have nothing.
     private(set) var mayBeReadable = true
-    /// By topic index: of an inlet, what lies below may be forwarded.
+    /// By topic index: the offset below which records of an inlet may be forwarded.
     var letInUpTo: [Int64]
-    /// The part of `state` being read; while it is restored.
+    /// The part of `state` that is being read during a restore.
     var section: (any StateSection)?
-    /// The last read of the section stopped at its limit.
+    /// Whether the last read of the section stopped at its limit.
     var sectionMayHaveMore = false
     var restore = RestoreProgress()
     private(set) var haltReason = ""
@@ -61,7 +61,7 @@ struct OwnedPartition {
         self.isReadable = Array(repeating: true, count: topicCount)
     }
 
-    /// Sets what is known of the queue of a topic, by its index.
+    /// Sets whether the queue of a topic has something, by the topic's index.
     mutating func setReadable(_ topic: Int, _ isReadable: Bool) {
         self.isReadable[topic] = isReadable
         self.mayBeReadable = isReadable || self.isReadable.contains(true)
@@ -75,7 +75,7 @@ struct OwnedPartition {
         self.section = nil
     }
 
-    /// It is halted, and what was known of it is let go of: nothing is written down when it leaves.
+    /// Halts the partition and drops what is known of it: nothing is written when it leaves.
     mutating func forsake(_ reason: String) {
         self.move(to: .haltedUnrestored)
         self.haltReason = reason
@@ -87,26 +87,26 @@ struct OwnedPartition {
     }
 }
 
-/// How far a restore is.
+/// The progress of a restore.
 struct RestoreProgress {
     var recordCount: Int64 = 0
-    /// How many there are at most.
+    /// The most records that there can be.
     var recordCountMax: Int64 = 0
-    /// Steady.
+    /// When the restore began, steady.
     var beganMillis: Int64 = 0
 }
 
-/// How a partition stands, for reports.
+/// The state of a partition, for reports.
 public struct PartitionReport: Sendable, Equatable {
     /// The number of the partition, from 0.
     public var number: Int32
-    /// Where it stands.
+    /// Where the partition is in its life.
     public var life: PartitionLife
-    /// Records of `state` read so far, and how many there are to read at most.
+    /// Number of records of `state` read so far.
     public var restoredRecords: Int64
-    /// Records of `state` that there are to read at most.
+    /// The most records of `state` that there can be.
     public var restoreRecordsMax: Int64
-    /// Why it is halted; empty otherwise.
+    /// Why the partition is halted; empty otherwise.
     public var haltReason: String
 
     init(_ partition: OwnedPartition) {

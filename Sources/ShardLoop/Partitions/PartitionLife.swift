@@ -1,4 +1,4 @@
-/// Where a partition stands between its assignment and the moment when nothing of it is left here.
+/// The phase of a partition, from its assignment until nothing of it is left here.
 ///
 ///     assigned ──► claiming ──► restoring ──► running         quieting ──► writing ──► left
 ///         │            │            │            │                ▲
@@ -6,29 +6,30 @@
 ///         │            │            │            │                │ released
 ///         └────────────┴────────────┴── failed ──┴───► halted ────┘
 ///
-/// Claiming and restoring have nothing to wait for and nothing to write down when they are released. Any of them ends at once when the
-/// partition is lost.
+/// Claiming and restoring have nothing to wait for and nothing to write when they are released. Every phase ends at
+/// once when the partition is lost.
 public enum PartitionLife: Hashable, Sendable, CaseIterable {
-    /// The ownership marker is on its way to `state`; where it comes to lie, the restore ends.
+    /// The ownership marker is on its way to `state`. The restore ends at its position.
     case claiming
     /// `state` is being read, up to the marker.
     case restoring
     /// Records are taken and pushed.
     case running
-    /// It has no state: its records are forwarded, as far as it is let in. Assigned, it is one at once.
+    /// The partition has no state: its records are forwarded as far as the gate allows. This phase begins with the
+    /// assignment.
     case inlet
-    /// It had run and cannot go on without a person.
+    /// The partition had run, and cannot continue without a person.
     case halted
-    /// It never ran, or what was known of it is let go of, and it cannot go on without a person.
+    /// The partition never ran, or what was known of it was dropped. It cannot continue without a person.
     case haltedUnrestored
-    /// It is to leave: nothing more is taken, answers of APNs are awaited.
+    /// The partition must leave: nothing more is taken, and answers of APNs are awaited.
     case quieting
-    /// What was left is written down; Kafka's acknowledgements are awaited.
+    /// The rest has been written; Kafka's acknowledgements are awaited.
     case writing
-    /// Nothing more is done for it; its last commit is the group's matter.
+    /// Nothing more is done for the partition; the group has its last commit.
     case left
 
-    /// What may follow.
+    /// The phases that may follow.
     var followers: Set<PartitionLife> {
         switch self {
         case .claiming: [.restoring, .haltedUnrestored, .quieting]
@@ -42,14 +43,14 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The engine has something of it to write down when it leaves.
+    /// Whether the engine has something of the partition to write when it leaves.
     var hasRun: Bool { self.takesRecords || self == .halted }
 
-    /// Records of its input topics are taken.
+    /// Whether records of its input topics are taken.
     var takesRecords: Bool { self == .running || self == .inlet }
 
-    /// It cannot go on without a person.
+    /// Whether it cannot continue without a person.
     public var isHalted: Bool { self == .halted || self == .haltedUnrestored }
-    /// It is on its way out, or has left.
+    /// Whether it is leaving, or has left.
     public var isLeaving: Bool { self == .quieting || self == .writing || self == .left }
 }

@@ -1,13 +1,13 @@
 public import PushEngine
 
-/// What Kafka said about records that were written, gathered for one turn. Used again and again: its arrays keep their capacity.
+/// Kafka's answers to records that were written, gathered for one turn. It is reused: its arrays keep their capacity.
 public struct DeliveryBatch: Sendable {
     @usableFromInline struct Delivery: Sendable {
         @usableFromInline var topic: EngineRecord.Topic
         @usableFromInline var isFailure: Bool
         @usableFromInline var partition: Int32
         @usableFromInline var offset: Int64
-        /// Into `keys`; of a failure, the index into `failures`.
+        /// Index into `keys`, or into `failures` for a failure.
         @usableFromInline var start: Int32
         @usableFromInline var byteCount: Int32
 
@@ -23,27 +23,27 @@ public struct DeliveryBatch: Sendable {
         }
     }
 
-    /// By delivery; apart, so that a few together can be told to the engine ahead.
+    /// Acknowledgements by delivery. They are apart, so that a few can be passed to the engine in advance.
     @usableFromInline private(set) var acknowledgements: [UInt64] = []
     @usableFromInline private(set) var deliveries: [Delivery] = []
     @usableFromInline private(set) var keys: [UInt8] = []
     /// The records that failed, each with the reason, in the order of the answers.
     public private(set) var failures: [(record: KeptRecord, failure: ProduceFailure)] = []
 
-    /// Why the client that writes has ended; `nil`: it works.
+    /// Why the client that writes has ended; `nil` while it works.
     public var clientFailure: ProduceFailure? { didSet { self.hasClientFailure = self.clientFailure != nil } }
-    /// Asked in each turn.
+    /// Whether the client has ended. It is checked in each turn.
     private(set) var hasClientFailure = false
 
     /// An empty batch.
     public init() {}
 
-    /// Records that Kafka has answered for, failures included.
+    /// Number of records that Kafka has answered for, failures included.
     @inlinable public var count: Int { self.deliveries.count }
     /// Whether some of them failed.
     @inlinable public var hasFailures: Bool { !self.failures.isEmpty }
 
-    /// The record lies at `offset`.
+    /// Adds a delivery: the record is at `offset`.
     @inlinable public mutating func append(
         _ acknowledgement: UInt64, topic: EngineRecord.Topic, partition: Int32, offset: Int64
     ) {
@@ -63,7 +63,7 @@ public struct DeliveryBatch: Sendable {
         for index in key.indices { self.keys.append(key[index]) }
     }
 
-    /// The record was given up, though it may lie in the log.
+    /// Adds a failure. The record was given up, though it may be in the log.
     public mutating func append(_ record: KeptRecord, _ failure: ProduceFailure) {
         self.acknowledgements.append(record.acknowledgement)
         self.deliveries.append(

@@ -1,8 +1,9 @@
-/// The kind of Kafka's answer to a record that it did not take: a closed set, for decisions, lines and metrics.
+/// The kind of Kafka's answer to a record that it did not take. The set is closed, and used for decisions, log lines
+/// and metrics.
 public enum ProduceError: UInt8, Sendable, CaseIterable {
-    /// The record, or the batch that it came in, is larger than a topic, a segment or the client takes.
+    /// The record, or its batch, is larger than a topic, a segment or the client allows.
     case size
-    /// The topic does not take such a record: one without a key, where it is compacted.
+    /// The topic does not allow such a record: it is compacted, and the record has no key.
     case invalidRecord
     /// The record's time is too far from the broker's.
     case invalidTimestamp
@@ -10,14 +11,14 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
     case notAuthorized
     /// A rule of the cluster's operator forbids it.
     case policyViolation
-    /// The topic or the partition is not there.
+    /// The topic or the partition does not exist.
     case unknownTopic
     /// The broker does not speak this version of the request, or of its records.
     case unsupportedVersion
-    /// Anything else, such as a broker that is away.
+    /// Anything else, such as a broker that is down.
     case other
 
-    /// Its name in lines and metrics.
+    /// The kind's name in log lines and metrics.
     public var label: String {
         switch self {
         case .size: "size"
@@ -31,18 +32,18 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// By the number of the Kafka protocol, or librdkafka's own below zero.
+    /// The kind of an error number of the Kafka protocol, or of librdkafka's own below zero.
     public init(code: Int32) {
         self =
             switch code {
-            // MESSAGE_TOO_LARGE, which librdkafka says as well; RECORD_LIST_TOO_LARGE: larger than a segment.
+            // MESSAGE_TOO_LARGE, which librdkafka uses as well; RECORD_LIST_TOO_LARGE: larger than a segment.
             case 10, 18: .size
             case 87: .invalidRecord
             case 32: .invalidTimestamp
             // Topic, cluster, transactional id.
             case 29, 31, 53: .notAuthorized
             case 44: .policyViolation
-            // By the broker; by librdkafka: topic, partition.
+            // The broker's error; librdkafka's for a topic and for a partition.
             case 3, -188, -190: .unknownTopic
             // UNSUPPORTED_VERSION, UNSUPPORTED_FOR_MESSAGE_FORMAT, UNSUPPORTED_COMPRESSION_TYPE, librdkafka's _UNSUPPORTED_FEATURE.
             case 35, 43, 76, -165: .unsupportedVersion
@@ -50,7 +51,7 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
             }
     }
 
-    /// What one record alone can be refused for, however often it is handed over.
+    /// Whether the cause is in the record itself, so that it is refused each time.
     public var isOfTheRecord: Bool {
         switch self {
         case .size, .invalidRecord, .invalidTimestamp: true
@@ -59,26 +60,26 @@ public enum ProduceError: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// What an answer of Kafka to one record means. This is the one table that tells deliveries apart.
+/// What an answer of Kafka to one record means. This is the only table that classifies deliveries.
 public enum ProduceVerdict: Sendable, Equatable {
-    /// It lies in the log.
+    /// The record is in the log.
     case taken
-    /// It is handed over again as it is, after a pause.
+    /// The record is tried again as it is, after a pause.
     case forNow
-    /// It is handed over again in a request of its own: others may have been refused with it.
+    /// The record is tried again in a request of its own: it may have been refused because of others.
     case alone
-    /// It is handed over again with the present time.
+    /// The record is tried again with the present time.
     case withPresentTime
-    /// It is never taken as it is.
+    /// The record is never taken as it is.
     case forGood(ProduceError)
     /// The producer takes nothing from now on.
     case fatal
 
     /// - Parameters:
-    ///   - error: `nil`: Kafka took it.
+    ///   - error: `nil` if Kafka took the record.
     ///   - isFatal: the producer is finished.
     ///   - isAlone: no other record was in its request.
-    ///   - hasPresentTime: its time is that of the moment at which it was handed over again.
+    ///   - hasPresentTime: its time is that of the moment at which it was tried again.
     public init(_ error: ProduceError?, isFatal: Bool, isAlone: Bool, hasPresentTime: Bool) {
         guard let error else {
             self = .taken
@@ -87,7 +88,7 @@ public enum ProduceVerdict: Sendable, Equatable {
         self =
             switch (error.isOfTheRecord, error) {
             case _ where isFatal: .fatal
-            // Waiting helps, or a person does: a right, a policy, a topic, a broker may come.
+            // Waiting helps, or a person does: a right, a policy, a topic or a broker may be added.
             case (false, _): .forNow
             case (true, _) where !isAlone: .alone
             case (true, .invalidTimestamp) where !hasPresentTime: .withPresentTime
@@ -98,11 +99,11 @@ public enum ProduceVerdict: Sendable, Equatable {
 
 /// Kafka, or its library before it, did not take a record.
 public struct ProduceFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// For a person: what failed, why, and what to do.
+    /// What failed, why, and what to do, for a person.
     public var description: String
     /// What kind of answer it was.
     public var error: ProduceError
-    /// The producer is finished: every record fails from here on.
+    /// Whether the producer is finished: every record fails from now on.
     public var isFatal: Bool
 
     public init(_ description: String, _ error: ProduceError, isFatal: Bool = false) {

@@ -1,34 +1,34 @@
 public import PushEngine
 
-/// A shard's way to Kafka, as its loop sees it: what the group says, records in and out, `state`, commits. Nothing here waits. Called on the
-/// shard's loop, within a turn, a few times each and by batches, so it is a protocol and not a generic parameter: a generic loop in a
-/// module of its own would run unspecialised, and say so nowhere.
+/// A shard's way to Kafka, as its loop sees it: the group, records in and out, `state`, commits. Nothing here waits. It
+/// is called on the shard's loop, within a turn, a few times each and for batches. So it is a protocol and not a
+/// generic parameter: a generic loop in a module of its own would silently run unspecialised.
 public protocol ShardLog: AnyObject {
-    /// Until when the partitions are certainly this worker's, steady; see `OwnershipLease`. May grow between any two calls, told by a turn
-    /// when it had run out.
+    /// The time until which the partitions certainly belong to this worker, steady; see `OwnershipLease`. It may grow
+    /// between any two calls. If it had run out, a turn is requested then.
     var leaseEndsMillis: Int64 { get }
 
     // MARK: Records of the input
 
-    /// Names the queues that got something since they were last named, and those that nobody knows about. A queue that was left with
-    /// `mayHaveMore` is not named again for what was in it then.
+    /// Names the queues that got something since they were last named, and those not known yet. A queue that was left
+    /// with `mayHaveMore` is not named again for what was in it then.
     func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void)
 
     /// Copies at most `max` waiting records of a queue into `batch`, in order.
     /// - Parameters:
-    ///   - partition: its number; a queue of a partition and a topic is meant.
+    ///   - partition: its number. The queue is that of a partition and a topic.
     ///   - topic: index into `EngineConfiguration.inputTopics`.
-    ///   - max: how many records at most.
+    ///   - max: most records to copy.
     ///   - batch: may hold records of other queues already.
     ///   - whenFull: empties the batch, which has no room for the next record.
     func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead
 
-    /// The partition has been restored: from here on `takeReadable` names its queues.
+    /// Notes that the partition has been restored: from now on `takeReadable` names its queues.
     func beginReading(partition: Int32)
 
-    /// The partition is no longer this worker's: its queues are let go of.
+    /// Drops the queues of a partition that no longer belongs to this worker.
     func endReading(partition: Int32)
 
     // MARK: State
@@ -38,58 +38,60 @@ public protocol ShardLog: AnyObject {
 
     // MARK: Records to be written
 
-    /// Takes over the records of these indexes, in order, as far as there is room. It may stop behind a record that fails, and is asked again
-    /// for those after it.
+    /// Takes the records of these indexes, in order, as far as there is room. It may stop behind a record that fails,
+    /// and is then called again for those after it.
     func produce(_ batch: borrowing RecordBatch, indexes: Span<Int32>) -> ProducedRun
 
     /// Produces a record that was kept.
     func produce(_ record: KeptRecord) -> ProducedRun
 
-    /// Appends what became of records, in order by partition; stops after the run in which `max` is reached.
-    /// - Parameter max: how many records at most.
-    /// - Parameter withKeys: the keys of `state` are wanted, too. They come in any case behind a failure in the same batch.
+    /// Appends results of records, in order by partition. Stops after the run in which `max` is reached.
+    /// - Parameter max: most records to append.
+    /// - Parameter withKeys: whether the keys of `state` are wanted, too. They are always included behind a failure in
+    ///   the same batch.
     /// - Parameter batch: keeps what it holds already.
     func takeDeliveries(max: Int, withKeys: Bool, into batch: inout DeliveryBatch)
 
-    /// The client that writes records has ended: a failure said so (`ProduceFailure.isFatal`, `DeliveryBatch.clientFailure`). What it still has comes back as deliveries, all of
-    /// them failures.
+    /// Ends the client that writes records, which has failed (`ProduceFailure.isFatal`, `DeliveryBatch.clientFailure`).
+    /// Its remaining records are returned as deliveries, all of them failures.
     func endProducer()
 
-    /// Another client takes its place, for everything that is handed over from here on. Called once all that the one before had has come back.
-    /// - Throws: why none can be made at this moment.
+    /// Makes another client, for everything that is handed over from now on. Call it when the old client has returned
+    /// everything.
+    /// - Throws: why none can be made now.
     func renewProducer() throws(LogFailure)
 
     // MARK: Commits
 
-    /// These offsets may be committed; the newest of a partition counts.
+    /// Notes that these offsets may be committed; only the newest of a partition counts.
     func commit(_ positions: [CommitPosition])
 }
 
-/// A part of one partition's `state` being read.
+/// A part of one partition's `state` that is being read.
 public protocol StateSection: AnyObject {
-    /// Whether something came since this was last asked.
+    /// Whether something arrived since the last call.
     func takeReadable() -> Bool
 
-    /// Hands at most `max` waiting records to `body`, in the order of offsets.
+    /// Passes at most `max` waiting records to `body`, in the order of offsets.
     func read(max: Int, _ body: StateRecordBody) -> SectionRead
 
-    /// Nothing more of it is wanted.
+    /// Ends the reading of this part.
     func close()
 }
 
-/// One record of `state`, lent. `value` is empty for a tombstone; `headerNumber` is what the header `RecordHeader.epoch` of a tombstone, or
-/// `RecordHeader.takeovers` of any other record, says.
+/// One record of `state`, borrowed. `value` is empty for a tombstone. `headerNumber` is the value of the header
+/// `RecordHeader.epoch` of a tombstone, or of `RecordHeader.takeovers` of any other record.
 public typealias StateRecordBody = (
     _ key: Span<UInt8>, _ value: Span<UInt8>, _ isTombstone: Bool, _ headerNumber: Int64?, _ offset: Int64
 ) -> Void
 
-/// What one read of a queue found.
+/// The result of one read of a queue.
 public struct QueueRead: Sendable {
-    /// Records copied into the batch.
+    /// Number of records copied into the batch.
     public var recordCount: Int
-    /// It stopped at its limit: no word comes of what waits already.
+    /// Whether it stopped at its limit: records that wait already are not announced again.
     public var mayHaveMore: Bool
-    /// What stopped it.
+    /// What stopped it; `nil` if nothing did.
     public var failure: LogFailure?
 
     public init(recordCount: Int, mayHaveMore: Bool, failure: LogFailure? = nil) {
@@ -99,15 +101,15 @@ public struct QueueRead: Sendable {
     }
 }
 
-/// What one read of a section found.
+/// The result of one read of a section.
 public struct SectionRead: Sendable {
-    /// Records handed over.
+    /// Number of records passed.
     public var recordCount: Int
-    /// It stopped at its limit: there is more to read at once.
+    /// Whether it stopped at its limit: there is more to read at once.
     public var mayHaveMore: Bool
-    /// Everything below its end has been handed over.
+    /// Whether everything below its end has been passed.
     public var isFinished: Bool
-    /// What stopped it; `nil`: nothing.
+    /// What stopped it; `nil` if nothing did.
     public var failure: LogFailure?
 
     public init(recordCount: Int, mayHaveMore: Bool, isFinished: Bool, failure: LogFailure? = nil) {
@@ -118,16 +120,16 @@ public struct SectionRead: Sendable {
     }
 }
 
-/// What became of records that were to be written.
+/// The result of handing over records.
 public struct ProducedRun: Sendable {
-    /// How many of the first are dealt with: taken over, or among the failures.
+    /// Number of the first records that are dealt with: taken, or among the failures.
     public var doneCount: Int
-    /// Those that were not taken and are not on their way, by index among the given.
+    /// The records that were not taken, by index among the given ones.
     public var failures: [(index: Int, failure: ProduceFailure)]
-    /// There is no room for the next: back-pressure, until something was delivered.
+    /// Whether there is no room for the next: back-pressure, until something was delivered.
     public var isFull: Bool
 
-    /// Without failures and with `isFull` false, all is well with the first `doneCount` records.
+    /// A result. Without failures and with `isFull` false, the first `doneCount` records were taken.
     public init(doneCount: Int, failures: [(index: Int, failure: ProduceFailure)] = [], isFull: Bool = false) {
         self.doneCount = doneCount
         self.failures = failures
@@ -135,11 +137,11 @@ public struct ProducedRun: Sendable {
     }
 }
 
-/// A read that Kafka, or the library before it, said no to.
+/// A read that Kafka, or the library before it, refused.
 public struct LogFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// For a person: what failed, why, and what to do.
+    /// What failed, why, and what to do, for a person.
     public var description: String
-    /// It does not pass by itself: the partition stops.
+    /// Whether the failure is permanent: the partition stops.
     public var isFinal: Bool
 
     public init(_ description: String, isFinal: Bool) {
