@@ -5,39 +5,40 @@ import PushTransport
 import Synchronization
 import TLSSession
 
-/// The way to an HTTP server: one connection, which is kept as long as both sides like, and made anew when it is needed and gone. One request at a
-/// time; any thread.
+/// A connection to an HTTP server. It is kept as long as both sides allow, and made again when it is needed. One
+/// request at a time; may be used from any thread.
 final class HTTPClientConnection: Sendable {
-    /// From the lookup of the name to the end of the TCP handshake.
+    /// Time limit for connecting, from the lookup of the name to the end of the TCP handshake.
     static let connectMillisMax: Int64 = 3_000
-    /// How long a whole request may take.
+    /// Time limit for a whole request.
     static let requestMillisMax: Int64 = 5_000
-    /// A connection that nothing has used for so long is closed: while nothing is asked for there is none.
+    /// Idle time after which the connection is closed.
     static let idleMillisMax: Int64 = 60_000
 
     private let endpoint: HTTPEndpoint
-    /// `nil`: there is none, or it is in use. At most one: its owner asks one thing after the other.
+    /// The kept connection; `nil` when there is none, or it is in use. One is enough: its owner sends one request after
+    /// the other.
     private let kept = Mutex<(any Channel)?>(nil)
 
     init(to endpoint: HTTPEndpoint) { self.endpoint = endpoint }
 
     /// Sends a request and waits for the answer, for `requestMillisMax` at most, or until the task is cancelled.
-    /// - Parameter tls: of a client, for a new connection; `nil`: plain HTTP.
+    /// - Parameter tls: the client's context for a new connection; `nil`: plain HTTP.
     func send(_ request: HTTPClientRequest, tls: TLSContext?) async throws -> HTTPClientRequest.Answer {
         let deadline = NIODeadline.now() + .milliseconds(Self.requestMillisMax)
         if let channel = self.takeKept() {
             do {
                 return try await self.exchange(request, by: channel, until: deadline)
             } catch let failure as HTTPClientRequest.Failure where failure.isBeforeAnswer {
-                // The server has closed what nobody used, perhaps just now.
+                // The server has closed the idle connection, perhaps just now.
             }
         }
         let channel = try await Self.connect(to: self.endpoint, tls: tls, until: deadline).get()
         return try await self.exchange(request, by: channel, until: deadline)
     }
 
-    /// Sends a request by a connection of its own, which is closed afterwards, and waits for the answer, for `requestMillisMax` at most. Blocks the
-    /// calling thread, which must not be an event loop's.
+    /// Sends a request over a connection of its own, which is closed afterwards, and waits for the answer, for
+    /// `requestMillisMax` at most. Blocks the calling thread, which must not be an event loop's.
     static func ask(_ request: HTTPClientRequest, tls: TLSContext?) throws -> HTTPClientRequest.Answer {
         let deadline = NIODeadline.now() + .milliseconds(Self.requestMillisMax)
         let channel = try Self.connect(to: request.endpoint, tls: tls, until: deadline).wait()
@@ -48,7 +49,7 @@ final class HTTPClientConnection: Sendable {
         return try promise.futureResult.wait()
     }
 
-    /// Closes what is kept.
+    /// Closes the kept connection.
     func close() { self.takeKept()?.close(promise: nil) }
 
     private func takeKept() -> (any Channel)? {
@@ -79,8 +80,8 @@ final class HTTPClientConnection: Sendable {
             .connect(host: host, port: endpoint.port)
     }
 
-    /// Sends it; the first result of `promise` counts.
-    /// - Returns: what fails it at the deadline, to be cancelled when an answer has come.
+    /// Sends the request; the first result of `promise` counts.
+    /// - Returns: the task that makes the request fail at the deadline; to be cancelled after the answer.
     private static func begin(
         _ request: HTTPClientRequest, by channel: any Channel, until deadline: NIODeadline,
         _ promise: EventLoopPromise<HTTPClientRequest.Answer>
@@ -111,17 +112,17 @@ final class HTTPClientConnection: Sendable {
             self.kept.withLock { $0 = channel }
             return answer
         } catch {
-            // Its answer may come yet, and would be taken for another's.
+            // The answer may still arrive, and would be mistaken for another request's.
             channel.close(promise: nil)
             throw error
         }
     }
 }
 
-/// A request on its way, and who waits for its answer.
+/// A request on its way, with the promise of its answer.
 private struct HTTPExchange: Sendable {
     var request: HTTPClientRequest
-    /// Its first result counts.
+    /// The promise of the answer; its first result counts.
     var promise: EventLoopPromise<HTTPClientRequest.Answer>
 }
 
@@ -131,7 +132,7 @@ private final class HTTPExchangeHandler: ChannelDuplexHandler {
     typealias OutboundIn = HTTPExchange
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// What waits for its answer.
+    /// The request that waits for its answer.
     private var exchange: HTTPExchange?
     private var answer: HTTPClientRequest.Answer?
     private var isKept = false
@@ -150,7 +151,7 @@ private final class HTTPExchangeHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch self.unwrapInboundIn(data) {
         case .head(let head):
-            // Something before the answer proper.
+            // This is an interim response before the final one.
             guard head.status.code >= 200 else { return }
             self.isKept = head.isKeepAlive
             self.answer = HTTPClientRequest.Answer(
@@ -160,7 +161,7 @@ private final class HTTPExchangeHandler: ChannelDuplexHandler {
             let room = HTTPClientRequest.answerByteCountMax - (self.answer?.body.count ?? 0)
             self.answer?.body += bytes.readableBytesView.prefix(room)
             guard bytes.readableBytes > room else { return }
-            // It may never end.
+            // The body may never end.
             self.answer?.isBodyCut = true
             self.isKept = false
             self.finish(context)
@@ -169,7 +170,7 @@ private final class HTTPExchangeHandler: ChannelDuplexHandler {
     }
 
     private func finish(_ context: ChannelHandlerContext) {
-        // Nobody has asked for it.
+        // Nobody has asked for this answer.
         guard let exchange = self.exchange, let answer = self.answer else { return context.close(promise: nil) }
         (self.exchange, self.answer) = (nil, nil)
         if self.isKept { self.limitIdleTime(context) } else { context.close(promise: nil) }

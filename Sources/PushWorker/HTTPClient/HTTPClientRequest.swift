@@ -1,35 +1,35 @@
 import NIOHTTP1
 import Redaction
 
-/// One request, a POST unless it says otherwise, and what may come of it.
+/// One request, a POST by default, and its possible results.
 struct HTTPClientRequest: Sendable {
     var endpoint: HTTPEndpoint
-    /// A GET has no body.
+    /// The method; a GET has no body.
     var method = HTTPMethod.POST
-    /// What the body is; empty: there is none.
+    /// The body's media type; empty: there is no body.
     var contentType = ""
-    /// Header fields beside those that every request has.
+    /// Header fields in addition to those of every request.
     var fields: [(name: String, value: String)] = []
     var body: [UInt8] = []
 
-    /// What the server said.
+    /// The server's answer.
     struct Answer: Sendable, Equatable {
         var status: Int
-        /// `retry-after` in seconds; `nil`: it was not said, or not in seconds.
+        /// The header `retry-after` in seconds; `nil` when it is missing, or not in seconds.
         var retryAfterSeconds: Int64?
         var body: [UInt8] = []
-        /// The body was longer than `answerByteCountMax`; the rest is not kept.
+        /// Whether the body was longer than `answerByteCountMax`; the rest is not kept.
         var isBodyCut = false
     }
 
     /// Why there is no answer.
     struct Failure: Error, CustomStringConvertible {
         var description: String
-        /// The connection was gone, or ended before the answer began.
+        /// Whether the connection was gone, or ended before the answer began.
         var isBeforeAnswer = false
     }
 
-    /// Longest part of an answer's body that is kept, bytes.
+    /// Length of the longest part of an answer's body that is kept, in bytes.
     static let answerByteCountMax = 65_536
 
     var head: HTTPRequestHead {

@@ -2,30 +2,32 @@ import Redaction
 
 /// An HTTP server that a setting names by its URL: a collector, or a token endpoint.
 struct HTTPEndpoint: Hashable, Sendable {
-    /// HTTPS.
+    /// Whether the URL is one of HTTPS.
     var isSecure: Bool
-    /// A name or an address, without brackets.
+    /// A host name or an address, without brackets.
     var host: String
     var port: Int
-    /// The path that a request asks for, with its query.
+    /// The path of requests, with its query.
     var path: String
 
-    /// A longer URL is none.
+    /// Length of the longest URL accepted.
     private static let byteCountMax = 2_048
     private static let securePort = 443
 
+    /// Reads a URL.
     /// - Parameters:
-    ///   - plainPort: where plain HTTP is meant to go if the URL does not say it.
-    ///   - path: what is meant if the URL has none.
-    /// - Returns: `nil`: it is no such URL.
+    ///   - plainPort: the port of plain HTTP, if the URL has none.
+    ///   - path: the path, if the URL has none.
+    /// - Returns: `nil` when `text` is not such a URL.
     init?(_ text: String, plainPort: Int = 80, path usualPath: String = "/") {
         self.init(text, plainPort: plainPort, asking: { $0.isEmpty || $0 == "/" ? usualPath : $0 })
     }
 
+    /// Reads a URL.
     /// - Parameters:
-    ///   - plainPort: of HTTP, where none is given.
-    ///   - path: what is asked, of a path with its query.
-    /// - Returns: `nil`: it is no such URL.
+    ///   - plainPort: the port of plain HTTP, if the URL has none.
+    ///   - path: makes the path of requests from the URL's path and query.
+    /// - Returns: `nil` when `text` is not such a URL.
     init?(_ text: String, plainPort: Int, asking path: (String) -> String) {
         guard text.utf8.count <= Self.byteCountMax, text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             return nil
@@ -40,7 +42,8 @@ struct HTTPEndpoint: Hashable, Sendable {
         }
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let given = rest.dropFirst(authority.count)
-        // A secret in a URL would be shown wherever settings are. A fragment is nobody's business but a browser's.
+        // A user in a URL is refused, because a secret would be shown wherever settings are. A fragment has a meaning
+        // only in browsers.
         guard !authority.contains("@"), !given.contains("#"), given.isEmpty || given.hasPrefix("/") else {
             return nil
         }
@@ -51,7 +54,7 @@ struct HTTPEndpoint: Hashable, Sendable {
         self.port = parts.port ?? (self.isSecure ? Self.securePort : plainPort)
     }
 
-    /// Whether it is this machine: what goes there by plain HTTP is seen by nobody else.
+    /// Whether the server is on this machine, so that nobody else sees plain HTTP to it.
     var isLoopback: Bool {
         let isAddress = self.host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
         return self.host == "localhost" || self.host == "::1" || (isAddress && self.host.hasPrefix("127."))
@@ -63,7 +66,7 @@ struct HTTPEndpoint: Hashable, Sendable {
         return self.port == (self.isSecure ? 443 : 80) ? host : "\(host):\(self.port)"
     }
 
-    /// As it may be shown: what is behind a question mark may be a secret, and so may words of a path that look drawn by chance.
+    /// The URL as it may be shown. A query may be a secret, and so may words of a path that look random.
     var shown: String {
         let path = String(self.path.prefix { $0 != "?" })
         return

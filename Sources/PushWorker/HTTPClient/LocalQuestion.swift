@@ -1,18 +1,19 @@
 import NIOHTTP1
 
-/// A question by plain HTTP to a server on this machine: the page of `mailboat dev`, or the control port of a simulated APNs.
+/// A request by plain HTTP to a server on this machine: the page of `mailboat dev`, or the control port of a simulated
+/// APNs.
 package struct LocalQuestion: Sendable {
     private let request: HTTPClientRequest
 
-    /// - Parameter url: such as `http://127.0.0.1:8484/api/about`.
-    /// - Returns: `nil`: it is no URL, or not of this machine.
+    /// - Parameter url: a URL such as `http://127.0.0.1:8484/api/about`.
+    /// - Returns: `nil` when `url` is no URL, or not one of this machine.
     package init?(_ url: String) {
         guard let endpoint = HTTPEndpoint(url), !endpoint.isSecure, endpoint.isLoopback else { return nil }
         self.request = HTTPClientRequest(endpoint: endpoint, method: .GET)
     }
 
-    /// The body of a good answer; `nil`: nobody answers, or something else. Blocks the calling thread for some seconds at most; it must not be an
-    /// event loop's.
+    /// The body of a successful answer; `nil` when nobody answers, or the answer is another. Blocks the calling thread
+    /// for some seconds at most; it must not be an event loop's.
     package func answer() -> [UInt8]? {
         guard let answer = try? HTTPClientConnection.ask(self.request, tls: nil), answer.status == 200,
             !answer.isBodyCut

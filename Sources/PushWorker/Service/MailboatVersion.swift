@@ -1,5 +1,6 @@
-/// Which release this is.
+/// The version of this release.
 public enum MailboatVersion {
-    /// The one place where it stands: packages, the image, the SBOM and `/metrics` take it from here, and `.ci/check-deploy.py` compares what has to repeat it.
+    /// The only definition of the version. Packages, the image, the SBOM and `/metrics` read it here, and
+    /// `.ci/check-deploy.py` compares the files that must repeat it.
     public static let current = "0.9.0"
 }

@@ -1,27 +1,27 @@
 import PushEngine
 import PushModel
 
-/// Notices that events come and nothing leaves: each event has its outcome, no partition stands still, and no phone shows anything of it. A lost
-/// `state`, tokens that were registered elsewhere, or a publisher that repeats an old log look like that.
+/// Notices that events arrive and no push leaves, although each event has its outcome and no partition stands still.
+/// Causes are a lost `state`, tokens that were registered elsewhere, or a publisher that repeats an old log.
 ///
-/// It is told the time and the counters now and then, and looks at the last ten minutes.
+/// The caller passes the time and the counters regularly; the watch considers the last ten minutes.
 struct OutflowWatch {
     static let windowMillis: Int64 = 600_000
-    /// So few events say nothing.
+    /// With no more events than this, nothing is concluded.
     static let takenMax: UInt64 = 100
-    /// How many of a hundred outcomes say that nothing was to be sent.
+    /// The percentage of outcomes without a push from which on the watch complains.
     static let unsentPercent: UInt64 = 95
-    /// Outcomes of events that no push was made for. Of an `applied` event none is expected.
+    /// Outcomes of events that no push was made for. `applied` is left out, because such an event needs none.
     static let unsentOutcomes: [Outcome] = [.unregistered, .duplicate, .expired, .superseded]
-    /// Samples lie no nearer, so that their number is bounded.
+    /// The least time between samples, so that their number is bounded.
     private static let distanceMillis: Int64 = 10_000
 
-    /// What of a worker's counters matters here.
+    /// The worker's counters that matter here.
     struct Counts: Equatable {
-        /// Updates and starts.
+        /// Number of updates and starts taken.
         var taken: UInt64 = 0
         var accepted: UInt64 = 0
-        /// By `Outcome.rawValue`.
+        /// Number of events by `Outcome.rawValue`.
         var outcomes = [UInt64](repeating: 0, count: Outcome.allCases.count)
 
         init() {}
@@ -32,10 +32,11 @@ struct OutflowWatch {
         }
     }
 
-    /// Oldest first; of those from before the window only the newest.
+    /// The samples, oldest first. Of those before the window, only the newest is kept.
     private var samples: [(millis: Int64, counts: Counts)] = []
 
-    /// - Returns: the complaint; `nil`: something leaves, too little comes, or it is not known for so long.
+    /// Takes the counters of this moment.
+    /// - Returns: the complaint; `nil` when something leaves, too few events arrive, or the window is not covered yet.
     mutating func look(_ counts: Counts, nowMillis: Int64) -> String? {
         if nowMillis - (self.samples.last?.millis ?? .min / 2) >= Self.distanceMillis {
             self.samples.append((nowMillis, counts))

@@ -1,24 +1,24 @@
 import APNSPool
 import PushTransport
 
-/// What readiness says of a route: once, however many shards have it. Pure.
+/// What readiness says about a route: one complaint, no matter how many shards have it. Pure.
 struct RouteComplaint: Equatable {
     var text: String
-    /// Another worker in this one's place might do better, or this one may be set up wrong: it is not ready. Otherwise it
-    /// is as ready as any, and only says so.
+    /// Whether the worker is not ready because of it. Then another worker in its place might do better, or this one may
+    /// be set up wrong. Otherwise the complaint is only shown.
     var isError: Bool
-    /// It is about a key of some apps: no error of the worker where another app is well.
+    /// Whether the complaint is about a key of some apps. It is then no error of the worker if another app is well.
     var isOfApps = false
 
-    /// One complaint for each route of pushes with a trouble, in the order of routes. Who asks about channels hears for himself that nobody
-    /// answers, and a broadcast waits some seconds for it, once in a while.
+    /// One complaint for each route of pushes in trouble, in the order of routes. Other routes are left out: a person
+    /// who asks about channels sees that nobody answers, and a broadcast rarely waits for it, and then some seconds.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
         let routes = routes.filter(\.status.carriesPushes)
         var names: [String] = []
         for route in routes where !names.contains(route.name) { names.append(route.name) }
         return names.compactMap { name in
             let statuses = routes.filter { $0.name == name }.map(\.status)
-            // Shards may meet different faces of one fault: the one listed last says most.
+            // Shards may see different symptoms of one fault: the trouble that is last in the list says most.
             let worst = RouteTrouble.allCases.reversed().lazy.compactMap { trouble in
                 statuses.first { $0.trouble == trouble }
             }.first
@@ -32,16 +32,17 @@ struct RouteComplaint: Equatable {
 
     private static func isError(_ trouble: RouteTrouble, wasReached: Bool) -> Bool {
         switch trouble {
-        // Its CA bundle, its proxy, its keys or its clock may be to blame.
+        // The cause may be the worker's own CA bundle, proxy, keys or clock.
         case .notAPNs, .credentialsRefused, .providerTokenExpired: true
-        // A worker that never got through may have a wrong host or a closed network; one that did shares an outage.
+        // A worker that never got through may have a wrong host or a closed network. One that did shares an outage with
+        // others.
         case .unreachable, .silentNetwork, .silentServer, .noStreams: !wasReached
         case .noAnswers, .serverBusy, .providerTokenTooManyUpdates: false
         }
     }
 
     private static func text(_ trouble: RouteTrouble, _ status: RouteStatus) -> String {
-        // What a proxy has done names it already.
+        // A connection failure that the proxy caused contains the proxy's name already.
         let proxy = status.proxy.flatMap { status.connectFailure.contains($0) ? nil : $0 }
         let peer = "\(status.host):\(status.port)" + (proxy.map { " through the proxy \($0)" } ?? "")
         let seconds = RouteHealth.slowMillis / 1_000

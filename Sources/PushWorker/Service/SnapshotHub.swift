@@ -3,8 +3,8 @@ import PushEngine
 import PushTransport
 import Synchronization
 
-/// Where shards and group put their reports, and where everybody else reads them. Written a few times a second; any
-/// thread.
+/// Collects the reports of shards and group, for everybody else to read. Written a few times a second; may be used from
+/// any thread.
 final class SnapshotHub: Sendable {
     private struct State {
         var shards: [ShardReport]
@@ -32,7 +32,7 @@ final class SnapshotHub: Sendable {
         self.change { change(&$0.configuration) }
     }
 
-    /// The worker has ended; all who wait are told why.
+    /// Records that the worker has ended, and tells everyone who waits why.
     func end(_ error: WorkerError) { self.change { $0.end = error } }
 
     var snapshot: WorkerSnapshot { self.state.withLock { Self.sum($0) } }
@@ -40,7 +40,7 @@ final class SnapshotHub: Sendable {
     /// Watermarks of all shards.
     var watermarks: [CommitPosition] { self.state.withLock { $0.shards.flatMap(\.watermarks) } }
 
-    /// How far every partition is that could get on, the log ends being those.
+    /// The progress of every partition that may have work, measured against these log ends.
     func readings(inputTopics: [String], logEnds: [CommitPosition]) -> [PartitionProgress.Reading] {
         let ends = LogEnds(logEnds)
         return self.state.withLock { state in
@@ -62,7 +62,7 @@ final class SnapshotHub: Sendable {
         }
     }
 
-    /// From the watermark to the log's end as last asked for.
+    /// The lags: from the watermark to the log's end when it was last asked for.
     func lags(inputTopics: [String]) -> [WorkerMetrics.Lag] {
         let (watermarks, logEnds) = self.state.withLock { ($0.shards.flatMap(\.watermarks), $0.group.logEnds) }
         let ends = LogEnds(logEnds)
@@ -117,13 +117,14 @@ final class SnapshotHub: Sendable {
         }
     }
 
-    /// Shards say the same of what they share.
+    /// The texts without repetitions: shards report the same about what they share.
     private static func eachOnce(_ texts: [String]) -> [String] {
         var seen: Set<String> = []
         return texts.filter { seen.insert($0).inserted }
     }
 
-    /// Whether some app is well: APNs takes its topic on all shards, each route of its pushes has been reached, and no fault of them is known.
+    /// Whether any app is well: all shards see that APNs accepts its topic, each route of its pushes has been reached,
+    /// and no fault of these is known.
     private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
         let apps = shards.flatMap(\.apps)
         let refused = Set(apps.filter(\.isRefused).map(\.bundleID))
@@ -166,7 +167,7 @@ final class SnapshotHub: Sendable {
         snapshot.isDraining = state.group.isDraining
         snapshot.errors += state.group.errors.values.sorted()
         if let end = state.end { snapshot.errors.append(end.description) }
-        // A rollout must not stop for all apps because of one of them.
+        // The fault of one app must not stop a rollout for all apps.
         let isAnAppWell = Self.isAnAppWell(state.shards, routes: snapshot.routes)
         let refusedTopics = state.shards.flatMap(\.refusedTopics)
         if isAnAppWell { snapshot.degraded += refusedTopics } else { snapshot.errors += refusedTopics }
@@ -177,7 +178,7 @@ final class SnapshotHub: Sendable {
                 snapshot.degraded.append(complaint.text)
             }
         }
-        // Nobody else can ask about it either.
+        // No other worker can ask about the partition either.
         for partition in snapshot.partitions where partition.phase == .waiting {
             snapshot.degraded.append("partition \(partition.number) waits: \(partition.reason)")
         }
@@ -202,10 +203,10 @@ final class SnapshotHub: Sendable {
     }
 }
 
-/// Where logs end, found without a search: looked up for each watermark, a list of them would make a scrape's cost grow with the square of the
-/// partitions.
+/// Log ends by index. With a search for each watermark, a scrape would take time proportional to the square of the
+/// number of partitions.
 private struct LogEnds {
-    /// By topic and partition; -1: not asked for yet.
+    /// Offsets by topic and partition; -1: not asked for yet.
     private var offsets: [[Int64]] = []
 
     init(_ positions: [CommitPosition]) {
@@ -218,7 +219,7 @@ private struct LogEnds {
         }
     }
 
-    /// The end of the log that a watermark is of; `nil`: not asked for yet.
+    /// The end of the log that a watermark belongs to; `nil`: not asked for yet.
     func nextOffset(of watermark: CommitPosition) -> Int64? {
         let (topic, partition) = (Int(watermark.topic), Int(watermark.partition))
         guard topic < self.offsets.count, self.offsets[topic].indices.contains(partition),
@@ -228,33 +229,34 @@ private struct LogEnds {
     }
 }
 
-/// What concerns the worker as a member of its group.
+/// The worker's state as a member of its group.
 struct GroupReport: Sendable {
     var hasJoined = false
     /// Partitions the group has given this worker.
     var given: Set<Int32> = []
-    /// The partitions that have not begun, each with the reason.
+    /// Partitions that have not begun, each with the reason.
     var waiting: [Int32: String] = [:]
     var isDraining = false
     var rebalances: UInt64 = 0
     var commits: UInt64 = 0
     var commitsFailed: UInt64 = 0
-    /// By what they concern, so that a recovery can clear them.
+    /// Errors by subject, so that a recovery can clear them.
     var errors: [String: String] = [:]
-    /// A connection to Kafka has ended: whether it answers is asked at once, and it is an error if it does not for a while (`LagWatch`).
+    /// Set when a connection to Kafka has ended. It is checked at once whether Kafka answers, and becomes an error if
+    /// it does not for a while (`LagWatch`).
     var kafkaDoubt: (text: String, sinceMillis: Int64)?
-    /// About a token for Kafka that cannot be renewed, in words.
+    /// A warning about a token for Kafka that cannot be renewed.
     var loginWarning: String?
-    /// About provider keys that another stands in for.
+    /// Complaints about provider keys that another key replaces for now.
     var keyComplaints: [String] = []
-    /// Events come and nothing leaves (`OutflowWatch`), in words.
+    /// A complaint that events arrive and nothing leaves (`OutflowWatch`).
     var outflowComplaint: String?
-    /// About members that are no workers (`GroupWatch`), in words.
+    /// A complaint about members that are not workers (`GroupWatch`).
     var strangers: String?
-    /// Partitions that do not get on, when they were last looked at.
+    /// Partitions that made no progress at the last look.
     var stalls: [PartitionProgress.Stall] = []
-    /// When somebody last looked, steady; `nil`: not yet.
+    /// The time of the last look, on the steady clock; `nil`: none yet.
     var lookedAtMillis: Int64?
-    /// Log ends by input topic index and partition, when they were last asked for.
+    /// Log ends at the last question, by input topic index and partition.
     var logEnds: [CommitPosition] = []
 }

@@ -9,7 +9,7 @@ import PushTransport
 import Redaction
 import Tracing
 
-/// What a running worker consists of, put together in one place and taken apart in one place.
+/// The parts of a running worker. They are put together and taken apart in one place.
 final class WorkerParts: Sendable {
     let admin: AdminServer?
     let reconfigurer: Reconfigurer
@@ -26,11 +26,13 @@ final class WorkerParts: Sendable {
     private let pulses: [RepeatedTask]
     private let tasks: [Task<Void, Never>]
 
-    /// A shard's loop goes first where both want one processor: a ninth of it is left to what Kafka gets and gives. On one core, 60,000 pushes a
-    /// second, the 99th percentile of an event's way through the worker falls from 30 to 8 ms (with 5: 13).
+    /// A shard's loop is preferred when both want one processor: about a ninth of it is left to the consumer's threads.
+    /// On one core, at 60,000 pushes a second, the 99th percentile of an event's time in the worker falls from 30 to 8
+    /// ms (with 5: 13).
     private static let consumerThreadNiceness: Int32 = 10
-    /// What Kafka gets waits longest: nobody waits for it but the next push of the same activity. A burst of 13,000 records every 100 ms is
-    /// 20 ms of work; with 10 the 99th percentile from intended send to APNs was 54 ms at 65,000 a second, with 19 it is 44.
+    /// The producer's threads wait longest: only the next push of an activity depends on them. A burst of 13,000
+    /// records every 100 ms is 20 ms of work. With 10 the 99th percentile from intended send to APNs was 54 ms at
+    /// 65,000 a second, with 19 it is 44.
     private static let producerThreadNiceness: Int32 = 19
 
     private init(
@@ -59,7 +61,8 @@ final class WorkerParts: Sendable {
 
     // MARK: Starting
 
-    /// - Throws: `WorkerError`, or `CancellationError`. What was begun is ended again.
+    /// Starts the parts.
+    /// - Throws: `WorkerError`, or `CancellationError`. Parts that were started are stopped again.
     static func start(
         _ configuration: WorkerConfiguration, hub: SnapshotHub, metrics: PrometheusMetricsFactory?,
         tracer: (any Tracer)?, logger: Logger,
@@ -69,7 +72,7 @@ final class WorkerParts: Sendable {
         let tokens: ProviderTokenStore
         do {
             var made = WorkerPlan(configuration)
-            // Once for all shards: each would read the same authorities.
+            // The contexts are made once for all shards: each shard would read the same authorities.
             try made.makeTLSContexts(of: made.routes.indices)
             plan = made
             tokens = try ProviderTokenStore(keys: plan.keys, logger: logger)
@@ -93,7 +96,7 @@ final class WorkerParts: Sendable {
                 silencesMillis: { pulses.map(\.millisSinceLast) },
                 uptimeSeconds: { (MachineClock.now().steadyMillis - began) / 1_000 }, drain: drain),
             logger: logger)
-        // From the start: without a token nothing else is known of Kafka.
+        // The keeper exists from the start: without a token nothing else is known about Kafka.
         let keeper = TokenKeeper.of(configuration.kafka.consumerSettings)
         let login = keeper.map { keeper in
             Task.detached { await LoginWatch(keeper: keeper, hub: hub, logger: logger).run() }
@@ -120,7 +123,7 @@ final class WorkerParts: Sendable {
         }
     }
 
-    /// `nil`: nobody may ask.
+    /// The desk for channel requests; `nil`: nobody may ask.
     private static func openChannels(
         _ configuration: WorkerConfiguration, plan: WorkerPlan, tokens: ProviderTokenStore, logger: Logger
     ) async throws -> ChannelDesk? {
@@ -185,7 +188,7 @@ final class WorkerParts: Sendable {
         }
     }
 
-    /// Its certificate, if there is one; the token is looked at as well.
+    /// Reads the port's certificate, if there is one, and checks the token.
     private static func readAdminFiles(_ configuration: WorkerConfiguration, logger: Logger) throws -> AdminTLS? {
         if let path = configuration.admin.tokenFile {
             do throws(BearerToken.Fault) { _ = try BearerToken.read(path: path) } catch {
@@ -199,7 +202,7 @@ final class WorkerParts: Sendable {
         }
     }
 
-    /// By the ids of the keys in use; the older where two environments use the same.
+    /// Ages by key id in use. The older one counts where two environments use the same key.
     private static func tokenAges(
         _ tokens: ProviderTokenStore, nowSeconds: Int64
     ) -> [(keyID: String, seconds: Int64)] {
@@ -238,7 +241,7 @@ final class WorkerParts: Sendable {
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
                 committer: committer, hub: hub, logger: logger, tracer: tracer,
                 limits: await LimitReader.begin(configuration, log: kafkaLog, logger: logger), fail: fail)
-            // One worker may get all of them, when the others are gone.
+            // One worker may get all partitions when the others are gone.
             let fetchAhead = ConsumerConfiguration.fetchAhead(
                 partitionCount: Int(partitionCount) * configuration.topics.events.count)
             var options = ConsumerConfiguration(
@@ -325,11 +328,11 @@ final class WorkerParts: Sendable {
                     logger.warning(
                         "Kafka cannot be asked for its topics; trying again", metadata: ["cause": "\(error)"])
                     let what = error.isRefusal ? "Kafka refuses this client" : "Kafka cannot be reached"
-                    // `LoginWatch` tells of a token that is missing.
+                    // `LoginWatch` reports a missing token.
                     hub.updateGroup { $0.errors["topics"] = error.isWithoutToken ? nil : "\(what): \(error)" }
                 },
                 whenMissing: { names in
-                    // Names that Kafka does not know.
+                    // These are names that Kafka does not know.
                     let list = names.map(ShownText.name).joined(separator: ", ")
                     hub.updateGroup { $0.errors["topics"] = "Kafka does not show these topics yet: \(list)" }
                     guard !isMissingTold else { return }
@@ -365,7 +368,7 @@ final class WorkerParts: Sendable {
                 var options = ProducerConfiguration(
                     settings: shared.limits.producerSettings, log: kafkaLines.handler)
                 options.brokerThreadNiceness = Self.producerThreadNiceness
-                // After a fatal one the shard's log asks for another producer.
+                // After a fatal error the shard's log asks for another producer.
                 return try KafkaProducer(
                     options, onDeliveries: { waker.wake() },
                     onError: { error in kafkaLines.warn("Kafka producer of shard \(number)", error) })
@@ -381,7 +384,8 @@ final class WorkerParts: Sendable {
 
     // MARK: Stopping
 
-    /// Within the drain timeout: stop taking, finish what is in flight, write down the rest, commit, leave the group.
+    /// Stops within the drain timeout: takes nothing new, finishes what is in flight, writes down the rest, commits,
+    /// and leaves the group.
     func stop() async -> StopReport {
         self.logger.info(
             "stopping", metadata: ["limit": "\(DurationText.format(millis: self.configuration.drainTimeoutMillis))"])
@@ -394,14 +398,14 @@ final class WorkerParts: Sendable {
                 "the consumer group was not left within drain-timeout; it notices by itself when the session ends")
         }
         self.coordinator.finish()
-        // What is asked from here on is not asked of loops that end.
+        // Later questions must not reach loops that end.
         self.state.questions.use([])
         await self.reconfigurer.close()
         for task in self.tasks { task.cancel() }
         for task in self.tasks { await task.value }
         faults += self.coordinator.stopFaults
         for shard in self.shards {
-            // Fails only when the loop has ended.
+            // This fails only when the loop has ended.
             try? await shard.close()
         }
         self.tokens.stop()

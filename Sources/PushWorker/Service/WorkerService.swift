@@ -8,10 +8,10 @@ public import Tracing
 
 /// A worker in this process: joins the consumer group, carries events to APNs, stops within a bounded time.
 ///
-/// May be used from any thread or task. Start it once; or give it to a `ServiceGroup`, whose graceful shutdown drains
+/// May be used from any thread or task. Start it once, or give it to a `ServiceGroup`, whose graceful shutdown drains
 /// it.
 public final class WorkerService: Service, Sendable {
-    /// What the worker was made with.
+    /// The configuration that the worker was made with.
     public let configuration: WorkerConfiguration
     private let logger: Logger
     private let logLevel: LogLevelSwitch?
@@ -20,9 +20,9 @@ public final class WorkerService: Service, Sendable {
     private let hub: SnapshotHub
     private let phase = Mutex(Phase.idle)
     private let reloads = Turnstile()
-    /// Somebody has asked for it to stop.
+    /// Whether somebody has asked the worker to stop.
     private let isDrained = Mutex(false)
-    /// Gets an element when the worker cannot go on.
+    /// Yields an error when the worker cannot go on.
     private let failures: AsyncStream<WorkerError>
     private let failing: AsyncStream<WorkerError>.Continuation
 
@@ -34,9 +34,10 @@ public final class WorkerService: Service, Sendable {
     }
 
     /// - Parameters:
-    ///   - metrics: served with the worker's own; bootstrap swift-metrics with it to see what libraries count.
-    ///   - logLevel: is set when `log.level` changes; `nil`: nobody follows that.
-    ///   - tracer: is told of the way of sampled events; `nil`: the one that `InstrumentationSystem` was bootstrapped with, if it was.
+    ///   - metrics: served with the worker's own; bootstrap swift-metrics with it to see the counters of libraries.
+    ///   - logLevel: set when `log.level` changes; `nil`: nobody follows the setting.
+    ///   - tracer: receives the spans of sampled events; `nil`: the one that `InstrumentationSystem` was bootstrapped
+    ///     with, if any.
     /// - Throws: `ConfigurationError` with every fault of the configuration.
     public init(
         _ configuration: WorkerConfiguration, logger: Logger, metrics: PrometheusMetricsFactory? = nil,
@@ -56,7 +57,7 @@ public final class WorkerService: Service, Sendable {
 
     /// Checks keys, topics and the admin port, then joins the group. Returns before partitions are assigned: wait for
     /// `isReady`. While Kafka cannot be reached it goes on trying.
-    /// - Throws: `WorkerError`, naming what cannot be; also when the task is cancelled.
+    /// - Throws: `WorkerError`, naming what is missing or wrong; also when the task is cancelled.
     public func start() async throws(WorkerError) {
         let starting: Task<WorkerParts, any Error>? = self.phase.withLock { phase in
             guard case .idle = phase else { return nil }
@@ -86,24 +87,26 @@ public final class WorkerService: Service, Sendable {
         }
         self.phase.withLock { $0 = .running(parts) }
         self.hub.updateConfiguration { status in
-            // A reload may have come in between.
+            // A reload may have happened in between.
             guard status.takenAtSeconds == 0 else { return }
             status.hash = self.configuration.hash
             status.takenAtSeconds = MachineClock.now().wallSeconds
         }
     }
 
-    /// Waits until it can take another configuration. - Returns: `false`: it has ended, or the task is cancelled.
+    /// Waits until the worker can take another configuration.
+    /// - Returns: `false` when it has ended, or the task is cancelled.
     func runs() async -> Bool {
         (try? await self.hub.wait { $0.configuration.takenAtSeconds > 0 }) != nil
     }
 
     // MARK: Another configuration
 
-    /// Takes the configuration that `load` gives, without a stop. It is checked first; if anything is wrong with it, the one before stays.
-    /// The result is logged and counted. Settings that need a restart keep their values. While another call is under way this one
-    /// waits, and calls `load` afterwards: what holds in the end is what was loaded last.
-    /// - Throws: what is wrong with it, that the worker does not run, or that too many wait.
+    /// Takes the configuration that `load` returns, without a stop. It is checked first; if anything is wrong with it,
+    /// the present one stays. The result is logged and counted. Settings that need a restart keep their values. While
+    /// another call is under way this one waits, and calls `load` afterwards, so that the configuration loaded last is
+    /// used in the end.
+    /// - Throws: what is wrong with it, that the worker does not run, or that too many calls wait.
     @discardableResult
     public func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration
@@ -111,15 +114,16 @@ public final class WorkerService: Service, Sendable {
         try await self.reload(load, whenAsked: {})
     }
 
+    /// Takes the configuration that `load` returns.
     /// - Parameters:
-    ///   - toldFaults: what was wrong with it the last time: that is not logged as an error again.
+    ///   - toldFaults: its faults at the last attempt, which are not logged as errors again.
     ///   - whenAsked: see `Reconfigurer.take`.
     func reload(
         _ load: () throws(ConfigurationError) -> WorkerConfiguration, toldFaults: [ConfigurationFault] = [],
         whenAsked: () async -> Void
     ) async throws(ConfigurationError) -> ReloadReport {
         guard await self.reloads.enter() else {
-            // Those that wait load what this one would.
+            // The waiting calls will load the configuration that this one would.
             throw ConfigurationError(faults: [
                 ConfigurationFault(
                     setting: "worker",
@@ -142,10 +146,10 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
-    /// Reloads that wait for another to end.
+    /// Number of reloads that wait for another to end.
     var waitingReloadCount: Int { self.reloads.waitingCount }
 
-    /// `reload.watch` as it holds now; `nil`: the worker does not run.
+    /// The present value of `reload.watch`; `nil`: the worker does not run.
     var watchesFile: Bool? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.reconfigurer.configuration.watchesFile } else { nil }
@@ -185,7 +189,7 @@ public final class WorkerService: Service, Sendable {
         for change in report.held {
             self.logger.warning("setting needs a restart and is not taken", metadata: Self.metadata(change))
         }
-        // Each of them was logged.
+        // A line was logged for each of these shards.
         guard report.refusingShards.isEmpty else { return }
         self.logger.notice(
             "configuration reloaded",
@@ -203,13 +207,14 @@ public final class WorkerService: Service, Sendable {
         ]
     }
 
-    /// Starts, serves until graceful shutdown or a fatal error, drains.
-    /// - Throws: `WorkerError` when it could not start, could not go on, or could not finish everything in time.
+    /// Starts, serves until graceful shutdown or a fatal error, and drains.
+    /// - Throws: `WorkerError` when the worker could not start, could not go on, or could not finish everything in
+    ///   time.
     public func run() async throws {
         do {
             try await cancelWhenGracefulShutdown { try await self.start() }
         } catch {
-            // Told to stop before it had begun: that is no failure.
+            // A stop that was requested before the start is not a failure.
             if Task.isCancelled || Task.isShuttingDownGracefully || self.isDrained.withLock({ $0 }) { return }
             throw error
         }
@@ -223,7 +228,7 @@ public final class WorkerService: Service, Sendable {
         if !report.isClean { throw WorkerError("stopped, but not in good order: \(report.detail)") }
     }
 
-    /// Stops taking, finishes what is in flight, writes down the rest, commits, leaves the group: within
+    /// Takes nothing new, finishes what is in flight, writes down the rest, commits, and leaves the group, within
     /// `drain-timeout`. Idempotent.
     @discardableResult
     public func stop() async -> StopReport {
@@ -232,7 +237,7 @@ public final class WorkerService: Service, Sendable {
             case .idle, .starting: return nil
             case .stopping(let task): return task
             case .running(let parts):
-                // Not a child of the caller: a drain that has begun is finished.
+                // The task is not a child of the caller, so that a drain that has begun is finished.
                 let task = Task.detached { await parts.stop() }
                 phase = .stopping(task)
                 return task
@@ -244,7 +249,7 @@ public final class WorkerService: Service, Sendable {
         return report
     }
 
-    /// Somebody asks for it to stop: `run` returns when it has, without an error. A start that waits for Kafka is given up.
+    /// Asks the worker to stop: `run` then returns without an error. A start that waits for Kafka is given up.
     func drain() {
         self.isDrained.withLock { $0 = true }
         self.failing.finish()
@@ -256,11 +261,11 @@ public final class WorkerService: Service, Sendable {
         Task.detached { await self.stop() }
     }
 
-    /// How it stands, a fraction of a second old.
+    /// The worker's state, a fraction of a second old.
     public func snapshot() -> WorkerSnapshot { self.hub.snapshot }
 
-    /// Waits until the snapshot satisfies `condition`, looked at each time a shard or the group reports (a shard
-    /// reports at most each 50 ms).
+    /// Waits until the snapshot satisfies `condition`, which is checked at each report of a shard or of the group. A
+    /// shard reports at most every 50 ms.
     /// - Returns: the snapshot that satisfied it.
     /// - Throws: `CancellationError` when the task is cancelled; `WorkerError` when the worker ended before.
     @discardableResult
@@ -275,58 +280,61 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
-    /// `nil`: it does not run.
+    /// The reconfigurer; `nil` when the worker does not run.
     var reconfigurer: Reconfigurer? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.reconfigurer } else { nil }
         }
     }
 
-    /// What the worker shows of what it knows; `nil`: it does not run.
+    /// The pages about the worker's knowledge; `nil` when the worker does not run.
     var statePages: StatePages? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.state } else { nil }
         }
     }
 
-    /// What `/metrics` of the admin port says, in the Prometheus text format; `nil` before the start, or when the port is off.
+    /// The content of the admin port's `/metrics`, in the Prometheus text format; `nil` before the start, or when the
+    /// port is off.
     public var metricsText: String? {
         let pages: AdminServer.Pages? = self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.admin?.pages } else { nil }
         }
-        // Outside the lock: it takes a moment.
+        // Writing the page takes a moment, so it happens outside of the lock.
         return pages.map { String(decoding: $0.metrics(.prometheus), as: UTF8.self) }
     }
 
-    /// What the worker knows of an activity, as `/activities/<key>` of the admin port says it.
+    /// What the worker knows about an activity, as the admin port's `/activities/<key>` shows it.
     /// - Parameters:
     ///   - key: the key of its records.
     ///   - app: bundle id; `nil`: the only app that has it.
-    /// - Returns: `nil`: nothing, or the worker does not run or is too busy to say.
+    /// - Returns: `nil` when nothing is known, or the worker does not run or is too busy to answer.
     public func activityReport(key: String, app: String? = nil) async -> ActivityReport? {
         await self.statePages?.activityPage(id: key, app: app)?.report
     }
 
-    /// What the next push of an activity waits for. The same parameters.
-    /// - Returns: `nil`: nothing waits, nothing is known, or the worker does not run or is too busy to say.
+    /// What the next push of an activity waits for. Takes the same parameters as `activityReport(key:app:)`.
+    /// - Returns: `nil` when nothing waits, nothing is known, or the worker does not run or is too busy to answer.
     public func activityWait(key: String, app: String? = nil) async -> ActivityWait? {
         await self.statePages?.activityPage(id: key, app: app)?.waitsFor
     }
 
-    /// The token that the pushes to an activity go to, and its app. A secret: it is for simulated phones in the worker's own process, and no port tells it.
+    /// The token that the pushes to an activity go to, and its app. A secret for simulated phones in the worker's own
+    /// process; no port shows it.
     /// - Parameters:
     ///   - key: the key of its records.
     ///   - app: bundle id; `nil`: the only app that has it.
-    /// - Returns: `nil`: there is none, or the worker does not run or is too busy to say.
+    /// - Returns: `nil` when there is no token, or the worker does not run or is too busy to answer.
     package func activityToken(key: String, app: String? = nil) async -> (token: [UInt8], app: String)? {
         await self.statePages?.activityToken(id: key, app: app)
     }
 
-    /// What the worker knows of an audience, as far as its owner does, as `/audiences/<id>` of the admin port says it.
+    /// What the worker knows about an audience, as far as its owner does, as the admin port's `/audiences/<id>` shows
+    /// it.
     /// - Parameters:
-    ///   - id: the audience's.
+    ///   - id: the audience's id.
     ///   - app: bundle id; `nil`: the only app that has it.
-    /// - Returns: `nil`: nothing, or the worker does not run or is too busy to say.
+    /// - Returns: `nil` when nothing is known, or the worker does not run or is too busy to answer.
     public func audienceReport(id: String, app: String? = nil) async -> AudienceReport? {
         await self.statePages?.audienceReport(id: id, app: app)
     }
@@ -340,17 +348,17 @@ public final class WorkerService: Service, Sendable {
     }
 }
 
-/// How a worker ended.
+/// How a worker stopped.
 public struct StopReport: Sendable, Equatable {
-    /// Everything was finished or written down, and committed, in time.
+    /// Whether everything was finished or written down, and committed, in time.
     public var isClean: Bool
-    /// What was not; empty when clean.
+    /// What was left unfinished; empty when clean.
     public var detail: String
 }
 
 /// Why a worker cannot start or go on: one line for an operator.
 public struct WorkerError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Starting it again may help.
+    /// Whether another start may help.
     public var isRetriable: Bool
     public var description: String
 

@@ -1,7 +1,7 @@
 import NIOCore
 import TLSSession
 
-/// TLS of one connection, on either side, in front of everything that reads HTTP. Confined to its event loop.
+/// TLS of one connection, on either side, in front of the handlers that read HTTP. Confined to its event loop.
 final class TLSChannelHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -9,9 +9,9 @@ final class TLSChannelHandler: ChannelDuplexHandler {
     typealias OutboundOut = ByteBuffer
 
     private let session: TLSSession
-    /// What reads HTTP is told why a session failed, before its connection ends.
+    /// Whether the HTTP handlers are told why a session failed, before its connection ends.
     private let tellsFailure: Bool
-    /// Written before the handshake was over.
+    /// Bytes that were written before the handshake was over.
     private var early: [(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
 
     init(_ session: TLSSession, tellsFailure: Bool = false) {
@@ -19,7 +19,7 @@ final class TLSChannelHandler: ChannelDuplexHandler {
         self.tellsFailure = tellsFailure
     }
 
-    /// A client speaks first; a server's session does nothing here.
+    /// Starts the handshake for a client; a server's session does nothing here.
     func channelActive(context: ChannelHandlerContext) {
         self.session.start()
         self.sendWaiting(context)
@@ -68,7 +68,7 @@ final class TLSChannelHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// What the handshake says, and what was waiting for its end.
+    /// Sends the handshake's bytes, and what was waiting for its end.
     private func sendWaiting(_ context: ChannelHandlerContext) {
         if self.session.state == .established {
             for (bytes, promise) in self.early {

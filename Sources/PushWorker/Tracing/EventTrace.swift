@@ -3,17 +3,17 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// The trace of one event: its span, and what of its way has not ended yet.
+/// The trace of one event: its span, and the parts that have not ended yet.
 struct EventTrace {
     let span: any Span
-    /// As others are told of it; `nil`: the tracer does not speak W3C Trace Context.
+    /// The span's W3C trace context, for others; `nil`: the tracer does not use W3C Trace Context.
     let place: TraceContext?
-    /// Where its record lies.
+    /// The partition that has the event's record.
     let partition: Int32
     let beganSteadyMillis: Int64
     private let recordMillis: Int64
     private let clock: TraceClock
-    /// Since when it waits; `nil`: it is on its way to APNs.
+    /// Since when the event waits; `nil`: it is on its way to APNs.
     private var waitingSince: TraceMoment?
     private var push: (id: PushID, span: PushSpan)?
     private var sentSteadyMillis: Int64 = 0
@@ -44,7 +44,7 @@ struct EventTrace {
         if self.attemptCount == 1 {
             works.append { [span = self.span, app = push.app, kind = push.kind, slotID = push.slotID] in
                 span.add([
-                    // Somebody may have used a token as a key.
+                    // The key is shortened, because somebody may have used a token as a key.
                     (
                         kind == .broadcast ? "mailboat.channel" : "mailboat.activity",
                         .string(TokenText.shortened(String(decoding: slotID, as: UTF8.self)))
@@ -86,16 +86,16 @@ struct EventTrace {
         self.lastEnd = max(self.lastEnd, end)
     }
 
-    /// The event has its outcome.
+    /// Ends the trace because the event has its outcome.
     /// - Parameters:
-    ///   - into: the event that took its place.
-    ///   - other: the context of that one's span, if it is traced.
+    ///   - into: the event that replaced this one.
+    ///   - other: the context of that event's span, if it is traced.
     mutating func end(
         _ outcome: Outcome, reason: String, into: SourcePosition?, other: ServiceContext?, _ names: TraceNames,
         by tracer: any Tracer, at now: EngineTime, to works: inout [SpanDesk.Work]
     ) {
         let moment = self.clock.moment(of: now)
-        // What has its outcome at once, as after an answer, has not waited.
+        // An event whose outcome follows at once, as after an answer, has not waited.
         if let since = self.waitingSince, since < moment { self.endWait(by: tracer, at: moment, to: &works) }
         works.append { [span = self.span, end = max(self.lastEnd, moment)] in
             let reason = TokenText.shortened(reason)
@@ -112,14 +112,14 @@ struct EventTrace {
         }
     }
 
-    /// It goes to another partition.
+    /// Ends the trace because the event is forwarded to another partition.
     func forwarded(to partition: Int32, at now: EngineTime, to works: inout [SpanDesk.Work]) {
         self.end(
             [("mailboat.outcome", .string("forwarded")), ("mailboat.forwarded.partition", .int64(Int64(partition)))],
             at: now, to: &works)
     }
 
-    /// What becomes of it is not seen here.
+    /// Ends the trace because the event's further fate is not seen here.
     func abandon(_ why: String, at now: EngineTime, to works: inout [SpanDesk.Work]) {
         self.end([("mailboat.outcome", .string(why))], at: now, to: &works)
     }
@@ -131,7 +131,7 @@ struct EventTrace {
         }
     }
 
-    /// As the histograms measure it.
+    /// The latency as the histograms measure it, with the trace.
     func accepted(afterMicros apnsMicros: Int64, at now: EngineTime) -> AcceptedTrace? {
         self.place.map { place in
             AcceptedTrace(
@@ -142,7 +142,7 @@ struct EventTrace {
 }
 
 extension Span {
-    /// All at once: each time they are copied.
+    /// Adds attributes all at once, because each time they are copied.
     func add(_ attributes: [(String, SpanAttribute)]) {
         var all = self.attributes
         for (name, value) in attributes { all[name] = value }
@@ -151,14 +151,15 @@ extension Span {
 }
 
 extension SourcePosition {
-    /// As spans name an event.
+    /// The position as spans name an event.
     func text(_ names: TraceNames) -> String {
         "\(names.inputTopics[Int(self.topic)])/\(self.partition)/\(self.offset)"
     }
 }
 
 extension Outcome {
-    /// It did not reach the device as it was meant, and nothing newer did in its place.
+    /// Whether the outcome means that the event did not reach the device as it was meant, and nothing newer did in its
+    /// place.
     fileprivate var isFailure: Bool {
         switch self {
         case .rejected, .unregistered, .unknown, .deadLettered, .expired: true

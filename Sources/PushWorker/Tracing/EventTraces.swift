@@ -3,42 +3,44 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// Keeps the traces of a shard's events: a span for an event's whole way through the worker, and below it one for each wait and each push.
-/// They are made from what the engine tells of traced events; all others cost a look at the header. What follows where an event is for an
-/// audience is kept by `FanOutTraces`.
+/// Keeps the traces of a shard's events: a span for an event's whole way through the worker, and below it one for each
+/// wait and each push. They are made from the engine's notes about traced events; each other event costs only a look at
+/// its header. `FanOutTraces` keeps the traces of what follows an audience's event.
 ///
-/// The event carries on the context of its first span, in place of the one it came with: in what is forwarded, in its outcome, in `state`. A span
-/// that continues from there lies below that span.
+/// The event carries on the context of its first span, in place of the one it arrived with: in the forwarded record, in
+/// its outcome, in `state`. A span that continues from there is below that span.
 ///
-/// On the loop it notes no more than it must: a first span is begun, as its context is carried on at once, and all else is done at a `SpanDesk`.
+/// The loop notes no more than it must. A first span is begun there, because its context is needed at once; everything
+/// else happens at a `SpanDesk`.
 ///
-/// Bounded: so many events begin a second, and so many wait. Confined to the shard's event loop.
+/// Bounded in the number of events that begin per second and that wait. Confined to the shard's event loop.
 final class EventTraces {
-    /// What it needs to know.
+    /// The configuration of a shard's traces.
     struct Configuration {
         var settings: WorkerConfiguration.Tracing
         var inputTopics: [String]
         var bundleIDs: [String]
-        /// Where each route leads.
+        /// The host and port of each route.
         var routes: [(host: String, port: Int)]
         var groupID: String
     }
 
-    /// Events that are traced at a time, at most.
+    /// Most events that are traced at a time.
     static let liveMax = 2_048
-    /// A trace of an event that waits longer ends before the event: it may be pending for days, and traces are about delays of minutes.
+    /// A trace ends after this time, even if its event still waits. An event may be pending for days, and traces are
+    /// about delays of minutes.
     static let ageMillisMax: Int64 = 3_600_000
 
     private let tracer: any Tracer
     private var configuration: Configuration
     private var names: TraceNames
     private let desk: SpanDesk
-    /// For the desk, since the last note.
+    /// Work for the desk since the last hand-over.
     private var works: [SpanDesk.Work] = []
     private var random: SplitMix64
     private var live: [SourcePosition: EventTrace] = [:]
     private var fanOuts: FanOutTraces
-    /// By topic.
+    /// The names of first spans, by topic.
     private let spanNames: [String]
     private var rate = TraceRate()
     private var now = EngineTime(steadyMillis: 0, wallMillis: 0)
@@ -66,20 +68,20 @@ final class EventTraces {
         return counters
     }
 
-    /// Other apps and routes from here on: the first are those there were.
+    /// Uses other apps and routes from here on, of which the first are the former ones.
     func follow(bundleIDs: [String], routes: [(host: String, port: Int)]) {
         self.configuration.bundleIDs = bundleIDs
         self.configuration.routes = routes
         self.names = TraceNames(self.configuration)
     }
 
-    /// What was noted goes to the desk: after each turn, and whenever notes were taken.
+    /// Hands the noted work to the desk: after each turn, and whenever notes were taken.
     func handOver() { self.desk.take(&self.works) }
 
-    /// What waits at the desk, undone.
+    /// Removes the work that waits at the desk, without doing it.
     func takeWorks() -> [SpanDesk.Work] { self.desk.takeAll() }
 
-    /// What happens from here on happens now.
+    /// Begins a turn: everything that is noted from here on happens at `now`.
     func turnBegan(now: EngineTime) {
         self.now = now
         if now.steadyMillis >= self.nextSweepMillis {
@@ -90,16 +92,16 @@ final class EventTraces {
 
     // MARK: A record comes
 
-    /// Of a record's key a span has this many bytes.
+    /// Most bytes of a record's key that a span contains.
     static let keyByteCountMax = 256
 
-    /// Looks whether the event of a record is to be traced, and begins its trace then.
+    /// Decides whether the event of a record is traced, and if so begins its trace.
     /// - Parameters:
-    ///   - record: learns that it is traced.
-    ///   - traceparent: as it came; empty: none came.
-    ///   - traceState: asked for what came with it, if it is traced.
-    ///   - key: asked for the record's key, if it is traced.
-    /// - Returns: what the event is to carry in place of `traceparent`, and `tracestate` behind it; `nil`: what it has.
+    ///   - record: marked as traced if it is.
+    ///   - traceparent: the record's header; empty: it has none.
+    ///   - traceState: returns the record's `tracestate`; called if the event is traced.
+    ///   - key: returns the record's key; called if the event is traced.
+    /// - Returns: what the event carries in place of `traceparent`, with `tracestate` after it; `nil`: what it has.
     func begin(
         _ record: inout InputRecord, traceparent: Swift.Span<UInt8>, traceState: () -> String?, key: () -> [UInt8]
     ) -> [UInt8]? {
@@ -112,7 +114,7 @@ final class EventTraces {
             return nil
         }
         guard parent.isSampled else { return nil }
-        // One that is none is not carried on, whatever the tracer would do with it.
+        // An invalid `tracestate` is not carried on, whatever the tracer would do with it.
         let state = traceState().flatMap { Self.isTraceState($0) ? $0 : nil }
         return self.begin(&record, below: parent, traceState: state, key: key)
     }
@@ -145,25 +147,27 @@ final class EventTraces {
         let trace = EventTrace(
             span: span, place: place, partition: record.partition,
             recordMillis: writtenMillis, clock: clock, now: self.now)
-        // The partition has come back meanwhile, and what it had was not finished.
+        // The partition has returned meanwhile, and its former trace was not finished.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
         self.live[source] = trace
         self.counts.eventsTraced += 1
         record.isTraced = true
-        // A tracer that has nothing to say keeps what it does to itself: the event carries on what it came with.
+        // If the tracer provides no context, the event carries on the one it arrived with.
         let header = (place ?? parent)?.traceparent ?? []
         let carried = place == nil ? traceState : began.traceState
         guard let carried, !header.isEmpty, Self.isTraceState(carried) else { return header }
         return header + carried.utf8
     }
 
-    /// - Returns: with the span, what others are told of it; `place` is `nil` where the tracer does not speak W3C Trace Context.
+    /// Starts a span.
+    /// - Returns: the span and its context for others; `place` is `nil` where the tracer does not use W3C Trace
+    ///   Context.
     private func startSpan(
         _ name: String, below parent: TraceContext?, traceState: String?, at moment: TraceMoment
     ) -> (span: any Span, place: TraceContext?, traceState: String?) {
         var context = ServiceContext.topLevel
         if let own = self.tracer as? OTLPTracer {
-            // No headers are written to be read again.
+            // The context is passed directly, because headers would be written only to be read again.
             context.w3cTrace = parent
             context.w3cTraceState = parent == nil ? nil : traceState
             let span = own.startSpan(
@@ -193,7 +197,7 @@ final class EventTraces {
         attributes["messaging.destination.partition.id"] = .string("\(record.partition)")
         attributes["messaging.kafka.offset"] = .int64(record.offset)
         if let key {
-            // The key of a join is a token, and somebody may have used one as another key.
+            // The key of a join is a token, and somebody may have used a token as another key.
             let text = String(decoding: key, as: UTF8.self)
             attributes["messaging.kafka.message.key"] = .string(TokenText.shortened(text))
         }
@@ -208,7 +212,7 @@ final class EventTraces {
         return TraceState.isValid(bytes.span)
     }
 
-    /// Counts the event that begins.
+    /// Whether another trace may begin; if so, counts it.
     private func hasRoom() -> Bool {
         self.live.count < Self.liveMax
             && self.rate.takes(at: self.now, perSecondMax: self.configuration.settings.samplesPerSecondMax)
@@ -216,7 +220,8 @@ final class EventTraces {
 
     // MARK: What the engine tells
 
-    /// - Returns: of a push that was accepted, how long the event had been on its way then, and its trace.
+    /// Takes a note of the engine.
+    /// - Returns: for an accepted push, the event's latency until then, and its trace.
     func take(_ note: TraceNote) -> AcceptedTrace? {
         switch note.happening {
         case .passBegan(let pass):
@@ -258,19 +263,20 @@ final class EventTraces {
 
     // MARK: What nobody tells of
 
-    /// These partitions are another's: what was pending is written down, and goes on elsewhere.
+    /// Ends the traces of partitions that belong to another worker now. What was pending is written down, and continues
+    /// there.
     func partitionsLeft(_ numbers: [Int32]) {
         self.fanOuts.abandon("handed over", at: self.now, to: &self.works) { numbers.contains($0.partition) }
         self.abandon("handed over") { numbers.contains($0.partition) }
         self.handOver()
     }
 
-    /// Nothing more happens here.
+    /// Ends all traces, because nothing more happens here.
     func close() {
         self.fanOuts.abandon("handed over", at: self.now, to: &self.works) { _ in true }
         self.abandon("handed over") { _ in true }
         self.handOver()
-        // Whoever sends spans ends soon, too.
+        // The desk works now, because the exporter of spans ends soon, too.
         self.desk.work()
     }
 
@@ -289,14 +295,14 @@ final class EventTraces {
     }
 }
 
-/// Of a push that was accepted: an example for the histograms.
+/// The latency and trace of an accepted push: an example for the histograms.
 struct AcceptedTrace {
     var place: TraceContext
     var recordToAcceptedMillis: Int64
     var takenToAcceptedMicros: Int64
 }
 
-/// Headers as a tracer reads and writes them.
+/// Headers in the form in which a tracer reads and writes them.
 struct TraceCarrier: Extractor, Injector {
     func extract(key: String, from carrier: [String: String]) -> String? { carrier[key] }
 

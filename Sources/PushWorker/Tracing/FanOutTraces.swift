@@ -3,17 +3,18 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// Keeps the traces of a shard's passes: of each a span `fan out`, below that of the event that made its version, and below it one for each push that the
-/// engine tells as an example. A member that is not told of has no span.
+/// Keeps the traces of a shard's passes. Each pass has a span `fan out`, below that of the event that made its version.
+/// Below it is a span for each push that the engine reports as an example. Other members have no span.
 ///
-/// Bounded: so many passes begin a second, and the engine tells of so many at a time. Confined to the shard's event loop.
+/// Bounded in the number of passes that begin per second and that the engine reports at a time. Confined to the shard's
+/// event loop.
 struct FanOutTraces {
     private let tracer: any Tracer
     private var live: [PassTraceID: FanOutTrace] = [:]
     private var rate = TraceRate()
-    /// Passes whose tracing began.
+    /// Number of passes whose tracing began.
     private(set) var tracedCount: UInt64 = 0
-    /// Passes that are not traced, as there were too many.
+    /// Number of passes that are not traced, because there were too many.
     private(set) var skippedCount: UInt64 = 0
 
     init(tracer: any Tracer) { self.tracer = tracer }
@@ -33,7 +34,7 @@ struct FanOutTraces {
         self.tracedCount += 1
         self.live[pass.id] = FanOutTrace(pass, of: source, names, by: self.tracer, at: now, to: &works)
     }
-    /// The engine has no room for another.
+    /// Counts a pass that the engine has no room to trace.
     mutating func skip() { self.skippedCount += 1 }
     mutating func answered(
         _ id: PassTraceID, _ push: TracedMemberPush, _ names: TraceNames, to works: inout [SpanDesk.Work]
@@ -46,7 +47,7 @@ struct FanOutTraces {
     ) {
         self.live.removeValue(forKey: id)?.end(end, tally, at: now, to: &works)
     }
-    /// One request, beside the passes. It counts as one of them that begins.
+    /// Traces a broadcast: a single request apart from the passes. It counts as a pass that begins.
     mutating func broadcastAnswered(
         _ broadcast: TracedBroadcast, _ answer: PushAnswer, _ names: TraceNames, perSecondMax: Int, at now: EngineTime,
         to works: inout [SpanDesk.Work]
@@ -79,7 +80,7 @@ struct FanOutTraces {
 
     // MARK: What nobody tells of
 
-    /// What becomes of them is not seen here.
+    /// Ends traces because the passes' further fate is not seen here.
     mutating func abandon(
         _ why: String, at now: EngineTime, to works: inout [SpanDesk.Work], where isMeant: (FanOutTrace) -> Bool
     ) {
@@ -95,7 +96,7 @@ struct FanOutTrace {
     private let span: any Span
     private let isStart: Bool
     private let clock: TraceClock
-    /// Where its members are.
+    /// The partition that has the pass's members.
     let partition: Int32
     let beganSteadyMillis: Int64
     private var lastEnd: TraceMoment
@@ -115,7 +116,7 @@ struct FanOutTrace {
         self.span = span
         works.append { [ageMillis = max(0, now.wallMillis - pass.recordMillis)] in
             var attributes: [String: SpanAttribute] = [
-                // Somebody may have used a token as an id.
+                // The id is shortened, because somebody may have used a token as an id.
                 "mailboat.audience": .string(TokenText.shortened(String(decoding: pass.audience, as: UTF8.self))),
                 "mailboat.life": .int64(pass.life), "mailboat.version": .int64(pass.stampSeconds),
                 "mailboat.members.kind": .string(pass.isStart ? "start" : "update"),
@@ -173,7 +174,7 @@ struct FanOutTrace {
 }
 
 extension ServiceContext {
-    /// As a tracer reads it from a header.
+    /// A context below `parent`, as the tracer reads it from a header.
     fileprivate static func below(_ parent: TraceContext, by tracer: any Tracer) -> ServiceContext {
         var context = ServiceContext.topLevel
         let carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]

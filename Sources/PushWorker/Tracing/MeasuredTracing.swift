@@ -2,19 +2,19 @@ import Logging
 package import PushEngine
 package import PushModel
 
-/// The traces of a shard's events as a benchmark counts them: what they cost the shard's loop, and what their spans cost whoever sends them. Confined to
-/// one thread.
+/// The traces of a shard's events for a benchmark, which measures their cost for the shard's loop and for the thread
+/// that sends the spans. Confined to one thread.
 package final class MeasuredTracing {
     private let tracer: OTLPTracer
     private let traces: EventTraces
 
-    /// - Parameter share: of events, which come without a context, those that are traced: 0...1.
-    /// - Returns: `nil` when there is no such share.
+    /// - Parameter share: share of the events to trace, all of which have no context: 0...1.
+    /// - Returns: `nil` when `share` is out of range.
     package init?(inputTopics: [String], bundleIDs: [String], share: Double) {
         var settings = WorkerConfiguration.Tracing()
         settings.otlpEndpoint = "http://127.0.0.1:1"
         settings.sampleRatio = share
-        // No clock limits what is counted.
+        // The number of traces must not be limited by time.
         settings.samplesPerSecondMax = .max
         guard (0...1).contains(share), let tracer = OTLPTracer(settings, logger: .init(label: "measured")) else {
             return nil
@@ -30,9 +30,9 @@ package final class MeasuredTracing {
     /// See `EventTraces.turnBegan`.
     package func turnBegan(now: EngineTime) { self.traces.turnBegan(now: now) }
 
-    /// As a record without a context is taken.
-    /// - Parameter record: learns that it is traced.
-    /// - Returns: what the event carries; `nil`: it is not traced.
+    /// Begins the trace of a record without a context.
+    /// - Parameter record: marked as traced if it is.
+    /// - Returns: what the event carries; `nil` when it is not traced.
     package func begin(_ record: inout InputRecord) -> [UInt8]? {
         self.traces.begin(&record, traceparent: Span()) {
             nil
@@ -41,15 +41,15 @@ package final class MeasuredTracing {
         }
     }
 
-    /// What the engine tells.
+    /// Takes a note of the engine.
     package func take(_ note: TraceNote) { _ = self.traces.take(note) }
 
     /// See `EventTraces.handOver`.
     package func turnEnded() { self.traces.handOver() }
 
-    /// Does what the loop has noted, as the desk does, and takes the spans that wait, as the exporter does.
-    /// - Parameter writes: whether spans are made and written; otherwise what the loop has noted is thrown away.
-    /// - Returns: how many spans there were.
+    /// Does the work that the loop has noted, as the desk does, and takes the waiting spans, as the exporter does.
+    /// - Parameter writes: whether spans are made and written; otherwise the noted work is discarded.
+    /// - Returns: number of spans.
     package func export(writes: Bool) -> Int {
         let works = self.traces.takeWorks()
         guard writes else { return 0 }

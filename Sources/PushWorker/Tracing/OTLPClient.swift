@@ -1,18 +1,18 @@
 import NIOPosix
 import TLSSession
 
-/// Asks a collector to take spans, over one connection. Any thread; one request at a time.
+/// Sends spans to a collector over one connection. May be used from any thread; one request at a time.
 struct OTLPClient: Sendable {
     let endpoint: HTTPEndpoint
     private let resource: TelemetryResource
     private let headersFile: String?
-    /// Where no file names any.
+    /// Header fields to use when no file names any.
     private let headers: OTLPHeaders?
-    /// `nil`: plain HTTP.
+    /// The TLS of the connection; `nil`: plain HTTP.
     private let tls: ClientTLS?
     private let connection: HTTPClientConnection
 
-    /// Asks nothing yet.
+    /// Makes a client; sends nothing yet.
     /// - Returns: `nil` when the settings name no collector.
     init?(_ settings: WorkerConfiguration.Tracing) {
         guard let endpoint = settings.endpoint else { return nil }
@@ -25,7 +25,7 @@ struct OTLPClient: Sendable {
         self.connection = HTTPClientConnection(to: endpoint)
     }
 
-    /// Sends spans, or none, and waits for the answer: see `HTTPClientConnection.send`.
+    /// Sends spans, perhaps none, and waits for the answer: see `HTTPClientConnection.send`.
     func send(_ spans: [FinishedSpan]) async throws -> HTTPClientRequest.Answer {
         do {
             let request = HTTPClientRequest(
@@ -34,7 +34,7 @@ struct OTLPClient: Sendable {
                 body: OTLPDocument.write(spans, of: self.resource))
             return try await self.connection.send(request, tls: self.tls?.context())
         } catch {
-            // Authorities may have changed since they were read.
+            // The authorities may have changed since they were read.
             self.tls?.forget()
             throw error
         }
@@ -43,7 +43,7 @@ struct OTLPClient: Sendable {
     /// Closes the connection.
     func close() { self.connection.close() }
 
-    /// Read for each request, so the file may be changed at any time.
+    /// Header fields are read for each request, so that the file may be changed at any time.
     private func currentHeaders() async throws -> OTLPHeaders? {
         guard let path = self.headersFile else { return self.headers }
         return try await NIOThreadPool.singleton.runIfActive { try OTLPHeaders.read(path: path) }

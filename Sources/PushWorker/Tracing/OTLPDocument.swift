@@ -4,12 +4,12 @@ import Tracing
 /// The body of a request to a collector: `ExportTraceServiceRequest` in the JSON encoding of OTLP. Names are in lowerCamelCase, ids in hexadecimal,
 /// 64-bit numbers in strings, enumerations as numbers (OTLP specification, "JSON Protobuf Encoding").
 enum OTLPDocument {
-    /// More of one span are counted and not written.
+    /// Most attributes of one span that are written; further ones are only counted.
     static let attributeCountMax = 64
-    /// A longer text is cut.
+    /// Length at which a text is cut.
     static let textByteCountMax = 2_048
 
-    /// - Parameter resource: who has made them.
+    /// - Parameter resource: the worker that has made the spans.
     static func write(_ spans: [FinishedSpan], of resource: TelemetryResource) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(1_024 * spans.count + 512)
@@ -37,7 +37,8 @@ enum OTLPDocument {
             Hex.append(parent, to: &json)
             json.append(UInt8(ascii: "\""))
         }
-        // Bits 0 to 7 are the W3C flags; 8 and 9 say whether the parent is another process's, which nobody here knows.
+        // Bits 0 to 7 are the W3C flags. Bits 8 and 9 say whether the parent belongs to another process, which nobody
+        // here knows.
         json.append(utf8: span.place.isSampled ? ",\"flags\":1,\"name\":" : ",\"flags\":0,\"name\":")
         JSONBytes.appendString(Self.cut(span.name), to: &json)
         json.append(utf8: ",\"kind\":")
@@ -53,7 +54,7 @@ enum OTLPDocument {
             json.append(UInt8(ascii: "]"))
             Self.append(dropped: span.droppedEventCount, ",\"droppedEventsCount\":", to: &json)
         }
-        // One that is no span of this tracer's says nothing here.
+        // A link to a span of another tracer is left out.
         let links = span.links.compactMap { link in link.context.w3cTrace.map { (place: $0, link: link) } }
         if !links.isEmpty {
             json.append(utf8: ",\"links\":[")
@@ -92,7 +93,7 @@ enum OTLPDocument {
 
     // MARK: Attributes
 
-    /// In the order of their names, so that the same span is always written in the same way.
+    /// Attributes are in the order of their names, so that a span is always written in the same way.
     private static func append(_ attributes: SpanAttributes, to json: inout [UInt8]) {
         guard !attributes.isEmpty else { return }
         var pairs: [(name: String, value: SpanAttribute)] = []
@@ -127,7 +128,7 @@ enum OTLPDocument {
             Self.appendArray(flags, to: &json) { flag, json in Self.append(SpanAttribute.bool(flag), to: &json) }
         case .stringArray(let texts): Self.appendArray(texts, to: &json) { Self.append($0, to: &$1) }
         case .stringConvertibleArray(let texts): Self.appendArray(texts, to: &json) { Self.append("\($0)", to: &$1) }
-        // The package may add others. A value without a kind is an empty one.
+        // The package may add other kinds. A value of unknown kind becomes an empty one.
         default: json.append(utf8: "{}")
         }
     }
@@ -138,7 +139,7 @@ enum OTLPDocument {
         json.append(utf8: "\"}")
     }
 
-    /// What is no number in JSON is text, as the mapping of Protocol Buffers has it.
+    /// A number that JSON cannot express becomes text, as in the mapping of Protocol Buffers.
     private static func append(_ number: Double, to json: inout [UInt8]) {
         json.append(utf8: "{\"doubleValue\":")
         if number.isFinite {
@@ -186,7 +187,7 @@ enum OTLPDocument {
         json.append(contentsOf: "\"\(number)\"".utf8)
     }
 
-    /// At a character's end.
+    /// Cuts the text at the end of a character.
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > Self.textByteCountMax else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: Self.textByteCountMax)

@@ -5,21 +5,23 @@ import PushTransport
 import ServiceLifecycle
 import Synchronization
 
-/// Sends what waits in a `SpanQueue` to a collector, batch by batch. Off the shards' loops.
+/// Sends the spans of a `SpanQueue` to a collector, batch by batch. Runs outside of the shards' loops.
 ///
-/// A batch that the collector cannot take yet is sent again, later each time. Spans wait in the queue meanwhile, and are dropped when that is full.
+/// A batch that the collector cannot take yet is sent again, later each time. Spans wait in the queue meanwhile, and
+/// are dropped when it is full.
 struct OTLPExporter: Sendable {
-    /// Spans gather for so long before a request carries them: a collector is asked once a second at most while it keeps up.
+    /// How long spans gather before a request carries them. So a collector that keeps up gets at most one request a
+    /// second.
     static let gatherMillis: Int64 = 1_000
-    /// Spans of one request: some 500 kB.
+    /// Most spans of one request: about 500 kB.
     static let batchSpanCountMax = 512
-    /// The first wait before a request is sent again. Doubled each time, with jitter.
+    /// The first wait before a request is sent again. It is doubled each time, with jitter.
     static let backoffMinMillis: Int64 = 1_000
-    /// The longest such wait, and the longest that `retry-after` is followed.
+    /// The longest such wait, and the longest `retry-after` that is followed.
     static let backoffMaxMillis: Int64 = 30_000
-    /// A batch that was not taken so often is dropped: after some three minutes.
+    /// Most attempts for a batch, about three minutes; then it is dropped.
     static let attemptsMax = 10
-    /// How long the end waits for what is left.
+    /// How long the end waits for the remaining spans.
     static let farewellMillisMax: Int64 = 5_000
 
     let spans: SpanQueue
@@ -33,7 +35,7 @@ struct OTLPExporter: Sendable {
         self.logger = logger
     }
 
-    /// Until graceful shutdown or cancellation.
+    /// Exports until graceful shutdown or cancellation.
     func run() async {
         self.logger.info("traces are exported", metadata: ["endpoint": "\(self.client.endpoint.shown)"])
         try? await cancelWhenGracefulShutdown {
@@ -46,9 +48,9 @@ struct OTLPExporter: Sendable {
         self.client.close()
     }
 
-    /// What is left goes out in one attempt each.
+    /// Sends the remaining spans, each in one attempt.
     private func bidFarewell() async {
-        // Unstructured: the task that runs this may be cancelled already.
+        // The task is unstructured, because the task that runs this may be cancelled already.
         let last = Task.detached {
             while !Task.isCancelled {
                 let batch = self.spans.take(max: Self.batchSpanCountMax)
@@ -73,14 +75,14 @@ struct OTLPExporter: Sendable {
         }
     }
 
-    /// Throws when it is cancelled: the batch waits again then.
+    /// Sends a batch. Throws when it is cancelled: the batch then waits again.
     private func export(_ batch: [FinishedSpan]) async throws {
         var waitMillis = Self.backoffMinMillis
         for attempt in 1...Self.attemptsMax {
             guard case .notNow(let retryAfterSeconds) = await self.attempt(batch) else { return }
             guard attempt < Self.attemptsMax else { break }
             let asked = min(max(0, retryAfterSeconds ?? 0), Self.backoffMaxMillis / 1_000) * 1_000
-            // Half of it is drawn: workers that were refused together do not come back together.
+            // Half of the wait is random, so that workers that were refused together do not return together.
             let drawn = waitMillis / 2 + Int64.random(in: 0...waitMillis / 2)
             do {
                 try await Task.sleep(for: .milliseconds(max(asked, drawn)))
@@ -94,12 +96,13 @@ struct OTLPExporter: Sendable {
     }
 
     private enum Verdict {
-        /// Taken, or refused for good and counted.
+        /// The batch was taken, or refused for good and counted.
         case done
         case notNow(retryAfterSeconds: Int64?)
     }
 
-    /// Once. What is final is counted. A request that is under way is not given up when the worker stops: it would be sent twice.
+    /// Makes one attempt and counts a final result. A request under way is not cancelled when the worker stops, because
+    /// it would be sent twice.
     private func attempt(_ batch: [FinishedSpan]) async -> Verdict {
         await Task.detached { await self.request(batch) }.value
     }
@@ -127,14 +130,14 @@ struct OTLPExporter: Sendable {
             self.drop(batch.count)
             return .done
         default:
-            // Nothing else may be sent again (OTLP specification, "Failures").
+            // No other failure may be sent again (OTLP specification, "Failures").
             self.failed("status \(answer.status): these spans are dropped")
             self.drop(batch.count)
             return .done
         }
     }
 
-    /// What an answer says of spans that were not taken: `{"partialSuccess": {"rejectedSpans": "3"}}`.
+    /// Number of spans that an answer reports as not taken: `{"partialSuccess": {"rejectedSpans": "3"}}`.
     static func rejectedSpanCount(_ body: [UInt8]) -> UInt64 {
         struct Answer: Decodable {
             struct Partial: Decodable {
@@ -144,7 +147,7 @@ struct OTLPExporter: Sendable {
 
                 init(from decoder: any Decoder) throws {
                     let fields = try decoder.container(keyedBy: CodingKeys.self)
-                    // 64-bit numbers come as text or as numbers.
+                    // 64-bit numbers may be text or numbers.
                     if let text = try? fields.decode(String.self, forKey: .rejectedSpans) {
                         self.rejectedSpans = UInt64(text) ?? 0
                     } else {
@@ -168,11 +171,12 @@ struct OTLPExporter: Sendable {
     }
 }
 
-/// Says of a fault that lasts that it is new, once.
+/// Tells once that a lasting fault is new.
 private final class RepeatedComplaint: Sendable {
     private let isFailing = Mutex(false)
 
-    /// Whether it went well before.
+    /// Records a failure.
+    /// - Returns: whether the attempt before succeeded.
     func failed() -> Bool {
         self.isFailing.withLock { isFailing in
             defer { isFailing = true }
@@ -180,7 +184,8 @@ private final class RepeatedComplaint: Sendable {
         }
     }
 
-    /// Whether it went wrong before.
+    /// Records a success.
+    /// - Returns: whether the attempt before failed.
     func recovered() -> Bool {
         self.isFailing.withLock { isFailing in
             defer { isFailing = false }

@@ -2,26 +2,26 @@ import Foundation
 import LocalFiles
 import Redaction
 
-/// Header fields that a collector wants to see, such as `authorization`: from a file, as they are secrets.
+/// Header fields that a collector needs, such as `authorization`. They are from a file, because they are secrets.
 struct OTLPHeaders: Equatable, Sendable {
-    /// More are not taken.
+    /// Most fields that are accepted.
     static let countMax = 32
-    /// A longer file is not taken.
+    /// Size of the longest file that is accepted.
     static let byteCountMax = 16_384
 
     private(set) var fields: [(name: String, value: String)] = []
 
-    /// Why a file's content is no list of header fields; the content is not repeated.
+    /// Why a file's content is not a list of header fields; the content is not repeated.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// What a request says of itself.
+    /// Names of fields that the request sets itself.
     private static let reserved: Set<String> = [
         "host", "content-type", "content-length", "transfer-encoding", "connection", "user-agent",
     ]
 
-    /// One field on each line, `name: value`. Empty lines and those that begin with `#` are passed over.
+    /// Reads one field from each line, `name: value`. Empty lines and those that begin with `#` are skipped.
     init(_ content: [UInt8]) throws(Fault) {
         let lines = content.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d })
         for (index, line) in lines.enumerated() {
@@ -37,7 +37,7 @@ struct OTLPHeaders: Equatable, Sendable {
         try self.checkCount()
     }
 
-    /// As a variable of the environment has them: `name=value`, separated by commas, each value percent-encoded.
+    /// Reads the form of an environment variable: `name=value`, separated by commas, each value percent-encoded.
     init(list text: String) throws(Fault) {
         let entries = text.split(separator: ",").filter { !$0.allSatisfy(\.isWhitespace) }
         for (index, entry) in entries.enumerated() {
@@ -88,7 +88,7 @@ struct OTLPHeaders: Equatable, Sendable {
         }
     }
 
-    /// RFC 9110 §5.6.2.
+    /// Whether the byte may be part of a token (RFC 9110 §5.6.2).
     private static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
@@ -102,7 +102,7 @@ struct OTLPHeaders: Equatable, Sendable {
 }
 
 extension StringProtocol {
-    /// Without spaces and tabs at both ends.
+    /// The text without spaces and tabs at both ends.
     var trimmingBlanks: String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         return String(self.drop(while: isBlank).reversed().drop(while: isBlank).reversed())

@@ -1,31 +1,31 @@
 import PushTransport
 
-/// A collector that is asked once, with no span, whether it takes traces: for tools that say what works.
+/// Asks a collector once, without spans, whether it accepts traces: for tools that report what works.
 public struct OTLPProbe: Sendable {
-    /// What came of it.
+    /// The result of the question.
     public struct Report: Sendable, Equatable {
-        /// What it answered; `nil`: nothing.
+        /// The answer's status; `nil`: no answer.
         public var status: Int?
-        /// Why it gave no answer, in words; empty: it gave one.
+        /// Why there was no answer, in words; empty when there was one.
         public var failure = ""
-        /// Where traces are taken, if not there: for an answer that says that nothing is.
+        /// A hint at the right path, for an answer that says that no traces are accepted at this one.
         public var pathHint = ""
 
-        /// Nothing was tried yet.
+        /// A report before anything was tried.
         public init() {}
     }
 
-    /// Where it is, as it may be shown.
+    /// The collector's URL as it may be shown.
     public var shownEndpoint: String { self.client.endpoint.shown }
     private let client: OTLPClient
 
-    /// `nil`: nothing is traced.
+    /// A probe of the collector in the settings; `nil`: nothing is traced.
     public init?(_ settings: WorkerConfiguration.Tracing) {
         guard let client = OTLPClient(settings) else { return nil }
         self.client = client
     }
 
-    /// Asks. Never throws: what went wrong is in the report. Ends within some seconds.
+    /// Asks the collector. Never throws: the report says what went wrong. Ends within some seconds.
     public func run() async -> Report {
         var report = Report()
         report.pathHint = self.client.endpoint.pathHint

@@ -2,7 +2,7 @@ import PushModel
 import Synchronization
 public import Tracing
 
-/// One span of an `OTLPTracer`. Any thread.
+/// One span of an `OTLPTracer`. May be used from any thread.
 public final class OTLPSpan: Span {
     private struct State {
         var name: String
@@ -15,14 +15,14 @@ public final class OTLPSpan: Span {
         var hasEnded = false
     }
 
-    /// More are counted and not kept.
+    /// Most events that a span keeps; further ones are only counted.
     static let eventCountMax = 32
     /// Most links that a span is sent with.
     static let linkCountMax = 32
 
-    /// What children of it are started in.
+    /// The context in which the span's children are started.
     public let context: ServiceContext
-    /// Where in its trace it is.
+    /// The span's place in its trace.
     let place: TraceContext
     private let parentSpanID: UInt64?
     private let kind: SpanKind
@@ -43,7 +43,7 @@ public final class OTLPSpan: Span {
         self.state = Mutex(State(name: name))
     }
 
-    /// Nobody keeps a trace that is not sampled.
+    /// Whether the span still records. A trace that is not sampled is never kept.
     public var isRecording: Bool { self.place.isSampled && self.state.withLock { !$0.hasEnded } }
 
     public var operationName: String {
@@ -87,13 +87,13 @@ public final class OTLPSpan: Span {
         self.addEvent(SpanEvent(name: "exception", at: instant(), attributes: attributes))
     }
 
-    /// What was added to a span that has ended changes nothing.
+    /// Changes the span, unless it has ended.
     private func change(_ change: (inout State) -> Void) {
         guard self.place.isSampled else { return }
         self.state.withLock { if !$0.hasEnded { change(&$0) } }
     }
 
-    /// Hands the span on. Its second end is none.
+    /// Ends the span and hands it on. A second call does nothing.
     public func end<Instant: TracerInstant>(at instant: @autoclosure () -> Instant) {
         guard self.place.isSampled else { return }
         let endNanos = instant().nanosecondsSinceEpoch
@@ -111,14 +111,14 @@ public final class OTLPSpan: Span {
     }
 }
 
-/// A span that has ended, as it is exported.
+/// A span that has ended, in the form in which it is exported.
 struct FinishedSpan: Sendable {
     var name: String
     var kind: SpanKind
     var place: TraceContext
-    /// `nil`: the first of its trace.
+    /// The parent's id; `nil` for the first span of its trace.
     var parentSpanID: UInt64?
-    /// As it came in `tracestate`; empty: nothing came.
+    /// The header `tracestate` that arrived; empty: none.
     var traceState: String
     var startNanos: UInt64
     var endNanos: UInt64

@@ -4,24 +4,24 @@ public import ServiceLifecycle
 public import Tracing
 
 /// A backend of swift-distributed-tracing that sends spans to a collector, as OTLP in JSON over HTTP
-/// (https://opentelemetry.io/docs/specs/otlp/). Speaks W3C Trace Context. Any thread.
+/// (https://opentelemetry.io/docs/specs/otlp/). Uses W3C Trace Context. May be used from any thread.
 ///
-/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`, and run it beside the worker: in a `ServiceGroup`, before the worker,
-/// so that it ends after it.
+/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`, and run it beside the worker: in a
+/// `ServiceGroup`, before the worker, so that it ends after the worker.
 public final class OTLPTracer: Tracer, Service {
     let spans = SpanQueue()
     private let exporter: OTLPExporter
 
     /// - Parameters:
-    ///   - settings: with an endpoint.
-    ///   - logger: is told of exports that fail. Never of what is sent, or of header fields.
-    /// - Returns: `nil` when the settings name no endpoint, or none that can be understood.
+    ///   - settings: settings with an endpoint.
+    ///   - logger: reports exports that fail. Sent data and header fields are never logged.
+    /// - Returns: `nil` when the settings name no endpoint, or one that is not understood.
     public init?(_ settings: WorkerConfiguration.Tracing, logger: Logger) {
         guard let client = OTLPClient(settings) else { return nil }
         self.exporter = OTLPExporter(client, spans: self.spans, logger: logger)
     }
 
-    /// Exports until graceful shutdown or cancellation, then what is left, for a few seconds at most.
+    /// Exports until graceful shutdown or cancellation, then exports the remaining spans, for a few seconds at most.
     public func run() async throws { await self.exporter.run() }
 
     public func startSpan<Instant: TracerInstant>(
@@ -32,7 +32,7 @@ public final class OTLPTracer: Tracer, Service {
         let parent = context.w3cTrace
         let place = TraceContext(
             traceIDHigh: parent?.traceIDHigh ?? UInt64.random(in: .min ... .max),
-            // Neither is 0, which means none.
+            // Neither number may be 0, which means none.
             traceIDLow: parent?.traceIDLow ?? UInt64.random(in: 1 ... .max),
             spanID: UInt64.random(in: 1 ... .max), isSampled: parent?.isSampled ?? true)
         context.w3cTrace = place
@@ -41,7 +41,7 @@ public final class OTLPTracer: Tracer, Service {
             startNanos: instant().nanosecondsSinceEpoch, spans: self.spans)
     }
 
-    /// Spans leave within a second in any case.
+    /// Does nothing, because spans leave within a second anyway.
     public func forceFlush() {}
 
     // MARK: W3C Trace Context
@@ -80,12 +80,12 @@ private enum W3CTraceStateKey: ServiceContextKey {
 }
 
 extension ServiceContext {
-    /// The span that something is done for.
+    /// The trace context of the span for which something is done.
     var w3cTrace: TraceContext? {
         get { self[W3CTraceKey.self] }
         set { self[W3CTraceKey.self] = newValue }
     }
-    /// What others who keep the trace have to say, as it came.
+    /// The `tracestate` of other tracing systems, as it arrived.
     var w3cTraceState: String? {
         get { self[W3CTraceStateKey.self] }
         set { self[W3CTraceStateKey.self] = newValue }

@@ -1,30 +1,31 @@
 import Foundation
 import Redaction
 
-/// What the environment says about traces, in the variables that OpenTelemetry has for all programs (OpenTelemetry specification, "Environment
-/// Variable Specification" and "OTLP Exporter Configuration"). It counts where the settings say nothing. Pure.
+/// Settings for traces in the environment variables that OpenTelemetry defines for all programs (OpenTelemetry
+/// specification, "Environment Variable Specification" and "OTLP Exporter Configuration"). They apply where the
+/// worker's settings say nothing. Pure.
 ///
-/// As these variables may be meant for others, too, one that cannot be used stops nothing: it is noted.
+/// These variables may be meant for other programs. So one that cannot be used stops nothing: it is noted.
 struct OTelEnvironment: Equatable, Sendable {
-    /// A collector.
+    /// The collector's URL.
     private(set) var endpoint: HTTPEndpoint?
-    /// Header fields for it.
+    /// Header fields for the collector.
     private(set) var headers: OTLPHeaders?
-    /// A file of certificate authorities that are believed instead of the system's.
+    /// A file of certificate authorities that are trusted instead of the system's.
     private(set) var certificateFile: String?
     private(set) var serviceName: String?
     /// Further attributes of the resource, as given.
     private(set) var attributes: [TelemetryResource.Attribute] = []
-    /// What is not used, and why, each in a sentence without its value.
+    /// One sentence for each variable that is not used, with the reason and without its value.
     private(set) var notes: [String] = []
 
-    /// Says nothing.
+    /// Settings of an empty environment.
     init() {}
 
-    /// - Parameter variables: of the process; an empty one is none.
+    /// - Parameter variables: the process's variables; an empty one counts as missing.
     init(_ variables: [String: String]) {
         func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
-        /// The one for traces alone wins.
+        /// The variable for traces alone overrides the general one.
         func ofTraces(_ name: String) -> (name: String, text: String)? {
             for name in ["OTEL_EXPORTER_OTLP_TRACES_\(name)", "OTEL_EXPORTER_OTLP_\(name)"] {
                 if let text = value(name) { return (name, text) }
@@ -62,7 +63,8 @@ struct OTelEnvironment: Equatable, Sendable {
         )
     }
 
-    /// `name=value`, separated by commas, each percent-encoded. One that is wrong makes all of them unused, as the specification has it.
+    /// Reads `name=value`, separated by commas, each percent-encoded. One wrong item makes all of them unused, as the
+    /// specification says.
     private mutating func readAttributes(_ text: String) {
         var attributes: [TelemetryResource.Attribute] = []
         for part in text.split(separator: ",") where !part.allSatisfy(\.isWhitespace) {
@@ -87,5 +89,5 @@ struct OTelEnvironment: Equatable, Sendable {
     }
 }
 
-// Header fields are secrets, and so may be what stands in the wrong variable.
+// Header fields are secrets, and a variable may by mistake contain one.
 extension OTelEnvironment: Untold {}

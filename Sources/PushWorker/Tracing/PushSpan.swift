@@ -3,23 +3,24 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// The span of one request to APNs, an event's or a member's: what is known of it when it leaves. It is told once it is answered.
+/// The span of one request to APNs, an event's or a member's: what is known when it leaves. The span is reported after
+/// the answer.
 struct PushSpan: Sendable {
     var kind: RequestKind
     var route: UInt16
     var apnsID: (UInt64, UInt64)
     var priority: PushPriority
-    /// Attempts before.
+    /// Number of earlier attempts.
     var resendCount: Int
-    /// How many events went into it; 0: not said.
+    /// Number of events that were merged into the push; 0: not known.
     var mergedCount: UInt32 = 0
     var left: TraceMoment
 
-    /// When an answer came.
+    /// The time of an answer.
     func end(_ answer: PushAnswer) -> TraceMoment { self.left.later(byMicros: answer.apnsMicros) }
 
-    /// It was answered. Takes long: not for a shard's loop.
-    /// - Parameter others: attributes that only some have.
+    /// Reports the span of an answered request. Takes long: not to be called on a shard's loop.
+    /// - Parameter others: attributes that only some requests have.
     func tell(
         _ answer: PushAnswer, others: [String: SpanAttribute] = [:], below context: ServiceContext,
         _ names: TraceNames, by tracer: any Tracer

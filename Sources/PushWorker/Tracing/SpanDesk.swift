@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Makes spans for a shard. Its loop notes in a few words what has happened. What takes long, attributes and spans below the first, is done here,
-/// on another thread and in the order of the notes.
+/// Makes spans for a shard. The shard's loop notes briefly what has happened. The slow part, attributes and spans below
+/// the first, is done here, on another thread and in the order of the notes.
 ///
-/// Bounded: what has no room is dropped and counted. Any thread.
+/// Bounded: work that has no room is dropped and counted. May be used from any thread.
 final class SpanDesk: Sendable {
-    /// One thing to be done.
+    /// One piece of work.
     typealias Work = @Sendable () -> Void
-    /// Who does it.
+    /// The thread that does the work.
     enum Place: Sendable {
-        /// On the thread that hands the work over.
+        /// The thread that hands the work over does it.
         case here
-        /// Another thread, soon.
+        /// Another thread does it, soon.
         case elsewhere
-        /// On the thread that asks for it.
+        /// The thread that asks for it does it.
         case whenAsked
     }
     private struct State {
@@ -22,20 +22,20 @@ final class SpanDesk: Sendable {
         var droppedCount: UInt64 = 0
     }
 
-    /// Works that wait at a time, at most: with all that a shard may trace in a second some 15 s of them.
+    /// Most pieces of work that wait at a time: about 15 s of all that a shard may trace.
     static let workCountMax = 8_192
 
     private let place: Place
     private let state = Mutex(State())
-    /// Held by who works.
+    /// Locked by the thread that works.
     private let turn = Mutex(())
 
     init(_ place: Place) { self.place = place }
 
-    /// Works that were dropped: most stand for a span.
+    /// Number of pieces of work that were dropped: most would have made a span.
     var droppedCount: UInt64 { self.state.withLock { $0.droppedCount } }
 
-    /// Takes over what a turn has noted, and leaves nothing in `works`.
+    /// Takes over the work that a turn has noted, and empties `works`.
     func take(_ works: inout [Work]) {
         guard !works.isEmpty else { return }
         let startsWork = self.state.withLock { state in
@@ -53,7 +53,7 @@ final class SpanDesk: Sendable {
         }
     }
 
-    /// Does all that waits. When it returns, all that was taken over before is done.
+    /// Does all waiting work. When it returns, everything taken over before is done.
     func work() {
         self.turn.withLock { _ in
             while true {
@@ -64,8 +64,8 @@ final class SpanDesk: Sendable {
         }
     }
 
-    /// Takes out all that waits, undone.
-    /// - Returns: the work; empty: the next one that brings work has it done.
+    /// Removes all waiting work without doing it.
+    /// - Returns: the work. When it is empty, the next `take` starts a thread for its work.
     func takeAll() -> [Work] {
         self.state.withLock { state in
             defer { state.works = [] }

@@ -1,18 +1,19 @@
 import DequeModule
 import Synchronization
 
-/// Spans that wait to be exported, and what became of others. Bounded: a collector that is away costs spans, not memory. Any thread.
+/// Spans that wait to be exported, and the number of those exported or lost. Bounded: an unreachable collector costs
+/// spans, not memory. May be used from any thread.
 final class SpanQueue: Sendable {
     private struct State {
         var spans: Deque<FinishedSpan> = []
         var counters = ExportCounters()
     }
 
-    /// Past it the newest are dropped: those that wait tell how it began.
+    /// Most spans that wait. Beyond that the newest are dropped: the oldest show how a fault began.
     static let spanCountMax = 8_192
 
     private let state = Mutex(State())
-    /// Says that there is something, once, however much comes.
+    /// Signals that spans wait, once, no matter how many arrive.
     private let signals: AsyncStream<Void>.Continuation
     let filled: AsyncStream<Void>
 
@@ -30,7 +31,7 @@ final class SpanQueue: Sendable {
         if wasEmpty { self.signals.yield() }
     }
 
-    /// The oldest, at most `max`.
+    /// Removes the oldest spans, at most `max`.
     func take(max: Int) -> [FinishedSpan] {
         self.state.withLock { state in
             let taken = Array(state.spans.prefix(max))
@@ -54,12 +55,12 @@ final class SpanQueue: Sendable {
     func count(_ change: (inout ExportCounters) -> Void) { self.state.withLock { change(&$0.counters) } }
 }
 
-/// What became of spans of a worker.
+/// Numbers of exported and lost spans of a worker.
 struct ExportCounters: Sendable, Equatable {
-    /// The collector has taken them.
+    /// Number of spans that the collector has taken.
     var spansExported: UInt64 = 0
-    /// They had no room, were refused, or could not be delivered.
+    /// Number of spans that had no room, were refused, or could not be delivered.
     var spansDropped: UInt64 = 0
-    /// Requests that the collector did not take; most are sent again.
+    /// Number of requests that the collector did not take; most are sent again.
     var exportsFailed: UInt64 = 0
 }

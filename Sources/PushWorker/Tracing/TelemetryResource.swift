@@ -1,8 +1,8 @@
 import Foundation
 
-/// Who a worker is to those who keep traces and metrics: OpenTelemetry's resource.
+/// The worker's identity in traces and metrics: OpenTelemetry's resource.
 struct TelemetryResource: Equatable, Sendable {
-    /// More attributes are not taken.
+    /// Most attributes that are accepted.
     static let attributeCountMax = 64
 
     /// One attribute; its value is a text.
@@ -11,13 +11,13 @@ struct TelemetryResource: Equatable, Sendable {
         var value: String
     }
 
-    /// The first three are `service.name`, `service.version` and `service.instance.id`.
+    /// The attributes. The first three are `service.name`, `service.version` and `service.instance.id`.
     private(set) var attributes: [Attribute]
 
-    /// For a worker whose settings say nothing of itself.
+    /// An instance id for a worker whose settings contain none.
     private static let processID = UUID().uuidString.lowercased()
 
-    /// What the settings say counts before what the environment says in general.
+    /// The settings override the general variables of the environment.
     init(_ settings: WorkerConfiguration.Tracing) {
         let environment = settings.environment
         func given(_ name: String) -> String? { environment.attributes.last { $0.name == name }?.value }
@@ -33,17 +33,17 @@ struct TelemetryResource: Equatable, Sendable {
         }
     }
 
-    /// `service.name`.
+    /// The attribute `service.name`.
     var serviceName: String { self.attributes[0].value }
-    /// `service.version`.
+    /// The attribute `service.version`.
     var serviceVersion: String { self.attributes[1].value }
-    /// `service.instance.id`.
+    /// The attribute `service.instance.id`.
     var instanceID: String { self.attributes[2].value }
 }
 
-/// This machine's name, which a container has from its pod.
+/// The name of this machine, which in a container is its pod's.
 enum MachineName {
-    /// Empty: it has none.
+    /// The name; empty: the machine has none.
     static var current: String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "" }

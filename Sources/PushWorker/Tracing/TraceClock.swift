@@ -1,7 +1,7 @@
 import PushModel
 import Tracing
 
-/// A moment as tracers take it.
+/// A moment in the form that tracers take.
 struct TraceMoment: TracerInstant {
     var nanosecondsSinceEpoch: UInt64
 
@@ -12,7 +12,8 @@ struct TraceMoment: TracerInstant {
     }
 }
 
-/// The machine's time when a trace began, and from there the time that never steps: no span of a trace ends before it begins.
+/// A clock for one trace: it starts at the machine's time when the trace began, and never steps. So no span of a trace
+/// ends before it begins.
 struct TraceClock {
     private let beganSteadyMillis: Int64
     private let beganWallMillis: Int64
@@ -31,7 +32,7 @@ struct TraceClock {
 }
 
 extension Tracer {
-    /// As `startSpan`, of a tracer whose kind is not known.
+    /// Like `startSpan`, for a tracer of unknown type.
     func startAnySpanAt(
         _ name: String, context: ServiceContext, ofKind kind: SpanKind, at moment: TraceMoment
     ) -> any Tracing.Span {

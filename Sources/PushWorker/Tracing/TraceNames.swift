@@ -1,8 +1,8 @@
-/// What numbers in notes mean. Never changes: one reference, however many works have it.
+/// Names for the numbers in notes. Immutable: all work shares one reference.
 final class TraceNames: Sendable {
     let inputTopics: [String]
     let bundleIDs: [String]
-    /// Where each route leads.
+    /// The host and port of each route.
     let routes: [(host: String, port: Int)]
     let groupID: String
 

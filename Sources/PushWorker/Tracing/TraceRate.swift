@@ -1,12 +1,12 @@
 import PushModel
 
-/// How many traces have begun in the second that it is.
+/// Number of traces that have begun in the present second.
 struct TraceRate {
     private var second: Int64 = .min
     private var count = 0
 
-    /// Counts one that is to begin.
-    /// - Returns: `false`: the most have begun already, and this one is not counted.
+    /// Counts a trace that is about to begin.
+    /// - Returns: `false` when the limit is reached, and this trace is not counted.
     mutating func takes(at now: EngineTime, perSecondMax: Int) -> Bool {
         let second = now.steadyMillis / 1_000
         if second != self.second { (self.second, self.count) = (second, 0) }

@@ -1,27 +1,27 @@
-/// What was traced, and what became of the spans.
+/// Numbers of traced events, and of exported and lost spans.
 struct TracingCounters: Sendable, Equatable {
-    /// Events whose tracing began.
+    /// Number of events whose tracing began.
     var eventsTraced: UInt64 = 0
-    /// Traced events without an outcome yet.
+    /// Number of traced events without an outcome yet.
     var eventsLive = 0
-    /// Events that were sampled and are not traced.
+    /// Number of events that were sampled but not traced.
     var eventsSkipped: UInt64 = 0
-    /// Passes of versions and starts whose tracing began.
+    /// Number of passes of versions and starts whose tracing began.
     var passesTraced: UInt64 = 0
-    /// Traced passes that go on.
+    /// Number of traced passes that are under way.
     var passesLive = 0
-    /// Passes of events that were sampled which are not traced.
+    /// Number of passes that are not traced although their event was sampled.
     var passesSkipped: UInt64 = 0
-    /// Headers that mean nothing.
+    /// Number of invalid headers.
     var traceparentsInvalid: UInt64 = 0
-    /// Spans that the collector has taken.
+    /// Number of spans that the collector has taken.
     var spansExported: UInt64 = 0
-    /// Spans that were lost.
+    /// Number of spans that were lost.
     var spansDropped: UInt64 = 0
-    /// Requests that the collector did not take.
+    /// Number of requests that the collector did not take.
     var exportsFailed: UInt64 = 0
 
-    /// With what the worker's own tracer counts.
+    /// Adds the counters of the worker's own tracer.
     mutating func add(_ other: ExportCounters) {
         self.spansExported += other.spansExported
         self.spansDropped += other.spansDropped
@@ -65,6 +65,6 @@ extension TracingCounters: CountedBySource {
             "Requests that the collector did not take; most are sent again.", \.exportsFailed),
     ]
 
-    /// Sums over shards.
+    /// Adds the counters of another shard.
     mutating func add(_ other: TracingCounters) { for row in Self.rows { row.add(other, to: &self) } }
 }
