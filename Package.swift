@@ -30,6 +30,14 @@ let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distr
 let http: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 
+/// What the page of `mailboat dev` is made of: each is embedded in the program.
+let pageFiles = [
+    "address.js", "audiences.css", "audiences.js", "budget.css", "budget.js", "card.js", "channels.js", "entry.js",
+    "faults.js", "keys.js", "layout.css", "layout.js", "page.html", "page.js", "phonelist.js", "phones.css",
+    "phones.js", "publish.js", "remedies.js", "schemas.js", "search.js", "templates.js", "timeline.css",
+    "timeline.js",
+]
+
 let package = Package(
     name: "mailboat",
     products: [
@@ -89,7 +97,7 @@ let package = Package(
         // One port before the brokers of an embedded Kafka, and what Java's client has to hear of them.
         .target(name: "KafkaForwarding", dependencies: ["Listening"] + nio),
         // How the pages look that a program serves, and what their scripts draw with: texts.
-        .target(name: "PageStyle"),
+        .target(name: "PageStyle", resources: [.embedInCode("elements.js"), .embedInCode("style.css")]),
         .target(
             name: "PushWorker",
             dependencies: [
@@ -99,7 +107,10 @@ let package = Package(
                 "LocalFiles", "Listening", "Redaction",
                 .product(name: "Yams", package: "Yams"),
             ] + nio,
-            resources: [.embedInCode("Admin/admin.openapi.json")]),
+            resources: [
+                .embedInCode("Admin/admin.openapi.json"), .embedInCode("Admin/Page/worker.html"),
+                .embedInCode("Admin/Page/worker.js"),
+            ]),
         .target(
             name: "APNSSimulator",
             dependencies: [
@@ -113,7 +124,8 @@ let package = Package(
             dependencies: [
                 "PageStyle", "PushInspection", "PushModel", "DeviceModel", "PushEngine", "PushWorker", "APNSSimulator",
                 "KafkaLog", "Listening", logging, lifecycle, hummingbird,
-            ] + nio),
+            ] + nio,
+            resources: pageFiles.map { .embedInCode("Page/\($0)") }),
         // What every program on a command line needs: its streams, its failures, which cluster it is to reach.
         .target(
             name: "CommandSupport",

@@ -6,9 +6,11 @@ where what became of the last event has to be scrolled to. `--screenshots DIR` k
 """
 
 import argparse
+import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,16 @@ import foreign_pages
 import page_audit
 from chromium import LIMIT_SECONDS, Browser
 from dev_page_steps import choose_phone, open_tab
+
+
+def read_scripts():
+    """What Node finds wrong with the scripts as they are written; nothing, where there is no Node."""
+    if not shutil.which("node"):
+        return []
+    sources = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Sources")
+    scripts = sorted(glob.glob(os.path.join(sources, "**", "*.js"), recursive=True))
+    checks = ((script, subprocess.run(["node", "--check", "--input-type=module", "-"], stdin=open(script), stderr=subprocess.PIPE, text=True, check=False)) for script in scripts)
+    return [f"{os.path.relpath(script, sources)}: {done.stderr}" for script, done in checks if done.returncode]
 
 
 def start_dev(mailboat, directory):
@@ -312,7 +324,7 @@ def main():
     arguments.add_argument("--chromium", default="chromium")
     arguments.add_argument("--screenshots", help="a directory for pictures")
     options = arguments.parse_args()
-    faults = []
+    faults = read_scripts()
     with tempfile.TemporaryDirectory() as scratch:
         dev, address, kafka, snippets = start_dev(os.path.abspath(options.mailboat), scratch)
         browser = Browser(options.chromium, os.path.join(scratch, "profile"))

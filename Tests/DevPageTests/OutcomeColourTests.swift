@@ -7,7 +7,7 @@ struct OutcomeColourTests {
     @Test(arguments: Outcome.allCases) func everyOutcomeHasAColour(outcome: Outcome) {
         let names = ["\(outcome.name): \"", "\"\(outcome.name)\": \""]
         #expect(
-            names.contains { ElementsScript.text.contains(" \($0)") },
-            "tones in ElementsScript names no \(outcome.name)")
+            names.contains { PageFile.elements(at: "").text.contains(" \($0)") },
+            "tones in elements.js names no \(outcome.name)")
     }
 }

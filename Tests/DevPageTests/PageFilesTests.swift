@@ -8,6 +8,8 @@ import Testing
 struct PageFilesTests {
     private static let served = Set(DevPageFiles.all.map(\.path))
 
+    private static func text(_ path: String) -> String { DevPageFiles.all.first { $0.path == path }?.text ?? "" }
+
     @Test(arguments: DevPageFiles.all.map(\.path)) func whatAFileNamesIsServed(path: String) throws {
         let file = try #require(DevPageFiles.all.first { $0.path == path })
         let imports = file.text.matches(of: #/from "(/[^"]+)"|(?:src|href)="(/[^"]+\.(?:js|css))"/#)
@@ -27,13 +29,18 @@ struct PageFilesTests {
         }
     }
 
+    /// A script cannot ask for it.
+    @Test func theSearchKnowsHowManyEntriesAnAnswerHas() {
+        #expect(Self.text("/search.js").contains("const foundMax = \(Timeline.entriesPerAnswerMax);"))
+    }
+
     /// What a phone is said to be has a colour, and each remedy a button.
     @Test func whatIsSaidOfAPhoneIsDrawn() {
         for name in PhoneStatus.Word.names {
-            #expect(ElementsScript.text.contains(" \(name): \""), "tones in ElementsScript names no \(name)")
+            #expect(PageFile.elements(at: "").text.contains(" \(name): \""), "tones in elements.js names no \(name)")
         }
         for action in PhoneStatus.Remedy.actions {
-            #expect(RemediesScript.text.contains("\"\(action)\": {"), "RemediesScript has no \(action)")
+            #expect(Self.text("/remedies.js").contains("\"\(action)\": {"), "remedies.js has no \(action)")
         }
     }
 }

@@ -23,7 +23,7 @@ struct DevRouter: Sendable {
                 refusalOfChanges: self.house.settings.refusalOfChanges))
         for file in DevPageFiles.all {
             router.get(RouterPath(file.path)) { _, _ in
-                var answer = DevAnswer.text(file.text, type: file.type)
+                var answer = DevAnswer.text(file.text, type: file.type.rawValue)
                 answer.headers[.contentSecurityPolicy] = PageFile.contentSecurityPolicy
                 return answer
             }

@@ -1,24 +1,28 @@
 import PageStyle
 
-/// What the page is made of.
+/// What the page is made of: the files beside this one, which are parts of the program, and those of `PageStyle`.
 enum DevPageFiles {
     static let all: [PageFile] =
-        [PageFile(path: "/", type: "text/html; charset=utf-8", text: PageHTML.text)]
-        + Self.styles.map { PageFile(path: "/\($0.name).css", type: "text/css; charset=utf-8", text: $0.text) }
-        + Self.scripts.map { PageFile(path: "/\($0.name).js", type: "text/javascript; charset=utf-8", text: $0.text) }
+        [PageFile(path: "/", type: .html, bytes: PackageResources.page_html)]
+        + Self.styles.map { PageFile(path: "/\($0.name).css", type: .css, bytes: $0.bytes) }
+        + Self.scripts.map { PageFile(path: "/\($0.name).js", type: .script, bytes: $0.bytes) }
+        + [.style(at: "/style.css"), .elements(at: "/elements.js")]
 
-    private static let styles: [(name: String, text: String)] = [
-        ("page", PageCSS.text), ("layout", LayoutCSS.text), ("timeline", TimelineCSS.text), ("phones", PhonesCSS.text),
-        ("audiences", AudiencesCSS.text), ("budget", BudgetCSS.text),
+    private static let styles: [(name: String, bytes: [UInt8])] = [
+        ("layout", PackageResources.layout_css), ("timeline", PackageResources.timeline_css),
+        ("phones", PackageResources.phones_css), ("audiences", PackageResources.audiences_css),
+        ("budget", PackageResources.budget_css),
     ]
 
-    private static let scripts: [(name: String, text: String)] = [
-        ("page", PageScript.text), ("elements", ElementsScript.text), ("address", AddressScript.text),
-        ("layout", LayoutScript.text), ("keys", KeysScript.text), ("search", SearchScript.text),
-        ("timeline", TimelineScript.text), ("entry", EntryScript.text), ("phones", PhonesScript.text),
-        ("phonelist", PhoneListScript.text), ("card", CardScript.text), ("remedies", RemediesScript.text),
-        ("budget", BudgetScript.text), ("publish", PublishScript.text), ("audiences", AudiencesScript.text),
-        ("channels", ChannelsScript.text), ("faults", FaultsScript.text), ("templates", TemplatesScript.text),
-        ("schemas", SchemasScript.text),
+    private static let scripts: [(name: String, bytes: [UInt8])] = [
+        ("page", PackageResources.page_js), ("address", PackageResources.address_js),
+        ("layout", PackageResources.layout_js), ("keys", PackageResources.keys_js),
+        ("search", PackageResources.search_js), ("timeline", PackageResources.timeline_js),
+        ("entry", PackageResources.entry_js), ("phones", PackageResources.phones_js),
+        ("phonelist", PackageResources.phonelist_js), ("card", PackageResources.card_js),
+        ("remedies", PackageResources.remedies_js), ("budget", PackageResources.budget_js),
+        ("publish", PackageResources.publish_js), ("audiences", PackageResources.audiences_js),
+        ("channels", PackageResources.channels_js), ("faults", PackageResources.faults_js),
+        ("templates", PackageResources.templates_js), ("schemas", PackageResources.schemas_js),
     ]
 }

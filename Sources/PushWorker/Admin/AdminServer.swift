@@ -185,7 +185,7 @@ final class AdminServer: Sendable {
     }
 
     private static func response(_ file: PageFile) -> Response {
-        var response = Self.response(.ok, file.type, file.text)
+        var response = Self.response(.ok, file.type.rawValue, file.text)
         response.headers[.cacheControl] = "no-cache"
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.contentSecurityPolicy] = PageFile.contentSecurityPolicy

@@ -1,0 +1,85 @@
+// Draws a Lock Screen and the Dynamic Island, cut where iOS cuts them.
+import { el, clock, name } from "/elements.js";
+
+const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
+const two = (number) => String(number).padStart(2, "0");
+
+// As SwiftUI draws a timer: down to the moment, and up from it.
+function timerText(seconds) {
+  const left = Math.abs(Math.round(seconds - Date.now() / 1000));
+  const [days, hours] = [Math.floor(left / 86400), Math.floor(left / 3600)];
+  if (days > 99) return new Date(seconds * 1000).toLocaleDateString("en-GB");
+  return `${hours ? `${hours}:` : ""}${hours ? two(Math.floor(left / 60) % 60) : Math.floor(left / 60)}:${two(left % 60)}`;
+}
+
+setInterval(() => {
+  for (const timer of document.querySelectorAll("[data-timer]")) timer.textContent = timerText(Number(timer.dataset.timer));
+}, 1000);
+
+function face(face) {
+  if (!face) return el("div", { class: "face" });
+  const parts = [];
+  if (face.sides.length === 2) {
+    const [home, away] = face.sides;
+    parts.push(el("div", { class: "sides" }, el("span", {}, home.name),
+      el("span", { class: "score" }, `${home.score} : ${away.score}`), el("span", {}, away.name)));
+  }
+  if (face.headline) parts.push(el("p", { class: "headline" }, face.headline));
+  if (face.progress !== null) parts.push(el("progress", { max: 1, value: face.progress, "aria-label": "progress" }));
+  if (face.timer !== null) parts.push(el("p", { class: "timer", "data-timer": String(face.timer) }, timerText(face.timer)));
+  if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, name(row.name)), el("dd", {}, name(row.value))])));
+  return el("div", { class: "face" }, parts);
+}
+
+export const alertText = (part) => typeof part === "string" ? part : part?.["loc-key"] ?? "";
+
+const isGone = (phone) => !phone.face || phone.card === "dismissed" || phone.card === "ended";
+
+// `isCalm`: nothing came just before, and a card that moves says that something has come.
+function lockCard(phone, isCalm) {
+  if (phone.card === "untouched") return [el("p", { class: "lock-empty" }, "No push has been shown yet.")];
+  if (phone.card === "dismissed") return [el("p", { class: "lock-empty" }, phone.swiped ? "The card was swiped away." : "The card has left the Lock Screen.")];
+  const until = phone.dismissedAt ? `, leaves ${clock(phone.dismissedAt * 1000)}` : "";
+  return [
+    phone.alert && phone.isAlertNew ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
+    words[phone.card] ? el("p", { class: `card-state ${phone.card}` }, words[phone.card] + until) : null,
+    el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": "Lock Screen card" }, face(phone.face)),
+    el("p", { class: "cut", hidden: true }),
+  ].filter(Boolean);
+}
+
+function compact(phone) {
+  if (isGone(phone)) return el("div", { class: "island compact", "aria-hidden": "true" });
+  return el("div", { class: "island compact", role: "group", "aria-label": "Dynamic Island, compact" },
+    el("span", {}, phone.face.leading), el("span", { "aria-hidden": "true" }), el("span", {}, phone.face.trailing));
+}
+
+export function lockScreen(phone, isCalm) {
+  const now = new Date();
+  return el("div", { class: "screen", role: "group", "aria-label": `Lock Screen of phone ${phone.id}` },
+    compact(phone),
+    el("div", { "aria-hidden": "true" },
+      el("p", { class: "lock-date" }, now.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" })),
+      el("p", { class: "lock-time" }, `${two(now.getHours())}:${two(now.getMinutes())}`)),
+    phone.online ? null : el("p", { class: "away-note" }, phone.rebooting ? "⟳ starting up: nothing reaches it" : "✈ away: nothing reaches it"),
+    lockCard(phone, isCalm));
+}
+
+export function islands(phone) {
+  if (isGone(phone)) return [];
+  return [
+    el("figure", {}, el("figcaption", {}, "Dynamic Island, expanded"), el("div", { class: "island expanded" }, face(phone.face)), el("p", { class: "cut", hidden: true })),
+    el("figure", {}, el("figcaption", {}, "Minimal, beside another activity"), el("div", { class: "island minimal" }, phone.face.minimal || "•")),
+  ];
+}
+
+// iOS cuts a card, and an expanded island, at 160 points. Says so below what was cut.
+export function measure(root) {
+  for (const note of root.querySelectorAll(".cut")) {
+    const card = note.previousElementSibling;
+    const isCut = card.scrollHeight > card.clientHeight + 1;
+    note.hidden = !isCut;
+    const text = isCut ? `Cut at 160 points, as on an iPhone. All of it would take ${card.scrollHeight}.` : "";
+    if (note.textContent !== text) note.textContent = text;
+  }
+}

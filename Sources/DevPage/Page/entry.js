@@ -1,0 +1,71 @@
+// What is behind a line of the timeline: the way of an event, its pushes, and what can be copied.
+import { el, ask, say, copyButton, dateNotes, localTimes } from "/elements.js";
+import { href } from "/address.js";
+import { isPush, pushesOf, became } from "/timeline.js";
+
+function pushParts(push) {
+  const parts = [el("ol", { class: "chain" },
+    el("li", {}, el("b", {}, push.type === "push" ? "Push" : "Broadcast"), el("span", {}, `${push.event || "unreadable"} at priority ${push.priority}, timestamp ${push.stamp ?? "none"}`)),
+    el("li", {}, el("b", {}, "APNs"), el("span", {}, push.status === null ? "no answer now" : `${push.status} ${push.reason}`)),
+    el("li", {}, el("b", {}, push.type === "push" ? `Phone ${push.phone}` : "Phones"), el("span", {}, localTimes(push.verdict.text))))];
+  if (push.changes.length) {
+    parts.push(el("table", {}, el("caption", {}, "Against the push before"),
+      el("thead", {}, el("tr", {}, ["key", "before", "after"].map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, push.changes.map((change) => el("tr", {}, el("th", { scope: "row", class: "mono" }, change.path || "all"),
+        el("td", { class: "mono" }, change.before ?? "—"), el("td", { class: "mono" }, change.after ?? "—"))))));
+  }
+  parts.push(...dateNotes(push.dates));
+  return parts;
+}
+
+function eventParts(entry) {
+  const into = entry.outcome?.into;
+  return [el("ol", { class: "chain" },
+    el("li", {}, el("b", {}, "Event"), el("span", {}, `number ${entry.id}, partition ${entry.partition}, offset ${entry.offset}` +
+      (entry.priority === null ? "" : `, asks for priority ${entry.priority}`))),
+    el("li", {}, el("b", {}, "Became"), el("span", {}, became(entry), into ? el("a", { href: href({ entry: String(into) }) }, ` Show event ${into}`) : null)),
+    entry.outcome?.queuedMillis != null ? el("li", {}, el("b", {}, "Took"), el("span", {}, `${entry.outcome.queuedMillis} ms in the worker` +
+      (entry.outcome.apnsMillis != null ? `, ${entry.outcome.apnsMillis} ms at APNs` : ""))) : null)];
+}
+
+export async function publishAgain(id, answer) {
+  try {
+    await ask(`/api/entries/${id}/replay`, { method: "POST" });
+    say(answer, `Event ${id} was published again.`);
+  } catch (error) { say(answer, error.message, true); }
+}
+
+const copyNames = { curl: "Copy as curl", kcat: "Copy as kcat", swift: "Copy as Swift", test: "Copy as Swift test", json: "Copy as JSON", fixture: "Copy as test fixture" };
+
+// Pushes that are older than what is here.
+async function missing(entry, entries) {
+  const ids = entry.related.filter((id) => !entries.has(id));
+  const found = await Promise.all(ids.map((id) => ask(`/api/entries/${id}`).catch(() => null)));
+  return found.filter(isPush);
+}
+
+// What is behind a line: the way of the event, its pushes, what can be copied.
+export async function fillEntry(item) {
+  const { entry, entries, body, text } = item;
+  const pushes = isPush(entry) ? [entry] : entry.type === "event" ? [...pushesOf(entry, entries), ...await missing(entry, entries)] : [];
+  if (item.filled !== text) return;
+  const row = el("div", { class: "row" });
+  const said = el("p", { class: "answer", role: "status" });
+  const focused = body.contains(document.activeElement) ? document.activeElement.textContent : "";
+  body.replaceChildren(...(entry.type === "event" ? eventParts(entry) : []), ...pushes.flatMap(pushParts), row, said);
+  const link = copyButton("Copy a link", `${location.origin}/#entry=${entry.id}`);
+  if (entry.type === "note") return row.replaceChildren(link);
+  try {
+    const copies = await ask(`/api/entries/${entry.id}/copies`);
+    // Something has come meanwhile, and another filling has begun.
+    if (item.filled !== text) return;
+    const buttons = Object.keys(copyNames).filter((name) => copies[name]).map((name) => copyButton(copyNames[name], copies[name]));
+    if (entry.type === "event" && !entry.rejection) {
+      buttons.unshift(el("button", { type: "button", class: "small", onclick: () => publishAgain(entry.id, said) }, "Publish again"));
+    }
+    row.replaceChildren(...buttons, link);
+    // As it was spelt: the browser's own numbers would lose a digit or a zero.
+    if (copies.json) body.append(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, copies.json));
+  } catch (error) { if (item.filled === text) row.replaceChildren(el("span", { class: "hint" }, error.message), link); }
+  if (focused) [...row.children].find((button) => button.textContent === focused)?.focus();
+}

@@ -1,0 +1,55 @@
+// The list of phones: the chosen one, those that fail, and the others folded away.
+import { el, byID, badge, name, tone } from "/elements.js";
+
+// Phones that are all seen, at most.
+const fewMax = 5;
+// Phones that fail and stand in the open, at most.
+const openMax = 6;
+
+const ranks = { bad: 0, warn: 1, info: 2, good: 3 };
+const rank = (phone) => phone.verdict ? ranks[tone(phone.verdict.word)] : 2;
+
+function fill(list, phones, chosen, nameOf, choose) {
+  const text = JSON.stringify(phones.map((phone) => [phone.id, nameOf(phone), phone.verdict?.word, phone.id === chosen]));
+  if (list.dataset.drawn === text) return;
+  list.dataset.drawn = text;
+  list.replaceChildren(...phones.map((phone) => el("li", {},
+    el("button", { type: "button", "data-phone": String(phone.id), "aria-pressed": String(phone.id === chosen), onclick: () => choose(phone.id) },
+      el("span", {}, name(nameOf(phone))), phone.verdict ? badge(phone.verdict.word) : null))));
+}
+
+// How many of each word, the worst first: “2 refused, 60 shown”.
+function countsOf(phones) {
+  const counts = new Map();
+  for (const phone of phones) {
+    const word = phone.verdict?.word ?? "without a push";
+    counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
+}
+
+// A button for each phone; the chosen one is pressed and comes first, then those that fail. Those that are well are folded away.
+export function drawPhoneList(phones, chosen, choose) {
+  const [list, quiet] = [byID("phone-list"), byID("quiet-list")];
+  const focused = document.activeElement?.dataset?.phone;
+  const named = new Map();
+  for (const phone of phones) named.set(phone.activity, (named.get(phone.activity) ?? 0) + 1);
+  // Members of an audience have its name all alike.
+  const nameOf = (phone) => !phone.activity ? `phone ${phone.id}` : phone.activity + (named.get(phone.activity) > 1 ? `, phone ${phone.id}` : "");
+  const sorted = [...phones].sort((one, other) => rank(one) - rank(other) || other.id - one.id);
+  const first = sorted.filter((phone) => phone.id === chosen);
+  const others = sorted.filter((phone) => phone.id !== chosen);
+  const failing = phones.length <= fewMax ? others : others.filter((phone) => rank(phone) < 2).slice(0, openMax);
+  const rest = others.filter((phone) => !failing.includes(phone));
+  fill(list, [...first, ...failing], chosen, nameOf, choose);
+  const fold = byID("quiet-phones");
+  fold.hidden = rest.length === 0;
+  const title = `${rest.length} more: ${countsOf(rest)}`;
+  if (byID("quiet-title").textContent !== title) byID("quiet-title").textContent = title;
+  // What is folded away is drawn when it is opened.
+  fold.ontoggle = () => { if (fold.open) fill(quiet, rest, chosen, nameOf, choose); };
+  if (fold.open) fill(quiet, rest, chosen, nameOf, choose);
+  const counts = phones.length ? countsOf(sorted) : "";
+  if (byID("phone-counts").textContent !== counts) byID("phone-counts").textContent = counts;
+  if (focused && document.activeElement?.dataset?.phone !== focused) document.querySelector(`#phones [data-phone="${CSS.escape(focused)}"]`)?.focus();
+}

@@ -1,0 +1,99 @@
+// Draws the chosen phone, and does to it what can be done to one.
+import { el, ask, say, tone, badge, clock, dateNotes, localTimes, name } from "/elements.js";
+import { lockScreen, islands, measure, alertText } from "/card.js";
+import { remedyButtons } from "/remedies.js";
+import { waitText } from "/timeline.js";
+
+// How it stands, what is waited for, and what can be done: above the phone, as it is asked for first.
+function standing(phone, said) {
+  const verdict = phone.verdict;
+  if (!verdict) return el("p", { class: "note info" }, phone.card === "untouched" ? "Nothing was pushed to it yet." : "Its card shows what came over the channel.");
+  return el("div", { class: `note ${tone(verdict.word)}` },
+    el("p", {}, badge(verdict.word), ` ${localTimes(verdict.text)}`),
+    verdict.wait ? el("p", { class: "wait" }, waitText(verdict.wait)) : null,
+    verdict.remedies?.length ? el("div", { class: "row", role: "group", "aria-label": "What can be done" }, remedyButtons(phone, said)) : null);
+}
+
+const has = (phone, action) => (phone.verdict?.remedies ?? []).some((remedy) => remedy.action === action);
+
+// What comes faster than that does not move the card: it would never rest.
+const calmMillis = 1500;
+
+// The parts are made once and filled anew, so that a button keeps its focus while the card changes.
+export class PhonePanel {
+  constructor(root) {
+    this.root = root;
+    this.drawnMillis = 0;
+    this.title = el("h3", { class: "sr" });
+    this.device = el("div", { class: "device" });
+    this.islands = el("div", { class: "islands" });
+    this.standing = el("div", { class: "phone-says" });
+    this.dates = el("div", { class: "phone-says" });
+    this.facts = el("p", { class: "phone-says phone-facts" });
+    this.answer = el("p", { class: "answer", role: "status" });
+    this.online = this.button("", () => this.phone.online ? "offline" : "online");
+    this.reboot = this.button("Restart it", () => "reboot");
+    this.swipe = this.button("Swipe the card away", () => "swipe");
+    this.change = this.button("Change the token", () => "change-token");
+    this.register = this.button("Register the new token", () => "register-token");
+    this.listen = this.button("", () => this.phone.channel ? "unlisten" : "listen");
+    this.actions = el("div", { class: "phone-says" }, this.answer,
+      el("div", { class: "row", role: "group", "aria-label": "What happens to the phone" }, this.online, this.reboot, this.swipe, this.change, this.register, this.listen));
+    new ResizeObserver(() => measure(this.root)).observe(root);
+  }
+
+  button(label, action) {
+    return el("button", { type: "button", class: "small", onclick: async () => {
+      say(this.answer, "");
+      try {
+        await ask(`/api/phones/${this.phone.id}/${action()}`, { method: "POST" });
+      } catch (error) { say(this.answer, error.message, true); }
+    } }, label);
+  }
+
+  clear() {
+    this.phone = undefined;
+    this.drawn = "";
+    this.root.replaceChildren(el("p", { class: "empty" }, "No phone yet. Publish an event, and one comes by itself."));
+  }
+
+  draw(phone) {
+    const isOther = this.phone?.id !== phone.id;
+    this.phone = phone;
+    if (isOther) {
+      this.root.replaceChildren(this.title, this.standing, this.device, this.dates, this.actions, this.islands, this.facts);
+      say(this.answer, "");
+    }
+    this.listen.hidden = phone.swiped || !(phone.channel || this.canListen);
+    this.listen.textContent = phone.channel ? "Stop listening" : "Listen to the newest channel";
+    // The clock ticks on; what did not change is not drawn again.
+    const text = JSON.stringify(phone);
+    if (text === this.drawn) return;
+    this.drawn = text;
+    this.title.replaceChildren(...name(phone.activity || `Phone ${phone.id}`));
+    this.device.className = phone.online ? "device" : "device away";
+    this.device.replaceChildren(lockScreen(phone, Date.now() - this.drawnMillis > calmMillis));
+    this.drawnMillis = Date.now();
+    this.islands.replaceChildren(...islands(phone));
+    this.drawStanding(phone);
+    this.dates.replaceChildren(...dateNotes(phone.dates));
+    this.dates.hidden = !phone.dates.length;
+    this.facts.textContent = `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
+      (phone.channel ? `, listens to ${phone.channel}` : "") +
+      (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +
+      (phone.staleDate === null ? "" : `, stale from ${clock(phone.staleDate * 1000)}`);
+    this.online.textContent = phone.online ? "Take it offline" : "Bring it back";
+    this.online.hidden = phone.rebooting;
+    this.reboot.hidden = phone.rebooting;
+    this.swipe.hidden = phone.swiped;
+    this.change.hidden = phone.swiped || has(phone, "renew-token");
+    this.register.hidden = phone.swiped || !phone.hasUntoldToken || !phone.activity || has(phone, "register-token");
+    measure(this.root);
+  }
+
+  drawStanding(phone) {
+    const focused = this.standing.contains(document.activeElement) ? document.activeElement.textContent : "";
+    this.standing.replaceChildren(standing(phone, this.answer));
+    if (focused) [...this.standing.querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
+  }
+}

@@ -1,0 +1,30 @@
+// Buttons for what can be done about a push that did not arrive.
+import { el, ask, say } from "/elements.js";
+import { publishAgain } from "/entry.js";
+
+const happens = (phone, action) => ask(`/api/phones/${phone.id}/${action}`, { method: "POST" });
+
+// What can be done about a push that did not arrive: a button for each remedy that the server names.
+const remedies = {
+  "register-token": { label: "Register the new token", act: (phone) => happens(phone, "register-token") },
+  "renew-token": { label: "Give it a new token, and register that", act: async (phone) => {
+    await happens(phone, "change-token");
+    await happens(phone, "register-token");
+  } },
+  "send-again": { label: "Send the event again", act: (phone, remedy, said) => publishAgain(remedy.entry, said) },
+  "copy-swift": { label: "Copy the Swift type", act: async (phone, remedy, said) => {
+    const copies = await ask(`/api/entries/${remedy.entry}/copies`);
+    await navigator.clipboard.writeText(copies.swift);
+    say(said, "The Swift type that decodes this content is on the clipboard.");
+  } },
+};
+
+export function remedyButtons(phone, said) {
+  return phone.verdict.remedies.filter((remedy) => remedies[remedy.action]).map((remedy) => {
+    const { label, act } = remedies[remedy.action];
+    return el("button", { type: "button", class: "small", onclick: async () => {
+      say(said, "");
+      try { await act(phone, remedy, said); } catch (error) { say(said, error.message, true); }
+    } }, label);
+  });
+}

@@ -1,0 +1,71 @@
+// What the apps' code asks of a content-state: given, told what is wrong with it, and taken away.
+import { el, byID, ask, say } from "/elements.js";
+
+export class SchemasPanel {
+  // `chosen` gives the phone that is looked at.
+  constructor(chosen) {
+    this.chosen = chosen;
+    this.text = byID("schema-text");
+    this.answer = byID("schema-answer");
+    this.app = byID("schema-app");
+    this.given = [];
+    this.app.addEventListener("change", () => this.show());
+    byID("schema-card").addEventListener("click", () => this.beginWithCard());
+    byID("schema-none").addEventListener("click", () => this.change(() => ask(this.path(), { method: "DELETE" }), () => this.afterwards()));
+    byID("schema-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.change(() => ask(this.path(), { method: "PUT", body: this.text.value }), () => `The phones decode by it from now on. It is ${this.kind(this.inForce())}.`);
+    });
+  }
+
+  // Somebody looks: what is in force is shown.
+  open() { this.change(() => ask("/api/schemas")); }
+
+  path() { return `/api/schemas${this.app.value ? `?app=${encodeURIComponent(this.app.value)}` : ""}`; }
+
+  take(apps) {
+    byID("schema-app-row").hidden = apps.length < 2;
+    this.app.replaceChildren(el("option", { value: "" }, "every app without one of its own"), ...(apps.length < 2 ? [] : apps.map((app) => el("option", { value: app }, app))));
+  }
+
+  inForce() { return this.given.find((one) => (one.app ?? "") === this.app.value); }
+
+  kind(given) { return given?.kind === "sample" ? "a sample" : "a JSON Schema"; }
+
+  // What the phones decode by when a schema has been taken away.
+  afterwards() {
+    if (this.app.value && this.given.some((one) => one.app === null)) return "The phones decode as those of the other apps.";
+    return !this.app.value && this.given.length ? "The phones of apps without a schema of their own take whatever comes." : "The phones take whatever comes.";
+  }
+
+  // `done` says what was done; without it, what is in force is shown.
+  async change(asking, done) {
+    try {
+      this.given = await asking();
+      this.text.removeAttribute("aria-invalid");
+      this.show(!done);
+      if (done) say(this.answer, done());
+    } catch (error) {
+      this.text.setAttribute("aria-invalid", "true");
+      say(this.answer, error.message, true);
+    }
+  }
+
+  show(doesFill = true) {
+    const given = this.inForce();
+    byID("schema-none").hidden = !given;
+    if (!doesFill) return;
+    if (given) {
+      this.text.value = JSON.stringify(given.document, null, 2);
+      say(this.answer, `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.`);
+    } else {
+      say(this.answer, "");
+      if (!this.text.value) this.beginWithCard();
+    }
+  }
+
+  beginWithCard() {
+    const content = this.chosen()?.contentState ?? { status: "On its way", driverName: "Anne", progress: 0.4 };
+    this.text.value = JSON.stringify(content, null, 2);
+  }
+}

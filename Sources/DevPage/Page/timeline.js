@@ -1,0 +1,116 @@
+// Draws events, what became of them, and pushes.
+import { el, badge, clock, localTimes, name } from "/elements.js";
+import { go } from "/address.js";
+import { fillEntry } from "/entry.js";
+
+// A push is mostly seen before its event's outcome, and moves into the event then: for so long it has no line of its own.
+const unlinkedMillis = 1500;
+
+export const isPush = (entry) => entry?.type === "push" || entry?.type === "broadcast";
+
+export const pushesOf = (entry, entries) => entry.related.map((id) => entries.get(id)).filter((other) => isPush(other)).sort((a, b) => a.id - b.id);
+
+const activityOf = (entry) => entry.activity ? el("span", { class: "mono" }, name(entry.activity)) : null;
+
+// One badge for each word; of several attempts, how many.
+function verdictBadges(pushes) {
+  const counts = new Map();
+  for (const push of pushes) counts.set(push.verdict.word, (counts.get(push.verdict.word) ?? 0) + 1);
+  return [...counts].map(([word, count]) => badge(word, count > 1 ? ` ${count}×` : ""));
+}
+
+function head(entry, pushes) {
+  if (entry.type === "event") {
+    return el("span", { class: "head" }, el("b", {}, entry.event || "event"), activityOf(entry),
+      badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"),
+      entry.outcome?.isDowngraded ? badge("downgraded") : null, verdictBadges(pushes));
+  }
+  if (isPush(entry)) {
+    return el("span", { class: "head" }, el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`), activityOf(entry), badge(entry.verdict.word));
+  }
+  return el("span", { class: "head" }, el("b", {}, entry.phone ? `phone ${entry.phone}` : "note"), activityOf(entry));
+}
+
+// What became of an event, or what it waits for. Moments are written as all others here.
+export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
+export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(entry.text);
+
+function says(entry, pushes) {
+  if (isPush(entry)) return localTimes(entry.verdict.text);
+  if (entry.type === "note") return entry.text;
+  const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
+  const others = pushes.filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => localTimes(push.verdict.text));
+  return own + [became(entry), ...new Set(others)].join(" ");
+}
+
+export class Timeline {
+  constructor(list) {
+    // Draws all of it again, what stands around the lines included.
+    this.redraw = () => {};
+    this.list = list;
+    this.items = new Map();
+    this.opened = 0;
+  }
+
+  // `shown`: newest first. `open` is the entry that is open, or a push behind it; it is drawn however old it is.
+  // Returns how many lines there are, and how many of them are drawn.
+  draw(shown, entries, open, drawnMax) {
+    clearTimeout(this.later);
+    const now = Date.now();
+    const isFresh = (entry) => isPush(entry) && now - entry.atMillis < unlinkedMillis;
+    const isHidden = (entry) => isPush(entry) && (entry.related.some((id) => entries.has(id)) || isFresh(entry));
+    if (shown.some(isFresh)) this.later = setTimeout(this.redraw, unlinkedMillis);
+    const rows = shown.filter((entry) => !isHidden(entry));
+    const target = rows.findIndex((entry) => entry.id === open || (entry.type === "event" && entry.related.includes(open)));
+    const wanted = rows.slice(0, Math.max(drawnMax, target + 1));
+    const kept = new Set(wanted.map((entry) => entry.id));
+    for (const [id, item] of this.items) if (!kept.has(id)) { item.element.remove(); this.items.delete(id); }
+    let before = null;
+    for (const entry of wanted) {
+      const item = this.item(entry, entries);
+      const place = before ? before.nextSibling : this.list.firstChild;
+      // Moving an element takes its focus: only what stands elsewhere is moved.
+      if (item.element !== place) this.list.insertBefore(item.element, place);
+      before = item.element;
+    }
+    this.open(rows[target]?.id ?? 0, open);
+    return { rows: rows.length, drawn: wanted.length };
+  }
+
+  item(entry, entries) {
+    const pushes = pushesOf(entry, entries);
+    const text = JSON.stringify([entry, pushes]);
+    let item = this.items.get(entry.id);
+    if (!item) {
+      const summary = el("summary", { onclick: (event) => {
+        // The address says what is open.
+        event.preventDefault();
+        go({ entry: item.details.open ? "" : String(entry.id) });
+      } });
+      const body = el("div", { class: "body" });
+      const details = el("details", {}, summary, body);
+      item = { element: el("li", { id: `entry-${entry.id}` }, details), details, summary, body, filled: "" };
+      this.items.set(entry.id, item);
+    }
+    Object.assign(item, { entry, entries });
+    if (item.text !== text) {
+      item.text = text;
+      item.summary.replaceChildren(el("time", { datetime: new Date(entry.atMillis).toISOString() }, clock(entry.atMillis)),
+        head(entry, pushes), el("span", { class: "says" }, says(entry, pushes)));
+    }
+    return item;
+  }
+
+  open(id, asked) {
+    for (const [other, item] of this.items) {
+      item.details.open = other === id;
+      if (other === id && item.filled !== item.text) {
+        item.filled = item.text;
+        fillEntry(item);
+      }
+    }
+    if (asked === this.opened || (asked && !id)) return;
+    this.opened = asked;
+    if (id) this.items.get(id).element.scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,80 @@
+// What all scripts draw with. Text becomes text nodes, never markup.
+// An element: el("p", {class: "note"}, "text", child). Attributes that are null, undefined or false are left out.
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+// A name that may be broken where its words meet (estimatedDeliveryTime, order_id, driver.name), and only as a last resort elsewhere.
+export function name(text) {
+  return text.split(/(?<=\p{Ll}|\d)(?=\p{Lu})|(?<=[_.:\/-])(?=.)/u).flatMap((word, index) => index ? [el("wbr"), word] : [word]);
+}
+
+export const byID = (id) => document.getElementById(id);
+
+const two = (number) => String(number).padStart(2, "0");
+
+export function clock(millis) {
+  const date = new Date(millis);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+// Stamps in a sentence of the server, which writes them in UTC, by the clock of all others here.
+export const localTimes = (text) => text.replace(/\b(\d{9,11}) \(\d\d:\d\d:\d\d UTC\)/g, (_, seconds) => `${seconds} (${clock(seconds * 1000)})`);
+
+// How each word of a verdict or an outcome is coloured. The word itself is always there, too.
+const tones = {
+  shown: "good", sent: "good", delivered: "good", applied: "good", "fanned-out": "good",
+  unseen: "info", renewed: "info", replaced: "info", retrying: "warn",
+  ignored: "warn", waiting: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
+  undecodable: "bad", budget: "bad", refused: "bad", unanswered: "bad", rejected: "bad", unregistered: "bad", "dead-lettered": "bad",
+};
+export const tone = (word) => tones[word] ?? "info";
+export const badge = (word, more = "") => el("span", { class: `badge ${tone(word)}` }, word + more);
+
+// Puts text on the clipboard, and says on the button that it did.
+export function copyButton(label, text) {
+  const button = el("button", { type: "button", class: "small", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed by the browser";
+    }
+    setTimeout(() => { button.textContent = label; }, 1500);
+  } }, label);
+  return button;
+}
+
+// Asks the page's API. Throws what it says when it refuses.
+export async function ask(path, options = {}) {
+  const answer = await fetch(path, options);
+  const text = await answer.text();
+  let body = null;
+  try { body = JSON.parse(text); } catch { /* no JSON: the status is told */ }
+  if (!answer.ok) throw new Error(body?.error ?? `${answer.status} ${answer.statusText}`);
+  return body;
+}
+
+export function say(element, text, isBad = false) {
+  // Who listens is told it once.
+  if (element.textContent !== text) element.textContent = text;
+  element.classList.toggle("bad", isBad && text !== "");
+  element.classList.toggle("good", !isBad && text !== "");
+}
+
+// A table of dates: what a number is, read from 1970 and from 2001.
+export function dateNotes(dates) {
+  return dates.map((date) => el("div", { class: `note ${date.isTrouble ? "warn" : "info"}` },
+    el("b", {}, `${date.path} is ${date.value}. `), date.advice,
+    el("table", {},
+      el("tbody", {},
+        el("tr", {}, el("th", { scope: "row" }, "seconds since 1970"), el("td", {}, date.asSecondsSince1970 ?? "no year of ours")),
+        el("tr", {}, el("th", { scope: "row" }, "since 2001, as Swift’s Date"), el("td", {}, date.asSecondsSince2001 ?? "no year of ours"))))));
+}
