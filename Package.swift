@@ -35,7 +35,7 @@ let pageFiles = [
     "address.js", "audiences.css", "audiences.js", "budget.css", "budget.js", "card.js", "channels.js", "entry.js",
     "faults.js", "keys.js", "layout.css", "layout.js", "page.html", "page.js", "phonelist.js", "phones.css",
     "phones.js", "publish.js", "remedies.js", "schemas.js", "search.js", "templates.js", "timeline.css",
-    "timeline.js",
+    "timeline.js", "tokens.js",
 ]
 
 let package = Package(

@@ -193,7 +193,7 @@ def use_audiences(browser, address):
     shell(f"curl -fsS {address}/api/members -d '{{\"audience\": \"match-7\", \"count\": 20}}'")
     browser.until("document.querySelector('.audience canvas')?.ariaLabel.startsWith('320 members of match-7. 320: nothing shown yet')", "the members who joined by curl")
     button = "[...document.querySelectorAll('.audience button')].find((one) => one.innerText === %s)"
-    browser.run((button % "'Take a tenth away'") + ".click()")
+    browser.run((button % "'Take a tenth of them offline'") + ".click()")
     browser.until("document.querySelector('.audience canvas').ariaLabel.includes('32 of them are away')", "some members to be away")
     browser.run((button % "'Write an event for it'") + ".click(); document.getElementById('publish').requestSubmit()")
     open_tab(browser, "Audiences")
@@ -212,7 +212,7 @@ def use_audiences(browser, address):
         "const colors = new Set(); for (let at = 0; at < data.length; at += 4) colors.add(`${data[at]},${data[at + 1]},${data[at + 2]}`); return [...colors]; })()")
     if "11,12,16" not in drawn or len(drawn) < 3:
         sys.exit(f"check-dev-page: the field shows {drawn}")
-    browser.run((button % "'Bring all back'") + ".click()")
+    browser.run((button % "'Bring them all online'") + ".click()")
     browser.until("[...document.querySelectorAll('.audience td')].some((one) => one.innerText === '320')", "what reached the members when they came back")
     browser.until("document.querySelector('.audience table + table, .audience .wide:nth-of-type(2) table, .audience')?.innerText.includes('Rounds of pushes')", "the rounds")
 
@@ -273,7 +273,7 @@ def use_templates(browser):
     """A template of the developer's own; first one that is wrong."""
     open_tab(browser, "App")
     browser.run("document.getElementById('template-text').value = '{\"headline\": \"clock\"}'; document.getElementById('template-form').requestSubmit()")
-    browser.until("document.getElementById('template-answer').innerText.includes('“headline” is no field of it')", "what is wrong with the template")
+    browser.until("document.getElementById('template-answer').innerText.includes('“headline” is not a field')", "what is wrong with the template")
     browser.run("document.getElementById('template-text').value = JSON.stringify({templates: [{when: {activity: 'match-*', keys: ['minute']}, title: 'homeTeam', lines: [{label: 'Goals', key: 'homeScore'}], progress: 'minute'}]}); "
                 "document.getElementById('template-form').requestSubmit()")
     browser.until("document.querySelector('.lock-card .headline')?.innerText === 'Lions' && document.querySelector('.lock-card dt')?.innerText === 'Goals' && document.querySelector('.lock-card progress')", "the card by the template")
@@ -281,7 +281,7 @@ def use_templates(browser):
 
 def follow_a_link(browser):
     """The address of a push leads to its event, opened."""
-    number = browser.run("[...document.querySelectorAll('#entries > li')].find((one) => one.innerText.includes('Refused by APNs: 503')).id.replace('entry-', '')")
+    number = browser.run("[...document.querySelectorAll('#entries > li')].find((one) => one.innerText.includes('refused (503')).id.replace('entry-', '')")
     push = browser.run(f"fetch('/api/entries/{number}').then((answer) => answer.json()).then((entry) => fetch(`/api/entries/${{entry.related[0]}}`)).then((answer) => answer.json()).then((entry) => entry.apnsID)")
     browser.run(f"location.hash = '#search=push:{push}'")
     browser.until(f"document.querySelector('#entry-{number} details').open && document.getElementById('entry-count').innerText.endsWith('found')", "what the link leads to")

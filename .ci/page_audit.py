@@ -141,7 +141,8 @@ def tab_through(browser, faults):
     wanted = browser.run(
         "[...document.querySelectorAll('button, a[href], input, select, textarea, summary')].filter((one) => one.checkVisibility() && !one.disabled).length")
     browser.run("document.activeElement?.blur(); window.reached = new Set(); window.faint = []; document.body.tabIndex = -1; document.body.focus()")
-    for _ in range(wanted + 20):
+    # Once around, and again to what has come into view meanwhile.
+    for _ in range(wanted + 40):
         browser.press("Tab", 9)
         browser.run(
             "(() => { const one = document.activeElement; if (!one || one === document.body) return; window.reached.add(one); "

@@ -31,7 +31,7 @@ export const localTimes = (text) => text.replace(/\b(\d{9,11}) \(\d\d:\d\d:\d\d 
 // How each word of a verdict or an outcome is coloured. The word itself is always there, too.
 const tones = {
   shown: "good", sent: "good", delivered: "good", applied: "good", "fanned-out": "good",
-  unseen: "info", renewed: "info", replaced: "info", retrying: "warn",
+  unseen: "info", renewed: "info", replaced: "info", retrying: "warn", "needs-token": "warn", "date?": "warn", stale: "warn", gone: "info",
   ignored: "warn", waiting: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
   undecodable: "bad", budget: "bad", refused: "bad", unanswered: "bad", rejected: "bad", unregistered: "bad", "dead-lettered": "bad",
 };
@@ -69,12 +69,28 @@ export function say(element, text, isBad = false) {
   element.classList.toggle("good", !isBad && text !== "");
 }
 
-// A table of dates: what a number is, read from 1970 and from 2001.
+// A moment by the browser's clock: “today 17:02”, “28 Nov 2026 17:02”.
+export function momentText(seconds) {
+  const date = new Date(seconds * 1000);
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
+  const isToday = date.toDateString() === new Date().toDateString();
+  return `${isToday ? "today" : date.toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })} ${time}`;
+}
+
+// How far a moment is from now: “in 25 min”.
+function distanceText(seconds) {
+  const left = Math.round(seconds - Date.now() / 1000);
+  const [size, unit] = [[86400, "days"], [3600, "h"], [60, "min"], [1, "s"]].find(([size]) => Math.abs(left) >= size) ?? [1, "s"];
+  const count = Math.round(Math.abs(left) / size);
+  return left >= 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
+}
+
+// A right date in one line; of a doubtful one, what it is read from 1970 and from 2001.
 export function dateNotes(dates) {
-  return dates.map((date) => el("div", { class: `note ${date.isTrouble ? "warn" : "info"}` },
-    el("b", {}, `${date.path} is ${date.value}. `), date.advice,
-    el("table", {},
-      el("tbody", {},
-        el("tr", {}, el("th", { scope: "row" }, "seconds since 1970"), el("td", {}, date.asSecondsSince1970 ?? "no year of ours")),
-        el("tr", {}, el("th", { scope: "row" }, "since 2001, as Swift’s Date"), el("td", {}, date.asSecondsSince2001 ?? "no year of ours"))))));
+  const reading = (label, text) => el("tr", {}, el("th", { scope: "row" }, label), el("td", {}, text ?? "a year far away"));
+  return dates.map((date) => !date.isTrouble
+    ? el("p", { class: "hint" }, el("b", {}, `${date.path} `), `${date.value} is right for a Date: ${momentText(date.momentSeconds)}, ${distanceText(date.momentSeconds)}.`)
+    : el("div", { class: "note warn" }, el("b", {}, `${date.path} is ${date.meaning === "text" ? `“${date.value}”` : date.value}. `), date.advice,
+      date.meaning === "text" ? null : el("table", {}, el("tbody", {},
+        reading("read as seconds since 1970", date.asSecondsSince1970), reading("read as a Date in Swift, seconds since 2001", date.asSecondsSince2001)))));
 }

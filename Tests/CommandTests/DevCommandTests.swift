@@ -28,7 +28,7 @@ struct DevCommandTests {
         try Data(#"{"titel": "status"}"#.utf8).write(to: URL(fileURLWithPath: path))
         let command = try DevCommand.parse(["--port", "0", "--template", path])
         let failure = await #expect(throws: CommandFailure.self) { try await command.run() }
-        #expect("\(try #require(failure))".contains("“titel” is no field of it"))
+        #expect("\(try #require(failure))".contains("“titel” is not a field"))
     }
 
     @Test func aSchemaThatCannotBeUsedEndsTheCommandBeforeItBegins() async throws {

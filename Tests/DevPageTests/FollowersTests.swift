@@ -34,7 +34,7 @@ struct FollowersTests {
 
 struct PageFileTests {
     @Test func theFilesAreWholeAndLoadNothingFromElsewhere() {
-        #expect(DevPageFiles.all.count == 26)
+        #expect(DevPageFiles.all.count == 27)
         for file in DevPageFiles.all {
             #expect(file.text.utf8.count > 500, "\(file.path)")
             #expect(

@@ -37,7 +37,9 @@ struct PageFilesTests {
     /// What a phone is said to be has a colour, and each remedy a button.
     @Test func whatIsSaidOfAPhoneIsDrawn() {
         for name in PhoneStatus.Word.names {
-            #expect(PageFile.elements(at: "").text.contains(" \(name): \""), "tones in elements.js names no \(name)")
+            #expect(
+                [" \(name): \"", "\"\(name)\": \""].contains { PageFile.elements(at: "").text.contains($0) },
+                "tones in elements.js names no \(name)")
         }
         for action in PhoneStatus.Remedy.actions {
             #expect(Self.text("/remedies.js").contains("\"\(action)\": {"), "remedies.js has no \(action)")

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func anEventIsPublishedShownAndExplained() async throws {
-        let schema = try GivenSchema(JSONTree.parse(Array(#"{"minutes":12}"#.utf8)), origin: "sample.json")
+        let schema = try GivenSchema(Array(#"{"minutes":12}"#.utf8), origin: "sample.json")
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0, schema: schema)) { house in
             // A phone comes by itself, and shows it.
             let published = try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":12}}"#)
@@ -93,7 +93,7 @@ import Testing
             let unmet = try await house.get("/wait-for?activity=order-1&key=minutes&value=11&timeout=0")
             #expect(unmet.status == 504)
             #expect(
-                unmet.body.contains("“minutes” is 12, not 11. The last push: The phone cannot decode it"),
+                unmet.body.contains("“minutes” is 12, not 11. The last push: The app cannot decode it"),
                 "\(unmet.body)")
             #expect(unmet.body.contains("“minutes” is missing, and the app requires it"))
 
@@ -157,9 +157,9 @@ import Testing
     private func whatIsNoQuestion(_ house: House) async throws {
         for (path, status, text) in [
             ("/wait-for?key=a", 400, "“activity” is missing"),
-            ("/api/entries?search=is:lost", 400, "is nothing an entry can be"),
-            ("/api/entries?search=event:starts", 400, "“event:starts” is no event"),
-            ("/api/entries?activity=order-1", 400, "“activity” is no parameter: expected search"),
+            ("/api/entries?search=is:lost", 400, "is not a word that “is:” takes"),
+            ("/api/entries?search=event:starts", 400, "“event:starts” is not a kind of event"),
+            ("/api/entries?activity=order-1", 400, "“activity” is not a parameter: expected search"),
             ("/api/entries/100000", 404, "no such entry"), ("/nothing", 404, "no such page"),
         ] {
             let answer = try await house.get(path)
@@ -318,7 +318,7 @@ import Testing
             #expect(try await post("/api/templates", #"{"title":"minutes"}"#).status == 200)
             #expect(try await house.get("/api/phones").body.contains(#""template":"own","headline":"12""#))
             let unknown = try await post("/api/templates", #"{"titel":"minutes"}"#)
-            #expect(unknown.status == 400 && unknown.body.contains("“titel” is no field of it"), "\(unknown)")
+            #expect(unknown.status == 400 && unknown.body.contains("“titel” is not a field"), "\(unknown)")
             #expect(try await post("/api/templates", "{").status == 400)
         }
     }
@@ -341,9 +341,10 @@ import Testing
                     "/api/schemas", #"{"type":"object","properties":{"a":{"minimum":1}}}"#, 400,
                     "“a” has “minimum”: expected"
                 ),
-                ("/api/schemas", "{", 400, "no JSON: at byte 1"), ("/api/schemas", "[]", 400, "it is no JSON object"),
+                ("/api/schemas", "{", 400, "it is not JSON: at byte 1"),
+                ("/api/schemas", "[]", 400, "it is not a JSON object"),
                 ("/api/schemas?app=com.example.none", "{}", 400, "expected one of com.example.app, com.example.other"),
-                ("/api/schemas?apq=com.example.app", "{}", 400, "“apq” is no parameter: expected app, a bundle id"),
+                ("/api/schemas?apq=com.example.app", "{}", 400, "“apq” is not a parameter: expected app, a bundle id"),
                 ("/api/schemas?app=com.example.app&app=com.example.other", "{}", 400, "“app” is given twice"),
                 ("/api/schemas", String(repeating: " ", count: 70_000), 413, "more than 65536 bytes"),
             ] {
@@ -426,7 +427,7 @@ import Testing
                 return try #require(try await LocalHTTP.post("/api/activities", body: body, port: house.port))
             }
             #expect(try await make(#""com.x""#).body.contains("“app” is “com.x”"))
-            #expect(try await make("7").body.contains("“app” is no string"))
+            #expect(try await make("7").body.contains("“app” is not a string"))
             #expect(try await make(#""com.example.other""#).status == 201)
             #expect(house.stage.store.read { $0.phone(activity: "order-2")?.app } == "com.example.other")
         }

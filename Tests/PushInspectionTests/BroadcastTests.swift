@@ -20,7 +20,7 @@ struct BroadcastTests {
         (broadcast(), PushVerdict.Word.sent, "APNs sent it to 3 phones that listen."),
         (broadcast(listeners: 1), .sent, "APNs sent it to the phone that listens."),
         (broadcast(away: 2), .sent, "APNs sent it to 1 of 3 phones that listen; the others are away."),
-        (broadcast(listeners: 0), .sent, "APNs took it, and no phone listens on the channel."),
+        (broadcast(listeners: 0), .sent, "APNs accepted it, and no phone listens on the channel."),
         (
             broadcast(status: 400, reason: "ChannelNotRegistered"), .refused,
             "Refused by APNs: 400 ChannelNotRegistered."

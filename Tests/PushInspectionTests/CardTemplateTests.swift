@@ -23,7 +23,11 @@ struct CardTemplateTests {
             templates, #"{"driver":{"name":"Anne"},"minutes":12,"done":40,"eta":817292800,"code":"A7"}"#)
         #expect(face.template == .own)
         #expect(face.headline == "Anne")
-        #expect(face.rows == [.init(name: "minutes", value: "12"), .init(name: "Price", value: "—")])
+        #expect(
+            face.rows == [
+                .init(name: "minutes", value: "12", key: "minutes"), .init(name: "Price", value: "—", key: "price"),
+            ])
+        #expect(face.missing == ["price"])
         #expect(face.progress == 0.4)
         #expect(face.timerSeconds == 1_795_600_000)
         #expect(face.leading == "A7")
@@ -55,10 +59,10 @@ struct CardTemplateTests {
 
     @Test(arguments: [
         (#"[]"#, "expected an object"), (#"{}"#, "draws nothing"),
-        (#"{"titel":"a"}"#, "“titel” is no field of it: expected when, title"),
+        (#"{"titel":"a"}"#, "“titel” is not a field: expected when, title"),
         (#"{"title":7}"#, "“title” is 7: expected a text"), (#"{"title":""}"#, "“title” is \"\""),
         (#"{"title":"a","when":[]}"#, "“when” is []: expected an object"),
-        (#"{"title":"a","when":{"key":"b"}}"#, "“when.key” is no field of it: expected activity"),
+        (#"{"title":"a","when":{"key":"b"}}"#, "“when.key” is not a field: expected activity"),
         (#"{"lines":["a","b","c","d","e","f","g"]}"#, "expected at most 6"),
         (#"{"lines":[{"label":"a"}]}"#, "“lines.0.key” is missing"),
         (#"{"lines":[3]}"#, "“lines.0” is 3: expected a key"),

@@ -67,7 +67,10 @@ struct ContentSchemaTests {
 
     @Test(arguments: [
         (#"{"name":"Bo","minutes":1,"tip":null,"legs":[{"city":"Ulm"}]}"#, nil as String?),
-        (#"{"name":"Bo","minutes":1.5,"legs":[]}"#, nil),
+        (
+            #"{"name":"Bo","minutes":1.5,"legs":[]}"#,
+            "“minutes” is the number 1.5, expected a whole number, as the sample has (12.0 there would stand for a Double)"
+        ),
         (#"{"name":"Bo","legs":[]}"#, "“minutes” is missing, and the app requires it"),
         (#"{"name":"Bo","minutes":1,"legs":[{"town":"Ulm"}]}"#, "“legs[0].city” is missing, and the app requires it"),
     ])
@@ -77,6 +80,14 @@ struct ContentSchemaTests {
         #expect(try ContentSchema(json(sample)).fault(in: json(content)) == fault)
         let typed = try ContentSchema(json(#"{"type":"object","minutes":1}"#))
         #expect(typed.fault(in: json(#"{"type":"x"}"#)) == "“minutes” is missing, and the app requires it")
+    }
+
+    @Test func aDateThatIsTextIsToldWhatToSend() throws {
+        let sample = try ContentSchema(json(#"{"at":817491770,"progress":1.0}"#))
+        #expect(
+            sample.fault(in: json(#"{"at":"2026-11-27T17:05:00Z","progress":1}"#))?.hasSuffix(
+                "expected number; a Date in Swift decodes seconds since 2001: send 817491900") == true)
+        #expect(sample.fault(in: json(#"{"at":817491770.5,"progress":0.5}"#)) == nil)
     }
 
     @Test(arguments: [
@@ -102,7 +113,7 @@ struct ContentSchemaTests {
         (#"{"$schema":7}"#, false), ("{}", false),
     ])
     func aSchemaIsToldFromASample(file: String, isSchema: Bool) throws {
-        #expect(try ContentSchema(json(file)).isFromSample != isSchema)
+        #expect(try ContentSchema(json(file)).source == (isSchema ? .schema : .sample))
     }
 
     /// Not taken for a sample in silence.
@@ -138,9 +149,10 @@ struct ContentSchemaTests {
     }
 
     @Test(arguments: [
-        ("[]", "no JSON object"), (#"{"type":"object","properties":{"a":{"type":"date"}}}"#, "“a” has the type “date”"),
+        ("[]", "not a JSON object"),
+        (#"{"type":"object","properties":{"a":{"type":"date"}}}"#, "“a” has the type “date”"),
         (#"{"type":"object","properties":{"a":{"minimum":1}}}"#, "“a” has “minimum”: expected type, properties"),
-        (#"{"type":"object","properties":{"a":1}}"#, "“a” is no JSON object"),
+        (#"{"type":"object","properties":{"a":1}}"#, "“a” is not a JSON object"),
         (#"{"type":"object","properties":{"a":{"type":5}}}"#, "“a” has “type” as the number 5: expected a type's name"),
         (#"{"type":"object","properties":{"a":{"type":[]}}}"#, "“a” has “type” as an array: expected a type's name"),
         (#"{"type":"object","properties":{"a":{"enum":[]}}}"#, "“a” has “enum” as an array: expected an array with at"),
@@ -172,7 +184,7 @@ struct CardFaceTests {
         let face = CardFace(json(#"{"homeScore":2,"awayScore":1,"homeTeam":"Lions","minute":23,"referee":"Kim"}"#))
         #expect(face.sides == [.init(name: "Lions", score: "2"), .init(name: "Away", score: "1")])
         #expect(face.headline == "23′")
-        #expect(face.rows == [.init(name: "referee", value: "Kim")])
+        #expect(face.rows == [.init(name: "referee", value: "Kim", key: "referee")])
         #expect((face.leading, face.trailing, face.minimal) == ("2", "1", "2:1"))
     }
 
@@ -202,7 +214,7 @@ struct SwiftCodeTests {
                     var driverName: String
                     var minutes: Int
                     var share: Double
-                    var eta: Date  // or Int, if it is none
+                    var eta: Date  // or Int, if this is not a date
                     var late: Int  // a Date would read the wrong year: it counts from 2001
                     var `class`: Bool
                     var tip: String?  // the sample was null

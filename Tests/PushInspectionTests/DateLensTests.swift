@@ -12,8 +12,8 @@ struct DateLensTests {
         Row(
             spelling: "1764000000", meaning: .secondsSince1970,
             advice: "2056, because it counts from 2001. If this is a Date, send 785692800."),
-        Row(spelling: "785692800", meaning: .secondsSince2001, advice: "reads the year 2025."),
-        Row(spelling: "785692800.5", meaning: .secondsSince2001, advice: "reads the year 2025."),
+        Row(spelling: "785692800", meaning: .secondsSince2001, advice: "right for a Date in Swift"),
+        Row(spelling: "785692800.5", meaning: .secondsSince2001, advice: "right for a Date in Swift"),
         Row(spelling: "1764000000000", meaning: .millisecondsSince1970, advice: "send 785692800."),
         Row(spelling: "1.764e9", meaning: .secondsSince1970, advice: "2056"),
         Row(spelling: "12", meaning: nil), Row(spelling: "-1764000000", meaning: nil),
@@ -27,5 +27,33 @@ struct DateLensTests {
             #expect(finding.path == "eta")
             #expect(finding.advice.contains(row.advice), "\(finding.advice)")
         }
+    }
+
+    @Test(arguments: [
+        ("2026-11-27T17:05:00Z", "send 817491900." as String?), ("2026-11-27T18:05:00+01:00", "send 817491900."),
+        ("2026-11-27 17:05", "send 817491900."), ("2026-11-27T17:05:00.250Z", "send 817491900."),
+        ("2026-11-27", nil), ("1999-11-27T17:05:00Z", nil), ("2026-13-27T17:05:00Z", nil), ("On its way", nil),
+    ])
+    func aDateIsNoText(text: String, advice: String?) {
+        let findings = DateLens.findings(in: .object([.init("eta", .string(text))]))
+        #expect(findings.map(\.meaning) == (advice == nil ? [] : [.text]))
+        if let advice { #expect(findings.first?.advice.hasSuffix(advice) == true, "\(findings)") }
+    }
+
+    /// What the app's type says is a date is one, and nothing else is.
+    @Test func aTypeSaysWhatIsADate() throws {
+        let schema = try ContentSchema(swift: "struct ContentState: Codable { var at: Date; var serial: Int }")
+        func meanings(_ at: String) -> [DateLens.Meaning] {
+            DateLens.findings(
+                in: ["at": .number(at), "serial": .number("1764000000"), "note": "2026-11-27T17:05:00Z"], schema: schema
+            ).map(\.meaning)
+        }
+        #expect(meanings("817491900") == [.secondsSince2001])
+        #expect(meanings("1764000000") == [.secondsSince1970])
+        #expect(meanings("12") == [.farAway])
+        #expect(meanings("1e300") == [.farAway])
+        let text = try ContentSchema(["at": "soon"])
+        #expect(
+            DateLens.findings(in: ["at": "2026-11-27T17:05:00Z"], schema: text).isEmpty, "the sample has text there")
     }
 }

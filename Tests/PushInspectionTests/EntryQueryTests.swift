@@ -22,9 +22,12 @@ struct EntryQueryTests {
     }
 
     @Test(arguments: [
-        ("foo:bar", "“foo:” is nothing to search by"), ("is:lost", "“is:lost” is nothing an entry can be"),
-        ("event:starts", "“event:starts” is no event: expected register, unregister, start, update, end, open"),
-        ("-event:goal", "“event:goal” is no event"),
+        ("foo:bar", "“foo:” is not a field to search by"), ("is:lost", "“is:lost” is not a word that “is:” takes"),
+        (
+            "event:starts",
+            "“event:starts” is not a kind of event: expected register, unregister, start, update, end, open"
+        ),
+        ("-event:goal", "“event:goal” is not a kind of event"),
         ("status:x", "no number"),
         ("app:", "has no value"), (String(repeating: "x", count: 513), "at most 512 bytes"),
     ])

@@ -33,6 +33,8 @@ struct EventReadingTests {
     @Test(arguments: [("0a1b2c3d", "0a1b…"), (String(repeating: "ab", count: 32), "abababab…"), ("a", "…")])
     func aTokenIsNeverWhole(token: String, shown: String) {
         #expect(TokenHiding.shortened(token) == shown)
+        let whole = json(#"{"token":"\#(token)"}"#)
+        #expect(TokenHiding.publishable(whole) == whole, "half of one pushes to nobody")
         let event = json(#"{"token":"\#(token)","to":{"start-token":"\#(token)"},"x":["kept",1]}"#)
         #expect(
             TokenHiding.hidden(event).text == #"{"token":"\#(shown)","to":{"start-token":"\#(shown)"},"x":["kept",1]}"#)

@@ -72,11 +72,16 @@ struct PhoneStandingTests {
         var (timeline, id) = try Self.registered()
         timeline.listPush(Self.refused(410, "Unregistered"))
         let dead = try Self.status(timeline, id)
-        #expect(dead.text == "Refused by APNs: 410 Unregistered. The token is dead. The app has no other token.")
+        #expect(
+            dead.text
+                == "Refused by APNs: 410 Unregistered. The token is dead. The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing is to be done."
+        )
         #expect(dead.remedies == [.renewToken])
         timeline.setSwiped(id)
         let swiped = try Self.status(timeline, id)
-        #expect(swiped.text.hasSuffix("The card was swiped away: the activity is over.") && swiped.remedies.isEmpty)
+        #expect(
+            swiped.text.hasSuffix("The card was swiped away: the activity is over. There is nothing to be done.")
+                && swiped.remedies.isEmpty)
     }
 
     @Test func aRefusalIsNotTheEndWhileTheWorkerTriesAgain() throws {
@@ -124,7 +129,7 @@ struct PhoneStandingTests {
         timeline.listPush(Self.refused(410, "Unregistered"))
         Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
         let status = try Self.status(timeline, id)
-        #expect(status.word == .replaced && status.text.contains("go to phone \(id + 1) by now"))
+        #expect(status.word == .replaced && status.text.contains("go to phone \(id + 1) now"))
         Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 3, &timeline)
         #expect(try Self.status(timeline, id).word == .verdict(.refused))
     }
@@ -135,6 +140,127 @@ struct PhoneStandingTests {
         let status = try Self.status(timeline, id)
         let push = try #require(timeline.entries.last?.id)
         #expect(status.word == .verdict(.undecodable) && status.remedies == [.copySwift(entry: push)])
+    }
+
+    /// Never green where it is known that the phone shows something else.
+    @Test func whatIsShownNowIsSaid() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        #expect(try Self.status(timeline, id).word == .verdict(.shown))
+
+        var stale = Self.card()
+        stale.card = .stale
+        timeline.setShown(stale, isOnline: true, of: id)
+        #expect(try Self.status(timeline, id).word == .stale)
+
+        var dated = Self.card()
+        dated.contentState = Array(#"{"at":1764000000}"#.utf8)
+        timeline.setShown(dated, isOnline: true, of: id)
+        let doubtful = try Self.status(timeline, id)
+        #expect(doubtful.word == .doubtfulDate && doubtful.text.contains("send 785692800"), "\(doubtful.text)")
+
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        func wait(_ cause: String) -> EventWait {
+            EventWait(cause: cause, text: "something", untilMillis: nil, isGivenUpThen: false)
+        }
+        timeline.setWait(wait("window"), of: [2])
+        #expect(try Self.status(timeline, id).word == .verdict(.shown), "the event of the push itself")
+        Self.publish(#"{"event":"update","content-state":{"minutes":11}}"#, at: 2, &timeline)
+        let newer = try #require(timeline.entries.last?.id)
+        timeline.setWait(wait("window"), of: [newer])
+        #expect(try Self.status(timeline, id).word == .pending)
+        timeline.addToken(Self.newToken, to: id, isTold: false)
+        timeline.setWait(wait("registration"), of: [newer])
+        let needs = try Self.status(timeline, id)
+        #expect(needs.word == .needsToken && needs.remedies == [.registerToken])
+        timeline.setWait(nil, of: [newer])
+
+        var gone = Self.card()
+        gone.card = .dismissed
+        let count = timeline.entries.count
+        timeline.setShown(gone, isOnline: true, of: id, nowMillis: TimelineTests.now)
+        #expect(try Self.status(timeline, id).word == .gone)
+        #expect(timeline.entries.count == count + 1 && timeline.entries.last?.activity == "order-1")
+        guard case .note(id, "The card has left the Lock Screen.")? = timeline.entries.last?.body else {
+            Issue.record("the timeline does not say that the card has gone")
+            return
+        }
+    }
+
+    @Test func aCardThatWasSwipedAwayIsGone() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        timeline.setSwiped(id)
+        #expect(try Self.status(timeline, id).word == .gone)
+    }
+
+    /// The old card stays up, and nothing comes to it.
+    @Test func aPhoneThatIsPushedToNoMoreIsNotGreen() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 2, &timeline)
+        #expect(try Self.status(timeline, id).word == .replaced)
+    }
+
+    @Test func withoutAListedPushNobodyInventsOne() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        let text = timeline.json(try #require(timeline.phones[id])).text
+        #expect(text.contains("The push that brought its card is not listed here."), "\(text)")
+        timeline.joinMember(token: TimelineTests.token, audience: "match-7", isStartMember: false, app: "")
+        let member = timeline.json(try #require(timeline.phones[id])).text
+        #expect(member.contains("Its card shows what came to its audience."), "\(member)")
+    }
+
+    /// A type for what the server sends would hide the server's mistake.
+    @Test func whereTheTypeIsKnownNoOtherIsOffered() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.setSchemas(["": try ContentSchema(["minutes": .number("12")])])
+        timeline.listPush(TimelineTests.push(phone: .couldNotDecode("“minutes” is missing")))
+        #expect(try Self.status(timeline, id).remedies.isEmpty)
+    }
+
+    @Test func whatFailedFirstIsHistory() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        timeline.addToken(Self.newToken, to: id, isTold: true)
+        timeline.listPush(TimelineTests.push(id: "id-2", token: Self.newToken))
+        try timeline.takeOutcome(
+            #require(
+                EventOutcome.read(
+                    TimelineTests.outcome("delivered", at: 1, more: #","apns-id":"id-2""#), topic: "events")?.outcome),
+            of: EventPosition(partition: 0, offset: 1))
+        let text = timeline.summary(of: try #require(timeline.entry(2)))
+        #expect(
+            text
+                == "First refused (410 Unregistered); then accepted with the new token. Delivered: APNs accepted the push."
+        )
+    }
+
+    @Test func aRegistrationSaysWhatWaitedForIt() throws {
+        var timeline = TimelineTests.timeline()
+        Self.publish(Self.event, at: 0, &timeline)
+        Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 1, &timeline)
+        timeline.listPush(TimelineTests.push())
+        for (name, offset) in [("delivered", 0), ("applied", 1)] as [(String, Int64)] {
+            let more = offset == 0 ? #","apns-id":"id-1""# : ""
+            try timeline.takeOutcome(
+                #require(
+                    EventOutcome.read(TimelineTests.outcome(name, at: offset, more: more), topic: "events")?.outcome),
+                of: EventPosition(partition: 0, offset: offset))
+        }
+        let text = timeline.summary(of: try #require(timeline.entry(2)))
+        #expect(text == "Applied: the worker knows the token. The event before it waited for that.")
+    }
+
+    @Test func aDoubtfulDateIsFound() throws {
+        var (timeline, _) = try Self.registered()
+        timeline.listPush(TimelineTests.push(content: #"{"at":"2026-11-27T17:05:00Z"}"#))
+        #expect(timeline.search(try EntryQuery("is:date? is:push")).map(\.id) == [3])
+        #expect(timeline.json(try #require(timeline.entry(3))).text.contains(#""word":"date?""#))
     }
 
     /// A registration may have come too fast to be read: the worker is asked.

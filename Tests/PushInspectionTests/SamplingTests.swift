@@ -138,16 +138,29 @@ struct SamplingTests {
         #expect(timeline.phone(activity: "order-0") == nil, "nobody asked for it")
         timeline.look(at: "order-0", nowMillis: Self.now)
         let phone = try #require(timeline.phone(activity: "order-0"))
-        #expect(phone.token == Self.token(0))
+        #expect(phone.token == Self.token(0) && phone.id == 1, "links to it hold")
+        #expect(timeline.phonesMetCount == 30)
         #expect(timeline.phones.count == 10 && timeline.forgottenPhones.count == 20)
 
-        // One that was swiped away is over.
+        // One that was swiped away comes back as that: its token is dead, and its card is gone.
         let swiped = try #require(timeline.phone(activity: "order-29"))
         timeline.setSwiped(swiped.id)
         timeline.meet(token: Self.token(77), activity: "order-77", app: "")
         for number in 80..<100 { timeline.meet(token: Self.token(number), activity: "order-\(number)", app: "") }
         timeline.look(at: "order-29", nowMillis: Self.now)
-        #expect(timeline.phone(activity: "order-29") == nil)
+        let again = try #require(timeline.phone(activity: "order-29"))
+        #expect(again.isSwiped && again.card == "dismissed" && again.id == swiped.id)
+    }
+
+    @Test func aPhoneInTroubleStays() throws {
+        var timeline = self.registered(5)
+        var push = TimelineTests.push(status: 410, reason: "Unregistered", phone: .notReached, token: Self.token(0))
+        push.atMillis = Self.now
+        timeline.listPush(push)
+        for number in 10..<60 { timeline.meet(token: Self.token(number), activity: "order-\(number)", app: "") }
+        #expect(timeline.phone(activity: "order-0")?.lastVerdict?.word == .refused)
+        #expect(timeline.phones.count == 10 && timeline.phone(activity: "order-1") == nil)
+        #expect(timeline.changes(since: 0)["phonesMet"] == .integer(55))
     }
 
     /// As many as one likes may be published with `POST /events`.

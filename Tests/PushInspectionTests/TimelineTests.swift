@@ -127,7 +127,7 @@ struct TimelineTests {
         let says = timeline.summary(of: event)
         #expect(
             says
-                == "Delivered: APNs took the push that 2 events were merged into, at priority 5 instead of 10: the hourly budget is spent."
+                == "Delivered: APNs accepted the push that 2 events were merged into, at priority 5 instead of 10: the hourly budget is spent."
         )
         #expect(try timeline.search(EntryQuery("is:downgraded is:shown")).map(\.id).contains(event.id))
     }

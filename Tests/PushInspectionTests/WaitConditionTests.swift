@@ -48,7 +48,7 @@ struct WaitConditionTests {
         ([("activity", "a"), ("timeout", "601")], "at most 600"),
         ([("activity", "a"), ("timeout", "soon")], "expected seconds"),
         ([("activity", "a"), ("activity", "b")], "given twice"),
-        ([("activity", "a"), ("until", "b")], "is no parameter"),
+        ([("activity", "a"), ("until", "b")], "is not a parameter"),
     ])
     func aQuestionThatMakesNoSenseIsTold(parameters: [(String, String)], text: String) {
         do {

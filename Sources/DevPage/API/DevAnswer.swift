@@ -6,11 +6,14 @@ import PushModel
 
 /// What is answered: JSON, unless it is a page.
 enum DevAnswer {
-    static func json(_ tree: JSONTree, status: HTTPResponse.Status = .ok) -> Response {
-        Self.bytes(Self.bytes(of: tree) + [UInt8(ascii: "\n")], type: "application/json", status: status)
+    /// - Parameter keepsTokens: somebody asks for what can be published again. The tokens are simulated ones, and nothing of this answer is logged.
+    static func json(_ tree: JSONTree, status: HTTPResponse.Status = .ok, keepsTokens: Bool = false) -> Response {
+        Self.bytes(
+            (keepsTokens ? tree.bytes : Self.bytes(of: tree)) + [UInt8(ascii: "\n")], type: "application/json",
+            status: status)
     }
 
-    /// As JSON on one line. All JSON that leaves the page passes here: whatever a publisher has taken for a key, a name or content, no whole token
+    /// As JSON on one line. What the page tells by itself passes here: whatever a publisher has taken for a key, a name or content, no whole token
     /// is told.
     static func bytes(of tree: JSONTree) -> [UInt8] {
         let bytes = tree.bytes

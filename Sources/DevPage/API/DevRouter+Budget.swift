@@ -26,7 +26,7 @@ extension DevRouter {
         let parameters = try FormQuery(of: request).parameters
         if let foreign = parameters.first(where: { !["activity", "audience"].contains($0.name) }) {
             throw DevRefusal(
-                .badRequest, "“\(foreign.name.prefix(40))” is no parameter: expected activity or audience, its id")
+                .badRequest, "“\(foreign.name.prefix(40))” is not a parameter: expected activity or audience, its id")
         }
         guard parameters.count < 2 else { throw DevRefusal(.badRequest, "expected one activity or one audience") }
         guard let asked = parameters.first, !asked.value.isEmpty else {

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PushInspection
+import PushModel
 import PushWorker
 
 /// What is asked and changes nothing.
@@ -139,7 +140,7 @@ extension DevRouter {
         if let foreign = names.first(where: { !["search", "before"].contains($0) }) {
             throw DevRefusal(
                 .badRequest,
-                "“\(foreign.prefix(40))” is no parameter: expected search, such as search=activity:order-7, or before, an entry's "
+                "“\(foreign.prefix(40))” is not a parameter: expected search, such as search=activity:order-7, or before, an entry's "
                     + "number; the fields of a search are \(EntryQuery.names.joined(separator: ", "))")
         }
         if let twice = names.first(where: { name in names.count { $0 == name } > 1 }) {
@@ -164,40 +165,57 @@ extension DevRouter {
         return DevAnswer.json(.array(found))
     }
 
-    /// What can be copied of an entry. No command for an event with a device token: it is not shown whole, and half of one pushes to nobody.
+    /// What can be copied of an entry. No command for a record whose key is a device token: the key is not told.
     func copies(_ entry: TimelineEntry) -> JSONTree {
         let settings = self.house.settings
         switch entry.body {
         case .event(let event):
             guard let shown = event.reading.shown else { return [:] }
-            let isComplete = event.reading.event?.token.isEmpty ?? true
+            let whole = event.record.value.flatMap { try? JSONTree.parse($0) }.map(TokenHiding.publishable) ?? shown
+            let isComplete = event.record.key.map { String(decoding: $0, as: UTF8.self) } == event.key
             let kcat = Snippets.kcat(
-                bootstrap: settings.bootstrapShown, topic: settings.eventsTopic, key: event.key, event: shown.text)
-            let curl = Snippets.curl(origin: self.origin(), activity: event.key, event: shown.text)
+                bootstrap: settings.bootstrapShown, topic: settings.eventsTopic, key: event.key, event: whole.text)
+            let curl = Snippets.curl(origin: self.origin(), activity: event.key, event: whole.text)
+            let app = event.reading.event.map { $0.app.isEmpty ? settings.app : $0.app } ?? settings.app
             return [
                 "curl": isComplete ? .string(curl) : nil, "kcat": isComplete ? kcat.map { .string($0) } : nil,
-                "swift": event.reading.event?.contentState.map { .string(SwiftCode.contentState($0)) },
-                "test": Self.test(event.reading.event?.contentState, entry), "fixture": self.fixture(entry),
-                "json": .string(shown.prettyText),
+                "swift": event.reading.event?.contentState.map { .string(self.swiftType($0, app: app)) },
+                "test": self.test(event.reading.event?.contentState, entry), "fixture": self.fixture(entry),
+                "json": .string(whole.prettyText), "shown": .string(shown.prettyText),
             ]
-        case .push(let push): return self.copies(push.contentState, of: entry)
-        case .broadcast(let broadcast): return self.copies(broadcast.contentState, of: entry)
+        case .push(let push):
+            return self.copies(
+                push.contentState, of: entry, app: self.house.store.read { $0.phones[push.phone]?.app } ?? "")
+        case .broadcast(let broadcast): return self.copies(broadcast.contentState, of: entry, app: settings.app)
         case .note: return [:]
         }
     }
 
-    private func copies(_ content: JSONTree?, of entry: TimelineEntry) -> JSONTree {
+    private func copies(_ content: JSONTree?, of entry: TimelineEntry, app: String) -> JSONTree {
         [
-            "swift": content.map { .string(SwiftCode.contentState($0)) }, "test": Self.test(content, entry),
+            "swift": content.map { .string(self.swiftType($0, app: app)) }, "test": self.test(content, entry),
             "fixture": self.fixture(entry), "json": content.map { .string(TokenHiding.hidden($0).prettyText) },
         ]
+    }
+
+    /// The type that the developer gave, or one that decodes this content and the developer's sample.
+    private func swiftType(_ content: JSONTree, app: String) -> String {
+        let given = self.house.store.schemas.schema(ofApp: app)
+        switch given?.schema.source {
+        case .swift: return TokenText.shortened(given?.document.plainText ?? "")
+        case .sample: return SwiftCode.contentState(content, sample: given?.document)
+        case .schema, nil: return SwiftCode.contentState(content)
+        }
     }
 
     private func fixture(_ entry: TimelineEntry) -> JSONTree? {
         self.house.store.read { $0.fixture(of: entry) }.map { .string($0.prettyText + "\n") }
     }
 
-    private static func test(_ content: JSONTree?, _ entry: TimelineEntry) -> JSONTree? {
-        content.map { .string(SwiftCode.test(of: $0, activity: entry.activity)) }
+    private func test(_ content: JSONTree?, _ entry: TimelineEntry) -> JSONTree? {
+        let type = self.house.store.read { timeline in
+            timeline.phone(activity: entry.activity)?.attributesType ?? ""
+        }
+        return content.map { .string(SwiftCode.test(of: $0, activity: entry.activity, attributesType: type)) }
     }
 }

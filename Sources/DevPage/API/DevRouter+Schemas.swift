@@ -9,7 +9,7 @@ extension DevRouter {
         router.put("/api/schemas") { request, _ in try await self.setSchema(request) }
         router.delete("/api/schemas") { request, _ in
             let app = try self.schemaApp(request)
-            guard self.house.store.schemas.remove(app: app) else {
+            guard self.house.store.removeSchema(app: app) else {
                 throw DevRefusal(
                     .notFound, app.map { "\($0) has no schema of its own" } ?? "there is no schema for all apps")
             }
@@ -25,20 +25,25 @@ extension DevRouter {
             self.house.store.schemas.all.map { app, given in
                 [
                     "app": .optional(app), "origin": .string(given.origin),
-                    "kind": given.isSample ? "sample" : "schema", "document": given.document,
+                    "kind": .string(given.schema.source.rawValue), "document": given.document,
                 ]
             })
     }
 
     private func setSchema(_ request: Request) async throws -> Response {
         let app = try self.schemaApp(request)
-        let document = try await Self.document(of: request)
+        let text = try await Self.body(of: request)
         let given: GivenSchema
-        do { given = try GivenSchema(document, origin: "page") } catch {
+        do { given = try GivenSchema(text, origin: "page") } catch {
             throw DevRefusal(.badRequest, error.description)
         }
-        self.house.store.schemas.set(given, app: app)
-        let kind = given.isSample ? "sample" : "JSON Schema"
+        self.house.store.setSchema(given, app: app)
+        let kind =
+            switch given.schema.source {
+            case .schema: "JSON Schema"
+            case .sample: "sample"
+            case .swift: "Swift type"
+            }
         self.house.note("\(self.decoder(app)) from now on by a \(kind) that was given in the page.")
         return DevAnswer.json(self.schemas())
     }

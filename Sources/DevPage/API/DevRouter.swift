@@ -52,11 +52,17 @@ struct DevRouter: Sendable {
             let entry = try self.entry(context)
             return DevAnswer.json(self.house.store.read { timeline in timeline.json(entry) })
         }
-        router.get("/api/entries/:id/copies") { _, context in DevAnswer.json(self.copies(try self.entry(context))) }
+        router.get("/api/entries/:id/copies") { _, context in
+            DevAnswer.json(self.copies(try self.entry(context)), keepsTokens: true)
+        }
         router.post("/api/entries/:id/replay") { _, context in try await self.replay(try self.entry(context)) }
         router.get("/api/phones") { _, _ in
             DevAnswer.json(.array(self.house.store.read { timeline in timeline.phonesInOrder.map(timeline.json) }))
         }
+        router.get("/api/phones/:id/token") { _, context in
+            DevAnswer.json(["token": .string(try self.phone(context).token)], keepsTokens: true)
+        }
+        router.post("/api/snippets") { request, _ in try await self.snippets(request) }
         router.post("/api/phones/:id/:action") { request, context in try await self.perform(request, context) }
         router.post("/api/activities") { request, _ in try await self.makeActivity(request) }
         self.addBudget(to: router)
@@ -109,7 +115,7 @@ struct DevRouter: Sendable {
     private func replay(_ entry: TimelineEntry) async throws -> Response {
         guard case .event(let event) = entry.body, let key = event.record.key, let value = event.record.value,
             event.reading.rejection == nil
-        else { throw DevRefusal(.conflict, "entry \(entry.id) is no event that a worker takes") }
+        else { throw DevRefusal(.conflict, "entry \(entry.id) is not an event that a worker takes") }
         self.house.lookByTheWay(at: String(decoding: key, as: UTF8.self))
         let position = try await self.house.publish(key: key, value: value)
         return DevAnswer.json(
@@ -133,7 +139,7 @@ struct DevRouter: Sendable {
         case .string(let named)?:
             if let reason = self.refusal(of: named) { throw DevRefusal(.badRequest, "“app” \(reason)") }
             app = named
-        default: throw DevRefusal(.badRequest, "“app” is no string: expected a bundle id")
+        default: throw DevRefusal(.badRequest, "“app” is not a string: expected a bundle id")
         }
         guard (1...DevPageLimits.activityByteCountMax).contains(activity.utf8.count) else {
             throw DevRefusal(
@@ -150,17 +156,35 @@ struct DevRouter: Sendable {
             let known = DevHouse.PhoneAction.allCases.map(\.rawValue).joined(separator: ", ")
             throw DevRefusal(.notFound, "“\(name.prefix(40))” is nothing that happens to a phone: expected \(known)")
         }
-        guard let id = context.parameters.get("id").flatMap({ Int($0) }),
-            let phone = self.house.store.read({ $0.phones[id] })
-        else { throw DevRefusal(.notFound, "there is no such phone") }
+        let phone = try self.phone(context)
         let channel = try FormQuery(of: request)["channel"]
         if let reason = try await self.house.perform(action, on: phone, channel: channel) {
             throw DevRefusal(.conflict, reason)
         }
-        return DevAnswer.json(["phone": .integer(id), "done": .string(action.rawValue)])
+        return DevAnswer.json(["phone": .integer(phone.id), "done": .string(action.rawValue)])
     }
 
     // MARK: Pieces
+
+    private func phone(_ context: BasicRequestContext) throws(DevRefusal) -> SimulatedPhone {
+        guard let id = context.parameters.get("id").flatMap({ Int($0) }),
+            let phone = self.house.store.read({ $0.phones[id] })
+        else { throw DevRefusal(.notFound, "there is no such phone") }
+        return phone
+    }
+
+    /// How the event in the form is published from a terminal.
+    private func snippets(_ request: Request) async throws -> Response {
+        let body = try await Self.body(of: request)
+        try Self.refuseParameters(of: request, besides: "activity", meaning: "the record's key")
+        let activity = try FormQuery(of: request)["activity"] ?? ""
+        // On one line, where it is JSON.
+        let event = (try? JSONTree.parse(body))?.text ?? String(decoding: body, as: UTF8.self)
+        let all = DevSnippets(settings: self.house.settings, origin: self.origin()).all(
+            activity: activity, event: event)
+        return DevAnswer.json(
+            .array(all.map { ["name": .string($0.name), "text": .string($0.text)] }), keepsTokens: true)
+    }
 
     private func entry(_ context: BasicRequestContext) throws(DevRefusal) -> TimelineEntry {
         guard let id = context.parameters.get("id").flatMap({ Int($0) }),
@@ -176,7 +200,7 @@ struct DevRouter: Sendable {
         let names = try FormQuery(of: request).parameters.map(\.name)
         if let foreign = names.first(where: { $0 != known }) {
             throw DevRefusal(
-                .badRequest, "“\(foreign.prefix(40))” is no parameter: expected \(known), \(meaning)")
+                .badRequest, "“\(foreign.prefix(40))” is not a parameter: expected \(known), \(meaning)")
         }
         guard names.count < 2 else { throw DevRefusal(.badRequest, "“\(known)” is given twice") }
     }
@@ -185,7 +209,7 @@ struct DevRouter: Sendable {
     static func document(of request: Request) async throws -> JSONTree {
         let body = try await Self.body(of: request)
         do { return try JSONTree.parse(body) } catch {
-            throw DevRefusal(.badRequest, "no JSON: at byte \(error.index), \(error.expectation)")
+            throw DevRefusal(.badRequest, "it is not JSON: at byte \(error.index), \(error.expectation)")
         }
     }
 

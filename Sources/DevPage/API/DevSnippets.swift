@@ -26,7 +26,18 @@ struct DevSnippets {
             #"{"event": "update", "priority": 10, "content-state": {"status": "Baking", "estimatedDeliveryTime": 1764000000}}"#
         ),
         ("End", #"{"event": "end", "content-state": {"status": "Delivered", "progress": 1}}"#),
+        (
+            "Start by push",
+            #"{"event": "start", "to": {"start-token": "\#(Self.token)"}, "attributes-type": "OrderAttributes", "attributes": {"number": 61}, "content-state": {"status": "Baking", "progress": 0.1}, "alert": {"title": "Order 61", "body": "We are baking."}}"#
+        ),
+        ("Register", #"{"event": "register", "token": "\#(Self.token)"}"#),
+        (
+            "End, with dismissal",
+            #"{"event": "end", "dismissal-date": 1000000000, "content-state": {"status": "Delivered", "progress": 1}}"#
+        ),
     ]
+    /// Any hexadecimal digits will do: the phones are simulated.
+    private static let token = "00112233445566778899aabbccddeeff"
 
     /// Events for the page's editor.
     var samples: [(name: String, text: String)] {
@@ -39,19 +50,32 @@ struct DevSnippets {
         return app.isEmpty ? event : #"{"app": \#(JSONTree.string(app).text), "# + event.dropFirst()
     }
 
-    /// One for each way to publish.
+    /// A first event, published in each way.
     var all: [(name: String, text: String)] {
-        let event = self.naming(Self.samplesByName[0].text)
+        self.all(activity: Self.activity, event: self.naming(Self.samplesByName[0].text))
+    }
+
+    /// One for each way to publish an event.
+    func all(activity: String, event: String) -> [(name: String, text: String)] {
         let kcat = Snippets.kcat(
-            bootstrap: self.settings.bootstrapShown, topic: self.settings.eventsTopic, key: Self.activity, event: event)
+            bootstrap: self.settings.bootstrapShown, topic: self.settings.eventsTopic, key: activity, event: event)
         return [
-            ("curl", Snippets.curl(origin: self.origin, activity: Self.activity, event: event)),
-            ("kcat", kcat ?? ""),
-            ("Python", Snippets.python(origin: self.origin, activity: Self.activity, event: event)),
+            ("curl", Snippets.curl(origin: self.origin, activity: activity, event: event)),
+            ("kcat", kcat ?? "a line end in the key or event: kcat would end the record there"),
+            ("Python", Snippets.python(origin: self.origin, activity: activity, event: event)),
             (
                 "Wait in a test",
-                "curl --fail-with-body -sS \(Snippets.quoted("\(self.origin)/wait-for?activity=\(Self.activity)&key=driverName&value=Anne&timeout=30"))"
+                "curl --fail-with-body -sS \(Snippets.quoted("\(self.origin)/wait-for?activity=\(Snippets.percentEncoded(activity))\(Self.wanted(event))&timeout=30"))"
             ),
         ]
+    }
+
+    /// The first value of the content that a phone is to show.
+    private static func wanted(_ event: String) -> String {
+        guard case .object(let members)? = (try? JSONTree.parse(Array(event.utf8)))?["content-state"] else { return "" }
+        let plain = members.filter { if case .string = $0.value { true } else { $0.value.double != nil } }
+        // What a person would look for: a name rather than a status that stays the same.
+        guard let member = plain.first(where: { $0.name == "driverName" }) ?? plain.first else { return "" }
+        return "&key=\(Snippets.percentEncoded(member.name))&value=\(Snippets.percentEncoded(member.value.plainText))"
     }
 }

@@ -25,7 +25,7 @@ struct FormQuery {
     private static func decoded(_ text: Substring) throws(DevRefusal) -> String {
         guard let decoded = text.replacing("+", with: " ").removingPercentEncoding else {
             throw DevRefusal(
-                .badRequest, "“\(text.prefix(40))” in the query is no UTF-8, percent-encoded")
+                .badRequest, "“\(text.prefix(40))” in the query is not UTF-8, percent-encoded")
         }
         return decoded
     }

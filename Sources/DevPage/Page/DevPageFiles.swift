@@ -23,6 +23,7 @@ enum DevPageFiles {
         ("remedies", PackageResources.remedies_js), ("budget", PackageResources.budget_js),
         ("publish", PackageResources.publish_js), ("audiences", PackageResources.audiences_js),
         ("channels", PackageResources.channels_js), ("faults", PackageResources.faults_js),
-        ("templates", PackageResources.templates_js), ("schemas", PackageResources.schemas_js),
+        ("tokens", PackageResources.tokens_js), ("templates", PackageResources.templates_js),
+        ("schemas", PackageResources.schemas_js),
     ]
 }

@@ -13,7 +13,7 @@ const others = {
   none: { name: "nothing shown yet", color: "#6b7080" }, ended: { name: "ended", color: "#d98a5f" },
   dismissed: { name: "off the Lock Screen", color: "#7d4d36" }, gone: { name: "left, or token refused", color: "#a3243b" },
 };
-const away = { name: "away, its colour in a frame" };
+const away = { name: "away: a hollow square in its colour" };
 
 const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 // As `AudienceField` has them.
@@ -100,7 +100,7 @@ class AudienceView {
       el("div", { class: "field" }, this.canvas), this.legend, this.facts, this.shown, this.rounds, budget,
       el("div", { class: "row", role: "group", "aria-label": "What happens to the members" },
         el("button", { type: "button", class: "small", onclick: () => write(this.audience) }, "Write an event for it"),
-        act("Take a tenth away", "offline"), act("Bring all back", "online"),
+        act("Take a tenth of them offline", "offline"), act("Bring them all online", "online"),
         el("span", { class: "member-number" }, act("Show the card of member", "watch", () => `?member=${encodeURIComponent(this.number.value)}`), this.number)),
       this.answer);
     this.canvas.addEventListener("click", (event) => {

@@ -1,8 +1,19 @@
 // Draws a Lock Screen and the Dynamic Island, cut where iOS cuts them.
-import { el, clock, name } from "/elements.js";
+import { el, clock, momentText, name } from "/elements.js";
 
 const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
 const two = (number) => String(number).padStart(2, "0");
+
+// In an island there is room for the time of day alone. What is long was cut there.
+function islandText(text, dates) {
+  const date = dates.find((one) => !one.isTrouble && (text.endsWith("…") ? one.value.startsWith(text.slice(0, -1)) : one.value === text));
+  return date && text !== "…" ? momentText(date.momentSeconds).split(" ").at(-1) : text;
+}
+
+function momentOf(row, dates) {
+  const date = dates.find((one) => one.path === row.key && !one.isTrouble);
+  return date && momentText(date.momentSeconds);
+}
 
 // As SwiftUI draws a timer: down to the moment, and up from it.
 function timerText(seconds) {
@@ -16,7 +27,8 @@ setInterval(() => {
   for (const timer of document.querySelectorAll("[data-timer]")) timer.textContent = timerText(Number(timer.dataset.timer));
 }, 1000);
 
-function face(face) {
+// A number that is right for a Date is drawn as one: an app would hardly draw the number.
+function face(face, dates) {
   if (!face) return el("div", { class: "face" });
   const parts = [];
   if (face.sides.length === 2) {
@@ -27,7 +39,7 @@ function face(face) {
   if (face.headline) parts.push(el("p", { class: "headline" }, face.headline));
   if (face.progress !== null) parts.push(el("progress", { max: 1, value: face.progress, "aria-label": "progress" }));
   if (face.timer !== null) parts.push(el("p", { class: "timer", "data-timer": String(face.timer) }, timerText(face.timer)));
-  if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, name(row.name)), el("dd", {}, name(row.value))])));
+  if (face.rows.length) parts.push(el("dl", {}, face.rows.flatMap((row) => [el("dt", {}, name(row.name)), el("dd", {}, name(momentOf(row, dates) ?? row.value))])));
   return el("div", { class: "face" }, parts);
 }
 
@@ -43,7 +55,7 @@ function lockCard(phone, isCalm) {
   return [
     phone.alert && phone.isAlertNew ? el("div", { class: "card-alert" }, el("b", {}, `🔔 ${alertText(phone.alert.title)}`), alertText(phone.alert.body)) : null,
     words[phone.card] ? el("p", { class: `card-state ${phone.card}` }, words[phone.card] + until) : null,
-    el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": "Lock Screen card" }, face(phone.face)),
+    el("article", { class: `lock-card ${phone.card} ${isCalm ? "fresh" : ""}`, "aria-label": "Lock Screen card" }, face(phone.face, phone.dates)),
     el("p", { class: "cut", hidden: true }),
   ].filter(Boolean);
 }
@@ -51,7 +63,7 @@ function lockCard(phone, isCalm) {
 function compact(phone) {
   if (isGone(phone)) return el("div", { class: "island compact", "aria-hidden": "true" });
   return el("div", { class: "island compact", role: "group", "aria-label": "Dynamic Island, compact" },
-    el("span", {}, phone.face.leading), el("span", { "aria-hidden": "true" }), el("span", {}, phone.face.trailing));
+    el("span", {}, islandText(phone.face.leading, phone.dates)), el("span", { "aria-hidden": "true" }), el("span", {}, islandText(phone.face.trailing, phone.dates)));
 }
 
 export function lockScreen(phone, isCalm) {
@@ -68,8 +80,8 @@ export function lockScreen(phone, isCalm) {
 export function islands(phone) {
   if (isGone(phone)) return [];
   return [
-    el("figure", {}, el("figcaption", {}, "Dynamic Island, expanded"), el("div", { class: "island expanded" }, face(phone.face)), el("p", { class: "cut", hidden: true })),
-    el("figure", {}, el("figcaption", {}, "Minimal, beside another activity"), el("div", { class: "island minimal" }, phone.face.minimal || "•")),
+    el("figure", {}, el("figcaption", {}, "Dynamic Island, expanded"), el("div", { class: "island expanded" }, face(phone.face, phone.dates)), el("p", { class: "cut", hidden: true })),
+    el("figure", {}, el("figcaption", {}, "Minimal, beside another activity"), el("div", { class: "island minimal" }, islandText(phone.face.minimal, phone.dates) || "•")),
   ];
 }
 

@@ -1,6 +1,7 @@
 // What is behind a line of the timeline: the way of an event, its pushes, and what can be copied.
 import { el, ask, say, copyButton, dateNotes, localTimes } from "/elements.js";
 import { href } from "/address.js";
+import { tokenButtons } from "/tokens.js";
 import { isPush, pushesOf, became } from "/timeline.js";
 
 function pushParts(push) {
@@ -54,7 +55,7 @@ export async function fillEntry(item) {
   const focused = body.contains(document.activeElement) ? document.activeElement.textContent : "";
   body.replaceChildren(...(entry.type === "event" ? eventParts(entry) : []), ...pushes.flatMap(pushParts), row, said);
   const link = copyButton("Copy a link", `${location.origin}/#entry=${entry.id}`);
-  if (entry.type === "note") return row.replaceChildren(link);
+  if (entry.type === "note") return row.replaceChildren(...(entry.phone ? tokenButtons(entry.phone, entry.activity, said) : []), link);
   try {
     const copies = await ask(`/api/entries/${entry.id}/copies`);
     // Something has come meanwhile, and another filling has begun.
@@ -65,7 +66,8 @@ export async function fillEntry(item) {
     }
     row.replaceChildren(...buttons, link);
     // As it was spelt: the browser's own numbers would lose a digit or a zero.
-    if (copies.json) body.append(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, copies.json));
+    const shown = copies.shown ?? copies.json;
+    if (shown) body.append(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, shown));
   } catch (error) { if (item.filled === text) row.replaceChildren(el("span", { class: "hint" }, error.message), link); }
   if (focused) [...row.children].find((button) => button.textContent === focused)?.focus();
 }

@@ -7,7 +7,7 @@ const count = () => Number(byID("fault-count").value) || 1;
 const faults = [
   ["429, too many requests", () => ({ kind: "answer", status: 429, reason: "TooManyRequests", count: count() })],
   ["503, unavailable", () => ({ kind: "answer", status: 503, reason: "ServiceUnavailable", count: count() })],
-  ["410 for this phone’s token", (phone) => ({ kind: "answer", status: 410, reason: "Unregistered", timestampMillis: Date.now(), count: 1, phone })],
+  ["410 for this phone’s token, once", (phone) => ({ kind: "answer", status: 410, reason: "Unregistered", timestampMillis: Date.now(), count: 1, phone })],
   ["No answer", () => ({ kind: "stall", count: count() })],
   ["Answers take 2 s", () => ({ kind: "latency", millis: 2000 })],
   ["Close the connections", () => ({ kind: "now", action: "close" })],

@@ -1,4 +1,4 @@
-// Keys: `/` searches, arrows go through lines and phones.
+// Keys: `/` searches, arrows go through lines and phones, Escape closes a line.
 import { byID } from "/elements.js";
 import { isNarrow, show } from "/layout.js";
 
@@ -28,6 +28,12 @@ export function followKeys(endSearch) {
       return event.preventDefault();
     }
     const entries = byID("entries");
+    if (event.key === "Escape" && entries.contains(target) && target.closest("details[open]")) {
+      const summary = target.closest("details").querySelector("summary");
+      summary.click();
+      summary.focus();
+      return event.preventDefault();
+    }
     const summaries = entries.querySelectorAll("summary");
     let next;
     if (target === field || (target === document.body && !isNarrow())) {

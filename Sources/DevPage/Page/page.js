@@ -1,11 +1,11 @@
 // Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
-import { el, byID, ask, badge, clock, localTimes, name } from "/elements.js";
+import { el, byID, ask, clock } from "/elements.js";
 import { read, href, go, onChange } from "/address.js";
 import { drawLayout, followRoom, isNarrow, isSeen } from "/layout.js";
 import { followKeys } from "/keys.js";
 import { PhonePanel } from "/phones.js";
 import { drawPhoneList } from "/phonelist.js";
-import { Timeline, became } from "/timeline.js";
+import { Timeline, head, isPush, pushesOf, says } from "/timeline.js";
 import { Search } from "/search.js";
 import { BudgetPanel } from "/budget.js";
 import { AudiencesPanel } from "/audiences.js";
@@ -20,6 +20,7 @@ const panel = new PhonePanel(byID("phone"));
 const timeline = new Timeline(byID("entries"));
 const search = new Search(state, timeline, () => chosenPhone()?.activity ?? "");
 timeline.redraw = () => search.draw();
+timeline.phoneOf = phoneOf;
 const audiences = new AudiencesPanel(writeForAudience);
 const channels = new ChannelsPanel(writeForChannel);
 const budget = new BudgetPanel(byID("budget"), "activity");
@@ -32,20 +33,48 @@ const openers = { app: () => { schemas.open(); templates.open(); }, audiences: (
 // Pixels scrolled, from which on the newest line is out of view.
 const scrolledMin = 120;
 
-// The one that the address names, while it is there; else the newest.
+// The one that the address names, while it is there; else that of the open line; else the newest.
 function chosenPhone() {
-  return state.phones.get(Number(read().phone)) ?? state.phones.get(state.newestPhone) ?? [...state.phones.values()].at(-1);
+  const { phone, entry } = read();
+  const opened = entry && !phone ? search.known(Number(entry)) : undefined;
+  const beside = opened && phoneOf(opened, pushesOf(opened, state.entries));
+  return state.phones.get(Number(phone)) ?? state.phones.get(beside) ?? state.phones.get(state.newestPhone) ?? [...state.phones.values()].at(-1);
+}
+
+// The phone that an entry is about; 0: none that is here.
+function phoneOf(entry, pushes) {
+  const id = isPush(entry) || entry.type === "note" ? entry.phone : pushes.at(-1)?.phone;
+  return state.phones.has(id) ? id : [...state.phones.values()].findLast((one) => entry.activity && one.activity === entry.activity)?.id ?? 0;
+}
+
+// Shows the phone of an activity. Says whether there is one.
+function see(activity) {
+  const phone = [...state.phones.values()].findLast((one) => one.activity === activity);
+  if (phone) choose(phone.id);
+  return phone !== undefined;
+}
+
+// A link may name a phone that is not here: another is not passed off as it.
+function drawGonePhone(shown) {
+  const wanted = Number(read().phone);
+  const text = wanted && state.run && !state.phones.has(wanted)
+    ? `Phone ${wanted} is not listed here.${shown ? ` This is phone ${shown.id}.` : ""} Search activity:NAME to bring one back.` : "";
+  const place = byID("gone-phone");
+  if (place.textContent !== text) place.textContent = text;
+  place.hidden = !text;
 }
 
 function apply(change) {
   if (change.run !== state.run) {
-    // Another process answers: what is shown here is not its. At the first answer, what the page's address asks for stays.
-    if (state.run) go({ phone: "", search: "", entry: "", after: "" }, false);
+    // Another process answers: what is shown here is not its. At the first answer, what the page's address asks for stays, and so does what was found for it.
+    if (state.run) {
+      go({ phone: "", search: "", entry: "", after: "" }, false);
+      search.clear();
+    }
     Object.assign(state, { run: change.run, newestPhone: 0 });
     state.phones.clear();
     state.entries.clear();
     audiences.clear();
-    search.clear();
     ask("/api/about").then((about) => {
       state.makesPhones = about.makesPhones;
       drawAbout(about);
@@ -60,7 +89,7 @@ function apply(change) {
   }
   for (const id of state.entries.keys()) if (id < change.firstEntry) state.entries.delete(id);
   for (const entry of change.entries) state.entries.set(entry.id, entry);
-  Object.assign(state, { ready: change.ready, trouble: change.trouble, firstEntry: change.firstEntry, hasChannels: change.channels.length > 0 });
+  Object.assign(state, { ready: change.ready, trouble: change.trouble, firstEntry: change.firstEntry, phonesMet: change.phonesMet, hasChannels: change.channels.length > 0 });
   drawState();
   search.renew();
   audiences.take(change.audiences);
@@ -107,7 +136,8 @@ function drawState() {
   const phone = chosenPhone();
   panel.canListen = state.hasChannels;
   if (isSeen("phone")) {
-    drawPhoneList([...state.phones.values()], phone?.id, choose);
+    drawPhoneList([...state.phones.values()], state.phonesMet ?? 0, phone?.id, choose);
+    drawGonePhone(phone);
     if (phone) panel.draw(phone); else panel.clear();
   }
   budget.follow(phone?.activity ?? "", phone?.lastPush ?? 0);
@@ -140,13 +170,12 @@ function drawNewest() {
   const entry = isHere ? undefined : newestEvent();
   place.hidden = !entry;
   if (!entry) return;
-  const phone = [...state.phones.values()].findLast((one) => one.activity === entry.activity);
-  const text = JSON.stringify([entry, phone?.verdict]);
+  const pushes = pushesOf(entry, state.entries);
+  const text = JSON.stringify([entry, pushes]);
   if (place.dataset.drawn === text) return;
   place.dataset.drawn = text;
   place.replaceChildren(el("a", { href: href({ tab: "timeline", entry: String(entry.id) }) },
-    el("span", { class: "hint" }, clock(entry.atMillis)), " ", el("b", {}, entry.event || "event"), " ", name(entry.activity), " ", badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"), " ",
-    phone?.verdict ? badge(phone.verdict.word) : "", el("span", { class: "says" }, phone?.verdict && phone.verdict.word !== "shown" ? localTimes(phone.verdict.text) : became(entry))));
+    el("span", { class: "hint" }, clock(entry.atMillis)), " ", head(entry, pushes), el("span", { class: "says" }, says(entry, pushes))));
 }
 
 async function numbers() {
@@ -167,12 +196,14 @@ function follow() {
   };
 }
 
-byID("skip").addEventListener("click", (event) => {
-  event.preventDefault();
-  go({ tab: "timeline" });
-  byID("timeline").focus();
-});
-preparePublishing();
+for (const [link, tab, target] of [[byID("skip"), "timeline", byID("timeline")], [byID("skip-publish"), "publish", byID("publish-event")]]) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();
+    go({ tab });
+    target.focus();
+  });
+}
+preparePublishing(see);
 for (const scrolled of [byID("timeline"), window]) scrolled.addEventListener("scroll", drawNewest, { passive: true });
 followKeys(() => search.end());
 followRoom(draw);

@@ -29,7 +29,7 @@ function countsOf(phones) {
 }
 
 // A button for each phone; the chosen one is pressed and comes first, then those that fail. Those that are well are folded away.
-export function drawPhoneList(phones, chosen, choose) {
+export function drawPhoneList(phones, metCount, chosen, choose) {
   const [list, quiet] = [byID("phone-list"), byID("quiet-list")];
   const focused = document.activeElement?.dataset?.phone;
   const named = new Map();
@@ -49,7 +49,8 @@ export function drawPhoneList(phones, chosen, choose) {
   // What is folded away is drawn when it is opened.
   fold.ontoggle = () => { if (fold.open) fill(quiet, rest, chosen, nameOf, choose); };
   if (fold.open) fill(quiet, rest, chosen, nameOf, choose);
-  const counts = phones.length ? countsOf(sorted) : "";
+  const unlisted = metCount > phones.length ? `. ${phones.length} of ${metCount.toLocaleString("en")} are listed; search activity:NAME to find another` : "";
+  const counts = phones.length ? countsOf(sorted) + unlisted : "";
   if (byID("phone-counts").textContent !== counts) byID("phone-counts").textContent = counts;
   if (focused && document.activeElement?.dataset?.phone !== focused) document.querySelector(`#phones [data-phone="${CSS.escape(focused)}"]`)?.focus();
 }

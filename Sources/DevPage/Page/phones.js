@@ -2,12 +2,13 @@
 import { el, ask, say, tone, badge, clock, dateNotes, localTimes, name } from "/elements.js";
 import { lockScreen, islands, measure, alertText } from "/card.js";
 import { remedyButtons } from "/remedies.js";
+import { tokenButtons } from "/tokens.js";
 import { waitText } from "/timeline.js";
 
 // How it stands, what is waited for, and what can be done: above the phone, as it is asked for first.
 function standing(phone, said) {
   const verdict = phone.verdict;
-  if (!verdict) return el("p", { class: "note info" }, phone.card === "untouched" ? "Nothing was pushed to it yet." : "Its card shows what came over the channel.");
+  if (!verdict) return el("p", { class: "note info" }, phone.textWithoutPush);
   return el("div", { class: `note ${tone(verdict.word)}` },
     el("p", {}, badge(verdict.word), ` ${localTimes(verdict.text)}`),
     verdict.wait ? el("p", { class: "wait" }, waitText(verdict.wait)) : null,
@@ -31,6 +32,8 @@ export class PhonePanel {
     this.dates = el("div", { class: "phone-says" });
     this.facts = el("p", { class: "phone-says phone-facts" });
     this.answer = el("p", { class: "answer", role: "status" });
+    this.token = el("div", { class: "row" });
+    this.gaps = el("p", { class: "hint phone-says" });
     this.online = this.button("", () => this.phone.online ? "offline" : "online");
     this.reboot = this.button("Restart it", () => "reboot");
     this.swipe = this.button("Swipe the card away", () => "swipe");
@@ -61,7 +64,8 @@ export class PhonePanel {
     const isOther = this.phone?.id !== phone.id;
     this.phone = phone;
     if (isOther) {
-      this.root.replaceChildren(this.title, this.standing, this.device, this.dates, this.actions, this.islands, this.facts);
+      this.root.replaceChildren(this.title, this.standing, this.device, this.gaps, this.dates, this.actions, this.islands, this.facts, el("div", { class: "phone-says" }, this.token));
+      this.token.replaceChildren(...tokenButtons(phone.id, phone.activity, this.answer));
       say(this.answer, "");
     }
     this.listen.hidden = phone.swiped || !(phone.channel || this.canListen);
@@ -78,6 +82,9 @@ export class PhonePanel {
     this.drawStanding(phone);
     this.dates.replaceChildren(...dateNotes(phone.dates));
     this.dates.hidden = !phone.dates.length;
+    const missing = phone.face?.missing ?? [];
+    this.gaps.hidden = !missing.length;
+    this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
     this.facts.textContent = `Phone ${phone.id}, app ${phone.app || "unknown"}, token ${phone.token}, alerts ${phone.alertCount}` + (phone.alert ? `, the newest “${alertText(phone.alert.title)}”` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
       (phone.relevanceScore === null ? "" : `, relevance ${phone.relevanceScore}`) +

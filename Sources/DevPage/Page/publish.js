@@ -15,19 +15,29 @@ function restoreDrafts() {
   try { for (const id of drafts) byID(id).value = sessionStorage.getItem(`mailboat-${id}`) ?? ""; } catch { /* not allowed: nothing is kept */ }
 }
 
-export function preparePublishing() {
+// Whether the event in the form brings a token.
+const drawTokenHint = () => { byID("publish-tokens").hidden = !/"(start-)?token"\s*:/.test(byID("publish-event").value); };
+
+// `see` shows the phone of an activity.
+export function preparePublishing(see) {
   restoreDrafts();
+  drawTokenHint();
+  byID("publish-event").addEventListener("input", drawTokenHint);
+  followSnippets();
   // Also what this page wrote into the fields.
   window.addEventListener("pagehide", keepDrafts);
   const form = byID("publish");
   const text = byID("publish-event");
   const answer = byID("publish-answer");
+  const next = byID("publish-next");
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
       const place = await ask(`/events?activity=${encodeURIComponent(byID("publish-activity").value)}`, { method: "POST", body: text.value });
       text.removeAttribute("aria-invalid");
       say(answer, `Published: partition ${place.partition}, offset ${place.offset}.`);
+      const activity = byID("publish-activity").value;
+      next.replaceChildren(el("button", { type: "button", class: "small", onclick: () => { if (!see(activity)) say(answer, `No phone shows ${activity} yet.`); } }, "See its card"));
     } catch (error) {
       text.setAttribute("aria-invalid", "true");
       say(answer, error.message, true);
@@ -50,11 +60,33 @@ export function preparePublishing() {
   });
 }
 
-// An event for all members, to be published as it is or edited first.
-function write(key, event) {
+// From a terminal: the event that is in the form.
+function followSnippets() {
+  const fold = byID("snippets");
+  const draw = async () => {
+    if (!fold.open) return;
+    try {
+      const snippets = await ask(`/api/snippets?activity=${encodeURIComponent(byID("publish-activity").value)}`, { method: "POST", body: byID("publish-event").value });
+      byID("snippet-list").replaceChildren(byID("snippet-list").firstElementChild ?? "", ...snippets.map((snippet) => el("div", { class: "snippet" },
+        el("div", { class: "row" }, el("h3", {}, snippet.name), copyButton("Copy", snippet.text)),
+        el("pre", { tabindex: 0, role: "region", "aria-label": `Command: ${snippet.name}` }, snippet.text))));
+    } catch { /* what cannot be read is told when it is published */ }
+  };
+  let later;
+  const soon = () => {
+    clearTimeout(later);
+    later = setTimeout(draw, 300);
+  };
+  fold.addEventListener("toggle", draw);
+  for (const id of ["publish-activity", "publish-event", "publish-sample"]) byID(id).addEventListener("input", soon);
+}
+
+// An event to be published as it is or edited first.
+export function write(key, event) {
   byID("publish-activity").value = key;
   const text = byID("publish-event");
   text.value = JSON.stringify(event, null, 2);
+  drawTokenHint();
   show("publish");
   text.focus();
 }
@@ -90,16 +122,26 @@ export function drawAbout(about) {
   const samples = byID("publish-sample");
   samples.replaceChildren(...about.samples.map((sample, index) => el("option", { value: String(index) }, sample.name)));
   const text = byID("publish-event");
-  const begin = () => { text.value = pretty(about.samples[Number(samples.value)]?.text ?? ""); };
-  samples.onchange = begin;
+  const begin = () => {
+    text.value = pretty(about.samples[Number(samples.value)]?.text ?? "");
+    drawTokenHint();
+  };
+  const isSample = (written) => about.samples.some((sample) => pretty(sample.text) === written);
+  samples.onchange = () => {
+    const before = text.value;
+    begin();
+    // What somebody has written is not lost.
+    byID("publish-next").replaceChildren(before && !isSample(before) ? el("button", { type: "button", class: "small", onclick: (event) => {
+      text.value = before;
+      drawTokenHint();
+      event.target.remove();
+    } }, "Bring back what I had written") : "");
+  };
   if (!text.value) begin();
   if (!byID("publish-activity").value) byID("publish-activity").value = "order-1";
   if (!byID("new-activity-id").value) byID("new-activity-id").value = "order-2";
   byID("snippet-list").replaceChildren(
     el("p", { class: "hint" }, `Kafka listens at ${about.bootstrap}; events go to the topic ${about.eventsTopic}.` +
       (about.apns ? ` The simulated APNs takes pushes at ${about.apns}, over TLS.` : "") +
-      (about.makesPhones ? " An activity without a phone gets one." : " Register a phone first: this page makes none by itself.")),
-    ...about.snippets.map((snippet) => el("div", { class: "snippet" },
-      el("div", { class: "row" }, el("h3", {}, snippet.name), copyButton("Copy", snippet.text)),
-      el("pre", { tabindex: 0, role: "region", "aria-label": `Command: ${snippet.name}` }, snippet.text))));
+      (about.makesPhones ? " An activity without a phone gets one." : " Register a phone first: this page makes none by itself.")));
 }

@@ -12,10 +12,10 @@ const remedies = {
     await happens(phone, "register-token");
   } },
   "send-again": { label: "Send the event again", act: (phone, remedy, said) => publishAgain(remedy.entry, said) },
-  "copy-swift": { label: "Copy the Swift type", act: async (phone, remedy, said) => {
+  "copy-swift": { label: "Copy a Swift type for this content", act: async (phone, remedy, said) => {
     const copies = await ask(`/api/entries/${remedy.entry}/copies`);
     await navigator.clipboard.writeText(copies.swift);
-    say(said, "The Swift type that decodes this content is on the clipboard.");
+    say(said, "A Swift type that decodes this content is on the clipboard.");
   } },
 };
 

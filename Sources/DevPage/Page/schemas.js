@@ -30,7 +30,7 @@ export class SchemasPanel {
 
   inForce() { return this.given.find((one) => (one.app ?? "") === this.app.value); }
 
-  kind(given) { return given?.kind === "sample" ? "a sample" : "a JSON Schema"; }
+  kind(given) { return { sample: "a sample", swift: "a Swift type" }[given?.kind] ?? "a JSON Schema"; }
 
   // What the phones decode by when a schema has been taken away.
   afterwards() {
@@ -56,7 +56,7 @@ export class SchemasPanel {
     byID("schema-none").hidden = !given;
     if (!doesFill) return;
     if (given) {
-      this.text.value = JSON.stringify(given.document, null, 2);
+      this.text.value = given.kind === "swift" ? given.document : JSON.stringify(given.document, null, 2);
       say(this.answer, `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.`);
     } else {
       say(this.answer, "");

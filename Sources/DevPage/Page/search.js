@@ -27,6 +27,9 @@ export class Search {
     byID("older").addEventListener("click", () => this.older());
   }
 
+  // An entry that is here: listed, or found.
+  known(id) { return this.state.entries.get(id) ?? this.found?.find((one) => one.id === id); }
+
   clear() { Object.assign(this, { found: null, text: "", mayBeOlder: true }); }
 
   end() {
@@ -47,7 +50,11 @@ export class Search {
 
   // The address has changed.
   follow() {
-    const { search, only } = read();
+    const { search, only, entry } = read();
+    if (!entry && this.asked) {
+      this.asked = 0;
+      if (!search) say(this.answer, "");
+    }
     this.isTyping = false;
     if (this.field.value.trim() !== search) this.field.value = search;
     byID("search-only").checked = only !== "";
@@ -133,7 +140,7 @@ export class Search {
     // A push stands behind its event, and is counted with that.
     const count = this.answer.textContent ? "" : this.found ? `${rows} found${isMore ? ", and older ones" : ""}` : rows ? `${rows}${isMore ? ", and older ones" : ""}` : "";
     if (byID("entry-count").textContent !== count) byID("entry-count").textContent = count;
-    this.drawNothing(rows ? "" : after ? "Nothing since it was cleared." : this.found ? "Nothing fits." : activity ? "Nothing of this activity." : "Nothing yet. What becomes of an event stands here.", !this.found && !activity);
+    this.drawNothing(rows ? "" : after ? "Nothing since it was cleared." : this.found ? "Nothing fits." : activity ? "Nothing of this activity." : "Nothing yet. Publish an event, and you will see here what becomes of it.", !this.found && !activity);
     this.openUnlisted(Number(entry), known);
   }
 
@@ -148,9 +155,15 @@ export class Search {
     } }, "Write an event") : "");
   }
 
-  // The address names an entry that is too old to be here: it is searched for.
-  openUnlisted(id, known) {
-    if (!id || known.has(id) || !this.state.run || this.text) return;
-    go({ search: `entry:${id}` }, false);
+  // The address names an entry that is too old to be here: it is searched for, unless it is gone.
+  async openUnlisted(id, known) {
+    if (!id || known.has(id) || !this.state.run || this.text || this.asked === id) return;
+    this.asked = id;
+    try {
+      await ask(`/api/entries/${id}`);
+      go({ search: `entry:${id}` }, false);
+    } catch {
+      say(this.answer, `Entry ${id} is gone: this page keeps the newest entries, and those of this run alone.`, true);
+    }
   }
 }

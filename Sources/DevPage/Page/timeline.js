@@ -12,21 +12,24 @@ export const pushesOf = (entry, entries) => entry.related.map((id) => entries.ge
 
 const activityOf = (entry) => entry.activity ? el("span", { class: "mono" }, name(entry.activity)) : null;
 
+// Once it is known what became of an event, its last attempt counts: those before it are history.
+const counting = (entry, pushes) => entry.outcome ? pushes.slice(-1) : pushes;
+
 // One badge for each word; of several attempts, how many.
 function verdictBadges(pushes) {
   const counts = new Map();
-  for (const push of pushes) counts.set(push.verdict.word, (counts.get(push.verdict.word) ?? 0) + 1);
+  for (const push of pushes) counts.set(push.word, (counts.get(push.word) ?? 0) + 1);
   return [...counts].map(([word, count]) => badge(word, count > 1 ? ` ${count}×` : ""));
 }
 
-function head(entry, pushes) {
+export function head(entry, pushes) {
   if (entry.type === "event") {
     return el("span", { class: "head" }, el("b", {}, entry.event || "event"), activityOf(entry),
       badge(entry.rejection && !entry.outcome ? "rejected" : entry.outcome?.name ?? "pending"),
-      entry.outcome?.isDowngraded ? badge("downgraded") : null, verdictBadges(pushes));
+      entry.outcome?.isDowngraded ? badge("downgraded") : null, verdictBadges(counting(entry, pushes)));
   }
   if (isPush(entry)) {
-    return el("span", { class: "head" }, el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`), activityOf(entry), badge(entry.verdict.word));
+    return el("span", { class: "head" }, el("b", {}, `${entry.type}${entry.event ? `, ${entry.event}` : ""}`), activityOf(entry), entry.phone ? el("span", { class: "hint" }, `phone ${entry.phone}`) : null, badge(entry.word));
   }
   return el("span", { class: "head" }, el("b", {}, entry.phone ? `phone ${entry.phone}` : "note"), activityOf(entry));
 }
@@ -35,11 +38,14 @@ function head(entry, pushes) {
 export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(wait.untilMillis)}.`;
 export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(entry.text);
 
-function says(entry, pushes) {
-  if (isPush(entry)) return localTimes(entry.verdict.text);
+// What became of a push, and which of its values are no dates that the app reads as they were meant.
+const pushText = (push) => [push.verdict.text, ...(push.word === "date?" ? push.dates.filter((date) => date.isTrouble).map((date) => `“${date.path}”: ${date.advice}`) : [])].join(" ");
+
+export function says(entry, pushes) {
+  if (isPush(entry)) return localTimes(pushText(entry));
   if (entry.type === "note") return entry.text;
   const own = entry.isByPage ? "By this page, as an app’s server does. " : "";
-  const others = pushes.filter((push) => push.verdict.word !== "shown" || push.type === "broadcast").map((push) => localTimes(push.verdict.text));
+  const others = counting(entry, pushes).filter((push) => push.word !== "shown" || push.type === "broadcast").map((push) => localTimes(pushText(push)));
   return own + [became(entry), ...new Set(others)].join(" ");
 }
 
@@ -47,6 +53,8 @@ export class Timeline {
   constructor(list) {
     // Draws all of it again, what stands around the lines included.
     this.redraw = () => {};
+    // The phone that an entry is about; 0: none that is here.
+    this.phoneOf = () => 0;
     this.list = list;
     this.items = new Map();
     this.opened = 0;
@@ -83,9 +91,10 @@ export class Timeline {
     let item = this.items.get(entry.id);
     if (!item) {
       const summary = el("summary", { onclick: (event) => {
-        // The address says what is open.
+        // The address says what is open. Its phone is seen beside it.
         event.preventDefault();
-        go({ entry: item.details.open ? "" : String(entry.id) });
+        const phone = this.phoneOf(item.entry, pushesOf(item.entry, item.entries));
+        go(item.details.open ? { entry: "" } : { entry: String(entry.id), ...(phone ? { phone: String(phone) } : {}) });
       } });
       const body = el("div", { class: "body" });
       const details = el("details", {}, summary, body);
@@ -101,16 +110,24 @@ export class Timeline {
     return item;
   }
 
+  // With what is behind it, as far as there is room.
+  bringIntoView(element) {
+    const column = this.list.parentElement.getBoundingClientRect();
+    const [place, bottom] = [element.getBoundingClientRect(), Math.min(column.bottom, window.innerHeight)];
+    element.scrollIntoView({ block: place.bottom > bottom ? "start" : "nearest" });
+  }
+
   open(id, asked) {
     for (const [other, item] of this.items) {
       item.details.open = other === id;
       if (other === id && item.filled !== item.text) {
         item.filled = item.text;
-        fillEntry(item);
+        const filling = fillEntry(item);
+        if (asked !== this.opened) filling.then(() => this.bringIntoView(item.element));
       }
     }
     if (asked === this.opened || (asked && !id)) return;
     this.opened = asked;
-    if (id) this.items.get(id).element.scrollIntoView({ block: "nearest" });
+    if (id) this.bringIntoView(this.items.get(id).element);
   }
 }

@@ -296,7 +296,8 @@ final class DevHouse: Sendable {
 
     func lookAtPhones() {
         let phones = self.store.read { $0.phonesInOrder.map { (id: $0.id, token: $0.token) } }
-        let nowSeconds = self.nowMillis / 1_000
+        let nowMillis = self.nowMillis
+        let nowSeconds = nowMillis / 1_000
         typealias Seen = (id: Int, shown: Shown, isOnline: Bool, channel: String?, type: String)
         let seen = phones.compactMap { phone -> Seen? in
             guard let device = self.simulator.device(token: phone.token) else { return nil }
@@ -310,7 +311,7 @@ final class DevHouse: Sendable {
             for phone in seen {
                 timeline.setShown(
                     phone.shown, isOnline: phone.isOnline, channel: phone.channel, attributesType: phone.type,
-                    of: phone.id)
+                    of: phone.id, nowMillis: nowMillis)
             }
         }
     }

@@ -2,22 +2,21 @@ public import PushInspection
 import PushModel
 import Synchronization
 
-/// A schema or a sample, as somebody gave it.
+/// What somebody gave to decode by: a Swift type, a schema or a sample.
 public struct GivenSchema: Sendable {
-    /// As it was read.
+    /// As it was read; a Swift type as its text.
     public let document: JSONTree
     /// Where it is from: a file's name, or `page`.
     public let origin: String
     let schema: ContentSchema
-    /// It is a sample, and no JSON Schema.
-    var isSample: Bool { self.schema.isFromSample }
 
-    /// - Parameter origin: where it is from.
-    /// - Throws: `ContentSchema.Fault` where it is neither a schema nor a sample.
-    public init(_ document: JSONTree, origin: String) throws(ContentSchema.Fault) {
-        self.document = document
+    /// - Parameters:
+    ///   - text: in UTF-8.
+    ///   - origin: where it is from.
+    /// - Throws: `ContentSchema.Fault` where it is none of the three.
+    public init(_ text: [UInt8], origin: String) throws(ContentSchema.Fault) {
         self.origin = origin
-        self.schema = try ContentSchema(document)
+        (self.schema, self.document) = try ContentSchema.read(text)
     }
 }
 
@@ -33,7 +32,7 @@ public final class SchemaBook: Sendable {
     init() {}
 
     /// - Parameter app: bundle id; `nil`: all that have none of their own.
-    public func set(_ schema: GivenSchema, app: String?) {
+    func set(_ schema: GivenSchema, app: String?) {
         self.state.withLock { state in
             if let app { state.ofApps[app] = schema } else { state.ofAll = schema }
         }
@@ -49,6 +48,14 @@ public final class SchemaBook: Sendable {
             return state.ofApps.removeValue(forKey: app) != nil
         }
     }
+
+    /// As the timeline knows them.
+    var schemas: [String: ContentSchema] {
+        Dictionary(self.all.map { ($0.app ?? "", $0.schema.schema) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What was given for an app, or for all that have none of their own.
+    func schema(ofApp app: String) -> GivenSchema? { self.state.withLock { $0.ofApps[app] ?? $0.ofAll } }
 
     /// Each with its app, `nil`: of all that have none of their own.
     var all: [(app: String?, schema: GivenSchema)] {

@@ -27,6 +27,19 @@ public final class TimelineStore: Sendable {
     /// Cards are drawn by these from now on, where one fits.
     public func setTemplates(_ templates: [CardTemplate]) { self.change { $0.setTemplates(templates) } }
 
+    /// The phones of an app decode by this from now on. - Parameter app: bundle id; `nil`: all that have none of their own.
+    public func setSchema(_ schema: GivenSchema, app: String?) {
+        self.schemas.set(schema, app: app)
+        self.change { $0.setSchemas(self.schemas.schemas) }
+    }
+
+    /// - Returns: whether there was one.
+    func removeSchema(app: String?) -> Bool {
+        guard self.schemas.remove(app: app) else { return false }
+        self.change { $0.setSchemas(self.schemas.schemas) }
+        return true
+    }
+
     /// Whether a push is worth a copy: for `SimulatorConfiguration.wantsPush`.
     public func wantsPush(_ glimpse: PushGlimpse, token: Span<UInt8>, body: Span<UInt8>) -> Bool {
         let (isWanted, isNew) = self.timeline.withLock { timeline in

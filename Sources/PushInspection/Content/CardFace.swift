@@ -28,6 +28,8 @@ public struct CardFace: Equatable, Sendable {
         public var name: String
         /// The value as text, cut where it is long.
         public var value: String
+        /// Path of the value in the `content-state`.
+        public var key: String
     }
 
     /// The template that fits.
@@ -48,6 +50,8 @@ public struct CardFace: Equatable, Sendable {
     public var sides: [Side]
     /// What the template has no place for.
     public var rows: [Row]
+    /// Keys that a developer's template names and the content lacks.
+    public var missing: [String] = []
 
     /// Rows of a card; a phone has no room for more.
     public static let rowsMax = 6
@@ -137,7 +141,7 @@ public struct CardFace: Equatable, Sendable {
     private static func rows(_ members: [JSONTree.Member], without used: [JSONTree.Member?]) -> [Row] {
         let names = used.compactMap { $0?.name }
         return members.filter { !names.contains($0.name) }.prefix(Self.rowsMax).map {
-            Row(name: $0.name, value: Self.cut($0.value.plainText, Self.valueCharactersMax))
+            Row(name: $0.name, value: Self.cut($0.value.plainText, Self.valueCharactersMax), key: $0.name)
         }
     }
 
@@ -158,7 +162,9 @@ extension CardFace {
             "progress": self.progress.map { .number("\($0)") } ?? .null,
             "timer": self.timerSeconds.map { .integer($0) } ?? .null,
             "sides": .array(self.sides.map { ["name": .string($0.name), "score": .string($0.score)] }),
-            "rows": .array(self.rows.map { ["name": .string($0.name), "value": .string($0.value)] }),
+            "rows": .array(
+                self.rows.map { ["name": .string($0.name), "value": .string($0.value), "key": .string($0.key)] }),
+            "missing": .array(self.missing.map { .string($0) }),
         ]
     }
 }

@@ -134,7 +134,7 @@ extension CardTemplate {
         for member in members where !names.contains(member.name) {
             throw Fault(
                 description:
-                    "“\(path)\(member.name.prefix(40))” is no field of it: expected \(names.joined(separator: ", "))")
+                    "“\(path)\(member.name.prefix(40))” is not a field: expected \(names.joined(separator: ", "))")
         }
     }
 
@@ -178,7 +178,9 @@ extension CardFace {
         self.timerSeconds = template.timer.flatMap { content.value(at: $0)?.double }.flatMap {
             Int64(exactly: ($0 + Double(DateLens.referenceSeconds)).rounded())
         }
-        self.rows = template.lines.map { Row(name: $0.label, value: text($0.key) ?? "—") }
+        self.rows = template.lines.map { Row(name: $0.label, value: text($0.key) ?? "—", key: $0.key) }
+        let named = [template.title, template.progress, template.timer].compactMap(\.self) + template.lines.map(\.key)
+        self.missing = named.filter { content.value(at: $0) == nil }
         let percent = self.progress.map { "\(Int(($0 * 100).rounded())) %" }
         self.leading = Self.cut(text(template.leading) ?? self.headline, Self.islandCharactersMax)
         self.trailing = Self.cut(

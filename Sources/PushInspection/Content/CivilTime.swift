@@ -24,6 +24,17 @@ public struct CivilTime: Equatable, Sendable {
         self.year = yearOfEra + era * 400 + (self.month <= 2 ? 1 : 0)
     }
 
+    /// Seconds from 1970 to the beginning of a day.
+    static func seconds(year: Int64, month: Int64, day: Int64) -> Int64 {
+        // Howard Hinnant's `days_from_civil`.
+        let shifted = month <= 2 ? year - 1 : year
+        let era = Self.floorDivide(shifted, 400)
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        return (era * 146_097 + dayOfEra - 719_468) * 86_400
+    }
+
     /// `2026-11-25 12:41:10 UTC`.
     public var text: String {
         let time = [self.secondOfDay / 3_600, self.secondOfDay / 60 % 60, self.secondOfDay % 60]

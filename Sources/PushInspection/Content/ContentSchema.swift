@@ -2,10 +2,20 @@ import PushModel
 
 /// What an app's `ContentState` asks of a `content-state`, as far as a page can know it: the required keys, and the type of each value.
 ///
-/// Read from a JSON Schema (its `type`, `properties`, `required`, `items` and `enum`), or from a sample of a `content-state`, whose keys are
-/// then all required. A key that is not named is no fault: Swift's default coding passes over it.
+/// Read from the app's own Swift type; from a JSON Schema (its `type`, `properties`, `required`, `items` and `enum`); or from a sample of a
+/// `content-state`, whose keys are then all required. A key that is not named is no fault: Swift's default coding passes over it.
 public struct ContentSchema: Equatable, Sendable {
-    /// Why a file is neither a schema nor a sample.
+    /// What it was read from.
+    public enum Source: String, Sendable {
+        /// JSON Schema.
+        case schema
+        /// A `content-state`.
+        case sample
+        /// The app's Swift type.
+        case swift
+    }
+
+    /// Why a file is none of these.
     public struct Fault: Error, Equatable, Sendable {
         /// Names the place and what was expected there.
         public var description: String
@@ -24,6 +34,17 @@ public struct ContentSchema: Equatable, Sendable {
         var items: [Shape] = []
         /// Empty: anything.
         var allowed: [JSONTree] = []
+        /// At most one: what each value of a dictionary must be like.
+        var values: [Shape] = []
+        /// Swift's `Date`: seconds since 2001.
+        var isDate = false
+        /// What a person is told to send; empty: the kinds say it.
+        var expected = ""
+
+        /// What a member must be like; `nil`: nobody has said.
+        func member(_ name: String) -> Shape? {
+            self.properties.first { $0.name == name }?.shape ?? self.values.first
+        }
     }
 
     struct Property: Equatable, Sendable {
@@ -32,8 +53,8 @@ public struct ContentSchema: Equatable, Sendable {
     }
 
     let shape: Shape
-    /// It was read from a sample.
-    public let isFromSample: Bool
+    /// What it was read from.
+    public let source: Source
 
     /// Says what a schema only says to its readers.
     private static let annotations: Set<String> = [
@@ -53,20 +74,45 @@ public struct ContentSchema: Equatable, Sendable {
     /// Takes it for a schema or for a sample by what `isSchema` says.
     public init(_ file: JSONTree) throws(Fault) {
         guard case .object(let members) = file else {
-            throw Fault(description: "it is no JSON object: expected a JSON Schema, or a sample of a content-state")
+            throw Fault(
+                description:
+                    "it is not a JSON object: expected your Swift type, a JSON Schema or a sample of a content-state")
         }
         if Self.isSchema(members) {
-            self.isFromSample = false
+            self.source = .schema
             self.shape = try Self.shape(of: file, at: "")
         } else {
-            self.isFromSample = true
+            self.source = .sample
             self.shape = Self.shape(ofSample: file)
         }
     }
 
+    /// Reads what somebody gave, whichever of the three it is. A Swift type's document is its text.
+    public static func read(_ text: [UInt8]) throws(Fault) -> (schema: ContentSchema, document: JSONTree) {
+        switch Result(catching: { () throws(JSONFault) -> JSONTree in try JSONTree.parse(text) }) {
+        case .success(let document): return (try ContentSchema(document), document)
+        case .failure(let fault):
+            let swift = String(decoding: text, as: UTF8.self)
+            guard swift.contains("struct ") else {
+                throw Fault(
+                    description:
+                        "it is not JSON: at byte \(fault.index), \(fault.expectation); and there is no Swift struct in it"
+                )
+            }
+            return (try ContentSchema(swift: swift), .string(swift))
+        }
+    }
+
+    /// The app's Swift type as its source has it, with the types that it names.
+    public init(swift text: String) throws(Fault) {
+        var reader = SwiftTypeReader(text)
+        self.source = .swift
+        self.shape = try reader.contentState()
+    }
+
     private static func shape(of schema: JSONTree, at path: String) throws(Fault) -> Shape {
         let place = path.isEmpty ? "the schema" : "“\(path.suffix(Self.namedCountMax))”"
-        guard case .object(let members) = schema else { throw Fault(description: "\(place) is no JSON object") }
+        guard case .object(let members) = schema else { throw Fault(description: "\(place) is not a JSON object") }
         var shape = Shape()
         for member in members {
             switch (member.name, member.value) {
@@ -125,7 +171,14 @@ public struct ContentSchema: Equatable, Sendable {
         case .array(let elements):
             return Shape(kinds: [.array], items: elements.first.map { [Self.shape(ofSample: $0)] } ?? [])
         case .string: return Shape(kinds: [.string])
-        case .number: return Shape(kinds: [.number])
+        case .number(let spelling):
+            if DateLens.findings(in: sample).first?.meaning == .secondsSince2001 {
+                return Shape(kinds: [.number], isDate: true)
+            }
+            guard Int64(spelling) != nil else { return Shape(kinds: [.number]) }
+            return Shape(
+                kinds: [.integer],
+                expected: "a whole number, as the sample has (\(spelling).0 there would stand for a Double)")
         case .bool: return Shape(kinds: [.boolean])
         case .null: return Shape()
         }
@@ -141,8 +194,9 @@ public struct ContentSchema: Equatable, Sendable {
     private static func fault(in value: JSONTree, _ shape: Shape, path: String) -> String? {
         let place = path.isEmpty ? "content-state" : "“\(path)”"
         if !shape.kinds.isEmpty, !shape.kinds.contains(where: { Self.matches(value, $0) }) {
-            let expected = shape.kinds.map(\.rawValue).joined(separator: " or ")
-            return "\(place) is \(Self.described(value)), expected \(expected)"
+            let kinds = shape.kinds.map(\.rawValue).joined(separator: " or ")
+            return "\(place) is \(Self.described(value)), expected \(shape.expected.isEmpty ? kinds : shape.expected)"
+                + Self.dateAdvice(value, shape)
         }
         if !shape.allowed.isEmpty, !shape.allowed.contains(value) {
             let expected = shape.allowed.prefix(8).map(\.text).joined(separator: ", ")
@@ -159,6 +213,12 @@ public struct ContentSchema: Equatable, Sendable {
                 let inner = path.isEmpty ? property.name : "\(path).\(property.name)"
                 if let fault = Self.fault(in: member, property.shape, path: inner) { return fault }
             }
+            if let all = shape.values.first, case .object(let members) = value {
+                for member in members {
+                    let inner = path.isEmpty ? member.name : "\(path).\(member.name)"
+                    if let fault = Self.fault(in: member.value, all, path: inner) { return fault }
+                }
+            }
         case .array(let elements):
             guard let item = shape.items.first else { break }
             for (index, element) in elements.enumerated() {
@@ -167,6 +227,18 @@ public struct ContentSchema: Equatable, Sendable {
         case .string, .number, .bool, .null: break
         }
         return nil
+    }
+
+    /// A server writes dates as text more often than as Swift decodes them.
+    private static func dateAdvice(_ value: JSONTree, _ shape: Shape) -> String {
+        guard shape.isDate || shape.kinds.contains(.number) || shape.kinds.contains(.integer),
+            case .string(let text) = value
+        else { return "" }
+        guard let seconds = DateLens.seconds2001(ofText: text) else {
+            return shape.isDate && shape.expected.isEmpty ? "; a Date in Swift decodes seconds since 2001" : ""
+        }
+        let isSaid = shape.isDate && !shape.expected.isEmpty
+        return isSaid ? ": send \(seconds)" : "; a Date in Swift decodes seconds since 2001: send \(seconds)"
     }
 
     /// A key that is there and differs by capitals or by what joins its words alone.

@@ -1,4 +1,4 @@
-/// Numbers in a `content-state` that look like dates, and what an app would make of them.
+/// Values in a `content-state` that look like dates, and what an app would make of them.
 ///
 /// ActivityKit decodes a `content-state` with Swift's default coding, where a `Date` is a number of seconds since 2001. Servers mostly count
 /// from 1970: the same number is then 31 years late on the phone, and nothing says so.
@@ -18,13 +18,17 @@ public enum DateLens {
         case secondsSince1970
         /// As JavaScript counts. Swift's default coding reads a year far away.
         case millisecondsSince1970
+        /// As ISO 8601 writes it. Swift's default coding decodes no date from text.
+        case text
+        /// The app's type says that it is a date, and no reading gives a year of ours.
+        case farAway
     }
 
-    /// One number and its readings.
+    /// One value and its readings.
     public struct Finding: Equatable, Sendable {
         /// Where it stands, such as `driver.eta` or `legs.0.at`.
         public var path: String
-        /// The number as spelt.
+        /// The number or text as spelt.
         public var spelling: String
         /// How it was probably meant.
         public var meaning: Meaning
@@ -34,28 +38,71 @@ public enum DateLens {
         public var since2001: String?
         /// What Swift's default coding makes of it, and what to send instead where it is not what was meant.
         public var advice: String
+        /// When the date is for a phone, seconds since 1970; `nil`: it reads none.
+        public var momentSeconds: Int64?
+        /// An app that decodes a `Date` here reads something else than was meant.
+        public var isTrouble: Bool { self.meaning != .secondsSince2001 }
     }
 
-    /// Every number that looks like a date, in order.
-    public static func findings(in content: JSONTree) -> [Finding] {
+    /// Every value that looks like a date, in order.
+    /// - Parameter schema: what the app's type says. Where it is a Swift type, its dates are exactly those; `nil`: nobody has said.
+    public static func findings(in content: JSONTree, schema: ContentSchema? = nil) -> [Finding] {
         var findings: [Finding] = []
-        Self.visit(content, path: "", &findings)
+        Self.visit(content, path: "", schema?.shape, isExact: schema?.source == .swift, &findings)
         return findings
     }
 
-    private static func visit(_ tree: JSONTree, path: String, _ findings: inout [Finding]) {
+    /// What to send for a moment that ISO 8601 writes, seconds since 2001; `nil`: the text is no such moment of these years.
+    static func seconds2001(ofText text: String) -> Int64? {
+        guard
+            let found = try?
+                /(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?:[Zz]|([+-])(\d\d):?(\d\d))?/
+                .wholeMatch(in: text)
+        else { return nil }
+        func number(_ digits: Substring?) -> Int64 { digits.flatMap { Int64($0) } ?? 0 }
+        let parts = found.output
+        guard (1...12).contains(number(parts.2)), (1...31).contains(number(parts.3)), number(parts.4) < 24 else {
+            return nil
+        }
+        let offset = (number(parts.8) * 60 + number(parts.9)) * (parts.7 == "-" ? -60 : 60)
+        let seconds =
+            CivilTime.seconds(year: number(parts.1), month: number(parts.2), day: number(parts.3))
+            + number(parts.4) * 3_600 + number(parts.5) * 60 + number(parts.6) - offset
+        return Self.isOfOurYears(seconds) ? seconds - Self.referenceSeconds : nil
+    }
+
+    private static func visit(
+        _ tree: JSONTree, path: String, _ shape: ContentSchema.Shape?, isExact: Bool, _ findings: inout [Finding]
+    ) {
         guard findings.count < Self.findingsMax else { return }
         func below(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
         switch tree {
         case .object(let members):
-            for member in members { Self.visit(member.value, path: below(member.name), &findings) }
-        case .array(let elements):
-            for (index, element) in elements.enumerated() { Self.visit(element, path: below("\(index)"), &findings) }
-        case .number(let spelling):
-            if let value = tree.double, let finding = Self.finding(value, spelling: spelling, path: path) {
-                findings.append(finding)
+            for member in members {
+                Self.visit(
+                    member.value, path: below(member.name), shape?.member(member.name), isExact: isExact, &findings)
             }
-        case .string, .bool, .null: break
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                Self.visit(element, path: below("\(index)"), shape?.items.first, isExact: isExact, &findings)
+            }
+        case .number(let spelling):
+            let isDate = shape?.isDate ?? false
+            guard isDate || !isExact, let value = tree.double else { break }
+            let found = Self.finding(value, spelling: spelling, path: path)
+            let far = isDate ? Self.farAway(value, spelling: spelling, path: path) : nil
+            if let finding = found ?? far { findings.append(finding) }
+        case .string(let text):
+            // What the app takes for text is no date.
+            guard shape.map({ $0.kinds.isEmpty }) ?? !isExact, let seconds = Self.seconds2001(ofText: text) else {
+                break
+            }
+            findings.append(
+                Finding(
+                    path: path, spelling: text, meaning: .text, since1970: nil, since2001: nil,
+                    advice: "A Date in Swift does not decode text. If this is a Date, send \(seconds).",
+                    momentSeconds: nil))
+        case .bool, .null: break
         }
     }
 
@@ -76,13 +123,23 @@ public enum DateLens {
         let onThePhone = Self.reading(seconds + Self.referenceSeconds)
         return Finding(
             path: path, spelling: spelling, meaning: meaning, since1970: Self.reading(seconds),
-            since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds))
+            since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds),
+            momentSeconds: seconds + Self.referenceSeconds)
+    }
+
+    private static func farAway(_ value: Double, spelling: String, path: String) -> Finding {
+        let seconds = abs(value) < 4e12 ? Int64(value) + Self.referenceSeconds : nil
+        let year = seconds.map { "the year \(CivilTime(secondsSince1970: $0).year)" } ?? "no year of a calendar"
+        return Finding(
+            path: path, spelling: spelling, meaning: .farAway, since1970: nil, since2001: seconds.flatMap(Self.reading),
+            advice: "The app decodes a Date here, and reads \(year): it counts seconds from 2001.",
+            momentSeconds: seconds)
     }
 
     private static func advice(_ meaning: Meaning, seconds: Int64) -> String {
         let year = CivilTime(secondsSince1970: seconds + Self.referenceSeconds).year
         switch meaning {
-        case .secondsSince2001: return "A Date in Swift reads the year \(year)."
+        case .secondsSince2001: return "This is right for a Date in Swift."
         case .secondsSince1970:
             return "A Date in Swift reads the year \(year), because it counts from 2001. If this is a Date, send "
                 + "\(seconds - Self.referenceSeconds)."
@@ -90,6 +147,7 @@ public enum DateLens {
             return
                 "A Date in Swift reads the year \(year), because it counts seconds from 2001. If this is a Date, send "
                 + "\(seconds / 1_000 - Self.referenceSeconds)."
+        case .text, .farAway: return ""
         }
     }
 
@@ -107,9 +165,10 @@ extension DateLens.Finding {
     /// For the page and the API.
     public var json: JSONTree {
         [
-            "path": .string(self.path), "value": .number(self.spelling), "meaning": .string(self.meaning.rawValue),
+            "path": .string(self.path), "value": .string(self.spelling), "meaning": .string(self.meaning.rawValue),
             "asSecondsSince1970": .optional(self.since1970), "asSecondsSince2001": .optional(self.since2001),
-            "advice": .string(self.advice), "isTrouble": .bool(self.meaning != .secondsSince2001),
+            "advice": .string(self.advice), "isTrouble": .bool(self.isTrouble),
+            "momentSeconds": self.momentSeconds.map { .integer($0) } ?? .null,
         ]
     }
 }

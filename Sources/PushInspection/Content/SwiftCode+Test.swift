@@ -1,7 +1,12 @@
 extension SwiftCode {
     /// A test for the app's own package: its type decodes this `content-state`, as ActivityKit does, and has these values.
     /// - Parameter activity: names the test.
-    public static func test(of content: JSONTree, activity: String) -> String {
+    /// - Parameter attributesType: the type that `ContentState` belongs to; empty: not known.
+    public static func test(of content: JSONTree, activity: String, attributesType: String = "") -> String {
+        let type = attributesType.isEmpty ? "ContentState" : "\(Self.identifier(attributesType)).ContentState"
+        let hint =
+            attributesType.isEmpty
+            ? "// Put your attributes' name before ContentState, as in MatchAttributes.ContentState.\n" : ""
         let content = TokenHiding.hidden(content)
         let text = content.prettyText
         var marks = "#"
@@ -10,12 +15,11 @@ extension SwiftCode {
         var code = """
             \(Self.imports.map { "import \($0)" }.joined(separator: "\n"))
 
-            // Put your attributes' name before ContentState, as in MatchAttributes.ContentState.
-            @Test func \(Self.testName(activity))() throws {
+            \(hint)@Test func \(Self.testName(activity))() throws {
                 let contentState = \(marks)\"""
             \(lines.joined(separator: "\n"))
                     \"""\(marks)
-                let state = try JSONDecoder().decode(ContentState.self, from: Data(contentState.utf8))
+                let state = try JSONDecoder().decode(\(type).self, from: Data(contentState.utf8))
 
             """
         guard case .object(let members) = content else { return code + "    _ = state\n}\n" }

@@ -16,8 +16,11 @@ public enum SwiftCode {
     ]
 
     /// `struct ContentState: Codable, Hashable`, with a type of its own for each object within. What lies in an array is written from all its elements.
-    public static func contentState(_ content: JSONTree) -> String {
-        Self.type("ContentState", [TokenHiding.hidden(content)], indent: "", depth: 0).joined(separator: "\n") + "\n"
+    /// - Parameter sample: a `content-state` that the developer gave, which may have keys that this one lacks; `nil`: none.
+    public static func contentState(_ content: JSONTree, sample: JSONTree? = nil) -> String {
+        let samples = [content] + (sample.map { [$0] } ?? [])
+        return Self.type("ContentState", samples.map(TokenHiding.hidden), indent: "", depth: 0).joined(separator: "\n")
+            + "\n"
     }
 
     /// - Parameter samples: objects of one type.
@@ -97,7 +100,7 @@ public enum SwiftCode {
             let meanings = Set(alike.map { DateLens.findings(in: $0).first?.meaning })
             guard meanings.count == 1, let meaning = meanings.first ?? nil else { return (number, "") }
             return meaning == .secondsSince2001
-                ? ("Date", "or \(number), if it is none")
+                ? ("Date", "or \(number), if this is not a date")
                 : (number, "a Date would read the wrong year: it counts from 2001")
         }
     }

@@ -14,6 +14,7 @@ public struct EntryQuery: Equatable, Sendable {
     public static let words: [String] =
         ["event", "push", "note", "pending", "alert", "merged", "downgraded"]
         + Outcome.allCases.map { "\($0.name)" } + PushVerdict.Word.allCases.map(\.rawValue)
+        + [PhoneStatus.Word.doubtfulDate.name]
 
     /// What stands before a colon: `push` is the id that APNs knows a push by, `entry` the number of a line.
     public static let names = ["app", "activity", "event", "is", "status", "phone", "push", "entry"]
@@ -55,7 +56,7 @@ public struct EntryQuery: Equatable, Sendable {
         let value = String(text[text.index(after: colon)...])
         guard Self.names.contains(String(name)) else {
             let known = Self.names.map { $0 + ":" }.joined(separator: ", ")
-            throw Fault(description: "“\(name):” is nothing to search by: expected \(known)")
+            throw Fault(description: "“\(name):” is not a field to search by: expected \(known)")
         }
         guard !value.isEmpty else { throw Fault(description: "“\(name):” has no value") }
         switch name {
@@ -66,14 +67,14 @@ public struct EntryQuery: Equatable, Sendable {
             let kinds = EventKind.allCases.map { "\($0.name)" }
             guard kinds.contains(value.lowercased()) else {
                 throw Fault(
-                    description: "“event:\(value)” is no event: expected \(kinds.joined(separator: ", "))")
+                    description: "“event:\(value)” is not a kind of event: expected \(kinds.joined(separator: ", "))")
             }
             return .kind(value.lowercased())
         case "is":
             guard Self.words.contains(value.lowercased()) else {
                 throw Fault(
                     description:
-                        "“is:\(value)” is nothing an entry can be: expected \(Self.words.joined(separator: ", "))")
+                        "“is:\(value)” is not a word that “is:” takes: expected \(Self.words.joined(separator: ", "))")
             }
             return .word(value.lowercased())
         default:

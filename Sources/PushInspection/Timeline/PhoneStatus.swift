@@ -15,8 +15,16 @@ public struct PhoneStatus: Equatable, Sendable {
         case renewed
         /// Pushes to the activity go to another phone by now.
         case replaced
-        /// Nothing was pushed yet, and an event waits.
+        /// A newer event is on its way, or nothing was pushed yet and an event waits.
         case pending
+        /// A newer event waits until somebody registers a token.
+        case needsToken
+        /// The card shows what the push brought, and one of its values is probably no date that the app reads as it was meant.
+        case doubtfulDate
+        /// The card shows what the push brought, and its stale-date is over.
+        case stale
+        /// The card is gone, whatever it showed before.
+        case gone
 
         /// As the page and the API name it.
         public var name: String {
@@ -27,11 +35,17 @@ public struct PhoneStatus: Equatable, Sendable {
             case .renewed: "renewed"
             case .replaced: "replaced"
             case .pending: "pending"
+            case .needsToken: "needs-token"
+            case .doubtfulDate: "date?"
+            case .stale: "stale"
+            case .gone: "gone"
             }
         }
 
         /// Those that are no verdict.
-        static let own: [Word] = [.unseen, .retrying, .renewed, .replaced, .pending]
+        static let own: [Word] = [
+            .unseen, .retrying, .renewed, .replaced, .pending, .needsToken, .doubtfulDate, .stale, .gone,
+        ]
         /// The names of all.
         package static let names: [String] = PushVerdict.Word.allCases.map(\.rawValue) + Self.own.map(\.name)
     }
@@ -44,7 +58,7 @@ public struct PhoneStatus: Equatable, Sendable {
         case renewToken
         /// This event is published once more: an entry's id.
         case sendAgain(entry: Int)
-        /// The Swift type that decodes the content of this push is copied: an entry's id.
+        /// A Swift type that decodes the content of this push is copied: an entry's id. Only where nobody has said what the app's type is.
         case copySwift(entry: Int)
 
         /// As the page and the API name it.

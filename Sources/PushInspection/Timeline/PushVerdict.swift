@@ -46,7 +46,7 @@ public struct PushVerdict: Equatable, Sendable {
             self.text = "The phone is away. APNs keeps the newest push until it is back, or until the push expires."
         case .couldNotDecode(let fault):
             self.word = .undecodable
-            self.text = "The phone cannot decode it and shows what it showed before: \(fault)."
+            self.text = "The app cannot decode it, and nothing of it is shown: \(fault)."
         case .took where isSwiped:
             (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push came.")
         case .took(let reaction):
@@ -67,7 +67,7 @@ public struct PushVerdict: Equatable, Sendable {
         }
         self.word = .sent
         switch (broadcast.listenerCount, broadcast.awayCount) {
-        case (0, _): self.text = "APNs took it, and no phone listens on the channel."
+        case (0, _): self.text = "APNs accepted it, and no phone listens on the channel."
         case (1, 0): self.text = "APNs sent it to the phone that listens."
         case (let count, 0): self.text = "APNs sent it to \(count) phones that listen."
         case (let count, let away):
@@ -129,7 +129,7 @@ public struct PushVerdict: Equatable, Sendable {
         switch reason {
         case "Unregistered": "The token is dead."
         case "ExpiredToken": "The token is dead: the activity is gone from the phone."
-        case "BadDeviceToken": "This is no token of this environment."
+        case "BadDeviceToken": "This token is not one of this environment."
         case "DeviceTokenNotForTopic": "The token belongs to another app."
         case "PayloadTooLarge": "A push may have 4,096 bytes."
         default: ""

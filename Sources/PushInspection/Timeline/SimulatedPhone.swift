@@ -61,6 +61,20 @@ public struct SimulatedPhone: Sendable {
     var registeredToken: String { self.tokens.last { $0 != self.untoldToken } ?? "" }
     /// Its card was looked at since a push has put it up.
     var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
+    /// It gave way to others once, and was asked for again.
+    var wasForgotten = false
+    /// What is kept when it gives way: all but what can be looked at again.
+    var remembered: SimulatedPhone {
+        var phone = self
+        (phone.shown, phone.content, phone.face, phone.lastPushed) = (nil, nil, nil, nil)
+        (phone.wait, phone.waitingEvent, phone.wasForgotten) = (nil, 0, true)
+        return phone
+    }
+    /// What somebody should do something about: it stays in the list when others give way.
+    var isInTrouble: Bool {
+        guard !self.isSwiped, self.replacedBy == nil, let word = self.lastVerdict?.word else { return false }
+        return [.refused, .unanswered, .undecodable, .budget].contains(word)
+    }
     /// Most tokens kept of one phone; older ones are forgotten.
     static let tokensMax = 8
 
@@ -75,12 +89,8 @@ public struct SimulatedPhone: Sendable {
 }
 
 extension SimulatedPhone {
-    /// What `Timeline.json` tells, without how it stands.
-    var json: JSONTree {
-        var dates: [JSONTree] = []
-        if let content {
-            dates = DateLens.findings(in: content).map(\.json)
-        }
+    /// What `Timeline.json` tells, without its status.
+    func json(dates: [DateLens.Finding]) -> JSONTree {
         let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
         return [
             "id": .integer(self.id), "activity": .string(self.activity), "app": .string(self.app),
@@ -90,7 +100,7 @@ extension SimulatedPhone {
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),
             "contentState": self.content ?? .null,
             "face": self.face?.json ?? .null,
-            "dates": .array(dates), "alert": alert ?? .null, "isAlertNew": .bool(self.isAlertNew),
+            "dates": .array(dates.map(\.json)), "alert": alert ?? .null, "isAlertNew": .bool(self.isAlertNew),
             "alertCount": .integer(self.shown?.alertCount ?? 0),
             "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,
             "dismissedAt": self.shown?.dismissedAtSeconds.map { .integer($0) } ?? .null,

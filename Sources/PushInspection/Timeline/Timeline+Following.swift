@@ -11,7 +11,7 @@ extension Timeline {
         return [
             "revision": .integer(self.revision),
             "phones": .array(phones.filter { $0.revision > revision }.map(self.json)),
-            "phoneIDs": .array(phones.map { .integer($0.id) }),
+            "phoneIDs": .array(phones.map { .integer($0.id) }), "phonesMet": .integer(self.phonesMetCount),
             "entries": .array(entries.map(self.json)),
             "firstEntry": .integer(self.entries.first?.id ?? 1),
             "forgotten": .integer(self.forgottenCount),
@@ -67,7 +67,7 @@ extension Timeline {
             if let status = event.outcome?.status { facts.statuses.insert(status) }
             facts.text += " " + (event.reading.shown?.text ?? "")
         case .push(let push):
-            facts.words.formUnion(["push", push.verdict.word.rawValue])
+            facts.words.formUnion(["push", push.verdict.word.rawValue, push.word])
             facts.kinds.insert(push.event)
             facts.phones.insert(push.phone)
             facts.messageIDs.insert(push.messageID)

@@ -2,38 +2,31 @@ import DeviceModel
 
 /// Which phones are known, and which give way to others.
 extension Timeline {
-    /// What is kept of a phone that gave way, so that it is found again when somebody asks for its activity.
-    struct ForgottenPhone: Sendable {
-        /// The newest; in lower-case hex, a secret.
-        var token: String
-        /// Whether the app has told of it.
-        var isTold: Bool
-        var app: String
-
-        init(_ phone: SimulatedPhone) {
-            (self.token, self.isTold, self.app) = (phone.token, phone.untoldToken == nil, phone.app)
-        }
-    }
-
     /// The phone behind a token, which is made known when it is new. - Returns: its id.
+    /// - Parameter isTold: the app has told of the token.
     @discardableResult
-    public mutating func meet(token: String, activity: String, app: String) -> Int {
+    public mutating func meet(token: String, activity: String, app: String, isTold: Bool = true) -> Int {
         let id: Int
         if let known = self.phonesByToken[ByteKey(token: token)] {
             id = known
         } else {
             if self.phones.count >= self.limits.phonesMax { self.forgetPhone() }
-            id = self.nextPhoneID
-            self.nextPhoneID += 1
-            self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
-            self.phonesByToken[ByteKey(token: token)] = id
+            if let forgotten = self.forgottenPhones[activity], forgotten.tokens.contains(token) {
+                id = self.recall(forgotten)
+            } else {
+                id = self.nextPhoneID
+                self.nextPhoneID += 1
+                self.phonesMetCount += 1
+                self.phones[id] = SimulatedPhone(id: id, activity: activity, token: token)
+                self.phonesByToken[ByteKey(token: token)] = id
+            }
         }
         let onlyApp = self.app
         self.changePhone(id) { phone in
             if !activity.isEmpty { phone.activity = activity }
             if !app.isEmpty { phone.app = app }
             if phone.app.isEmpty { phone.app = onlyApp }
-            if phone.untoldToken == token, !activity.isEmpty { phone.untoldToken = nil }
+            if phone.untoldToken == token, !activity.isEmpty, isTold { phone.untoldToken = nil }
         }
         if !activity.isEmpty { self.forgottenPhones[activity] = nil }
         return id
@@ -42,28 +35,73 @@ extension Timeline {
     private mutating func forgetPhone() {
         let all = Array(self.phones.values)
         let idle = all.filter { !self.attention.holds($0.activity) }
-        let gone = idle.filter { $0.card == Shown.Card.dismissed.rawValue }
-        let nameless = idle.filter { $0.activity.isEmpty }
-        let first = [gone, nameless, idle, all].first { !$0.isEmpty } ?? []
+        let well = idle.filter { !$0.isInTrouble }
+        let gone = well.filter { $0.card == Shown.Card.dismissed.rawValue }
+        let nameless = well.filter { $0.activity.isEmpty }
+        let first = [gone, nameless, well, idle, all].first { !$0.isEmpty } ?? []
         guard let forgotten = first.min(by: { $0.revision < $1.revision }) else { return }
         self.phones[forgotten.id] = nil
-        // What was swiped away is over.
-        if !forgotten.activity.isEmpty, !forgotten.isSwiped {
+        if !forgotten.activity.isEmpty {
             if self.forgottenPhones.count >= self.limits.activitiesMax { self.forgottenPhones.removeAll() }
-            self.forgottenPhones[forgotten.activity] = ForgottenPhone(forgotten)
+            self.forgottenPhones[forgotten.activity] = forgotten.remembered
         }
         for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = nil }
     }
 
-    /// Somebody asks for an activity whose phone gave way to others: it is known again, with another id. What it shows is not known yet.
+    /// Somebody asks for an activity whose phone gave way to others: it is known again as it was. What it shows is not known yet.
     mutating func recallPhone(activity: String) {
         guard let forgotten = self.forgottenPhones[activity], self.phone(activity: activity) == nil else { return }
-        let id = self.meet(token: forgotten.token, activity: activity, app: forgotten.app)
-        if !forgotten.isTold { self.changePhone(id) { $0.untoldToken = forgotten.token } }
+        self.meet(token: forgotten.token, activity: activity, app: forgotten.app, isTold: false)
+    }
+
+    private mutating func recall(_ forgotten: SimulatedPhone) -> Int {
+        self.phones[forgotten.id] = forgotten
+        for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = forgotten.id }
+        return forgotten.id
     }
 
     /// Whether the worker takes an event that names this app; empty: none.
     public func isTaken(app: String) -> Bool {
         self.apps.isEmpty || (app.isEmpty ? self.apps.count == 1 : self.apps.contains(app))
+    }
+
+    // MARK: What happens to phones
+
+    /// Cards are drawn by these from now on.
+    public mutating func setTemplates(_ templates: [CardTemplate]) {
+        self.templates = templates
+        for id in self.phones.keys { self.changePhone(id) { $0.layOut(by: templates) } }
+    }
+
+    /// The apps decode by these from now on. - Parameter schemas: by bundle id; an empty one stands for all apps that have none of their own.
+    public mutating func setSchemas(_ schemas: [String: ContentSchema]) {
+        self.schemas = schemas
+        for id in self.phones.keys { self.changePhone(id) { _ in } }
+    }
+
+    func schema(ofApp app: String) -> ContentSchema? { self.schemas[app] ?? self.schemas[""] }
+
+    /// The app got a new token, and has told of it or not.
+    public mutating func addToken(_ token: String, to id: Int, isTold: Bool) {
+        guard self.phones[id] != nil else { return }
+        self.phonesByToken[ByteKey(token: token)] = id
+        var old: [String] = []
+        self.changePhone(id) { phone in
+            phone.tokens.append(token)
+            phone.untoldToken = isTold ? nil : token
+            // A token of a new card: what was swiped away is history.
+            phone.isSwiped = false
+            old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
+            phone.tokens.removeFirst(old.count)
+        }
+        for token in old { self.phonesByToken[ByteKey(token: token)] = nil }
+    }
+
+    /// Its card was swiped away.
+    public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
+
+    /// It begins to start up, or is up again.
+    public mutating func setRebooting(_ id: Int, _ isRebooting: Bool) {
+        self.changePhone(id) { $0.isRebooting = isRebooting }
     }
 }

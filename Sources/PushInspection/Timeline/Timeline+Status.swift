@@ -1,29 +1,98 @@
+import DeviceModel
 import PushModel
 
 /// How each phone stands, as its tokens, its card and the worker's next attempt are now.
 extension Timeline {
-    /// `nil`: nothing was pushed to it, and nothing waits.
+    /// `nil`: no push to it is listed, and nothing waits.
     public func status(of phone: SimulatedPhone) -> PhoneStatus? {
         let wait = phone.wait
         guard let verdict = phone.lastVerdict else {
-            return wait.map { PhoneStatus(.pending, "Nothing was pushed to it yet.", wait: $0) }
+            return wait.map { wait in
+                PhoneStatus(
+                    wait.isLeftToTheWorker ? .pending : .needsToken, self.textWithoutPush(phone), wait: wait,
+                    remedies: wait.isLeftToTheWorker ? [] : self.registration(phone))
+            }
         }
-        if let other = phone.replacedBy, verdict.word != .shown {
+        if let other = phone.replacedBy, verdict.word != .refused || !phone.isSwiped {
             return PhoneStatus(
-                .replaced, "Pushes to its activity go to phone \(other) by now, whose token was registered since.",
-                wait: nil)
+                .replaced,
+                "Pushes to its activity go to phone \(other) now, whose token was registered since. "
+                    + "What this phone shows stays as it is.", wait: nil)
         }
         switch verdict.word {
-        case .shown where !phone.isCardSeen:
-            return PhoneStatus(
-                .unseen, "The phone took the push. This page has not seen its card yet.", wait: wait)
+        case .shown: return self.status(ofShown: phone, verdict)
         case .refused, .unanswered: return self.failure(of: phone, verdict)
         case .undecodable:
+            // Where the app's type is known, a type for what the server sends would hide the server's mistake.
             return PhoneStatus(
-                .verdict(verdict.word), verdict.text, wait: wait, remedies: [.copySwift(entry: phone.lastPush)])
-        case .shown, .ignored, .budget, .waiting, .sent:
+                .verdict(verdict.word), verdict.text, wait: wait,
+                remedies: self.schema(ofApp: phone.app) == nil ? [.copySwift(entry: phone.lastPush)] : [])
+        case .ignored, .budget, .waiting, .sent:
             return PhoneStatus(.verdict(verdict.word), verdict.text, wait: wait)
         }
+    }
+
+    /// The phone took the newest push: what it shows now may be something else.
+    private func status(ofShown phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStatus {
+        guard phone.isCardSeen else {
+            return PhoneStatus(
+                .unseen, "The phone took the push. This page has not seen its card yet.", wait: phone.wait)
+        }
+        if phone.card == Shown.Card.dismissed.rawValue {
+            let text =
+                phone.isSwiped ? Self.swiped : "The card has left the Lock Screen, as the event that ended it asked."
+            return PhoneStatus(.gone, text, wait: phone.wait)
+        }
+        if let wait = phone.wait {
+            guard wait.isLeftToTheWorker else {
+                return PhoneStatus(
+                    .needsToken, "The card shows the push before. A newer event cannot leave yet.", wait: wait,
+                    remedies: self.registration(phone))
+            }
+            guard self.isNewer(phone) else { return PhoneStatus(.verdict(verdict.word), verdict.text, wait: wait) }
+            return PhoneStatus(.pending, "The card shows the push before. A newer event is on its way.", wait: wait)
+        }
+        if let date = self.dates(of: phone).first(where: \.isTrouble) {
+            return PhoneStatus(
+                .doubtfulDate, "The card shows what it brought. Look at “\(date.path)”: \(date.advice)", wait: nil)
+        }
+        if phone.card == Shown.Card.stale.rawValue {
+            return PhoneStatus(
+                .stale, "The card shows what it brought, and is stale: its stale-date is over.", wait: nil)
+        }
+        return PhoneStatus(.verdict(verdict.word), verdict.text, wait: nil)
+    }
+
+    /// Whether the event that waits brings something else than the newest push. That of the push itself has no outcome for a moment.
+    private func isNewer(_ phone: SimulatedPhone) -> Bool {
+        guard case .event(let event)? = self.entry(phone.waitingEvent)?.body else { return true }
+        return event.reading.event?.contentState != phone.lastPushed
+    }
+
+    private func registration(_ phone: SimulatedPhone) -> [PhoneStatus.Remedy] {
+        phone.untoldToken == nil || phone.activity.isEmpty ? [] : [.registerToken]
+    }
+
+    private static let swiped = "The card was swiped away: the activity is over."
+
+    private func dates(of phone: SimulatedPhone) -> [DateLens.Finding] {
+        phone.content.map { DateLens.findings(in: $0, schema: self.schema(ofApp: phone.app)) } ?? []
+    }
+
+    /// What is said of a phone to which no push is listed.
+    private func textWithoutPush(_ phone: SimulatedPhone) -> String {
+        if phone.isSwiped { return Self.swiped }
+        if !phone.isCardSeen {
+            return phone.wasForgotten
+                ? "This page had forgotten the phone, and does not know what was pushed to it."
+                : "Nothing was pushed to it yet."
+        }
+        if phone.card == Shown.Card.dismissed.rawValue { return "The card has left the Lock Screen." }
+        if phone.channel != nil { return "Its card shows what came over the channel." }
+        if !self.audienceNames(ofMember: phone.token).isEmpty {
+            return "Its card shows what came to its audience. That push is counted there, and not listed here."
+        }
+        return "The push that brought its card is not listed here."
     }
 
     /// APNs did not take the newest push.
@@ -33,7 +102,7 @@ extension Timeline {
         let again = self.eventToRepeat(phone).map { [PhoneStatus.Remedy.sendAgain(entry: $0)] } ?? []
         if phone.isSwiped {
             return PhoneStatus(
-                word, "\(verdict.text) The card was swiped away: the activity is over.", wait: wait)
+                word, "\(verdict.text) \(Self.swiped) There is nothing to be done.", wait: nil)
         }
         if phone.lastPushToken != phone.registeredToken.lowercased() {
             return PhoneStatus(
@@ -47,7 +116,9 @@ extension Timeline {
         }
         guard phone.untoldToken != nil else {
             return PhoneStatus(
-                word, "\(verdict.text) The app has no other token.", wait: wait,
+                word,
+                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app will get one; if the user has swiped it away, nothing is to be done.",
+                wait: wait,
                 remedies: phone.activity.isEmpty ? [] : [.renewToken])
         }
         return PhoneStatus(
@@ -120,8 +191,9 @@ extension Timeline {
 
     /// A phone for the page and the API: without its tokens.
     public func json(_ phone: SimulatedPhone) -> JSONTree {
-        guard case .object(var members) = phone.json else { return .null }
+        guard case .object(var members) = phone.json(dates: self.dates(of: phone)) else { return .null }
         members.append(.init("verdict", self.status(of: phone)?.json ?? .null))
+        members.append(.init("textWithoutPush", .string(self.textWithoutPush(phone))))
         return .object(members)
     }
 }

@@ -10,8 +10,8 @@ public struct Timeline: Sendable {
     public struct Limits: Sendable {
         /// Entries; the oldest go.
         public var entriesMax = 1_000
-        /// Phones. A card that is gone goes first, then a phone whose activity nobody knows, then the one that has been idle longest; one that
-        /// somebody looks at stays.
+        /// Phones. A card that is gone goes first, then a phone whose activity nobody knows, then the one that has been idle longest. One in trouble and
+        /// one that somebody looks at stay as long as there are others.
         public var phonesMax = 64
         /// Activities that are known to have had a phone, tokens, and phones that gave way to others; when there are more of one kind, all of it are
         /// forgotten, and each activity may be asked for again.
@@ -46,7 +46,9 @@ public struct Timeline: Sendable {
     /// By id.
     public internal(set) var phones: [Int: SimulatedPhone] = [:]
     /// How the developer wants cards to be drawn; those that none fits are drawn by their keys.
-    public private(set) var templates: [CardTemplate] = []
+    public internal(set) var templates: [CardTemplate] = []
+    /// What the apps' types say, by bundle id; an empty one stands for all apps that have none of their own.
+    var schemas: [String: ContentSchema] = [:]
     /// The audiences that somebody has joined.
     public internal(set) var audiences: SimulatedAudiences
     /// Grows with each change.
@@ -59,7 +61,9 @@ public struct Timeline: Sendable {
     var nextPhoneID = 1
     var phonesByToken: [ByteKey: Int] = [:]
     /// Phones that gave way to others, by their activities.
-    var forgottenPhones: [String: ForgottenPhone] = [:]
+    var forgottenPhones: [String: SimulatedPhone] = [:]
+    /// Phones that were ever known.
+    var phonesMetCount = 0
     /// Those that a phone was registered or asked for.
     private var knownActivities: Set<String> = []
     /// What each token was registered for, as long as it is remembered: a phone that was forgotten comes back with its next push.
@@ -310,6 +314,7 @@ public struct Timeline: Sendable {
         let isSwiped = self.phones[phone]?.isSwiped ?? false
         let verdict = PushVerdict(push, stampSeconds: stampSeconds, isSwiped: isSwiped)
         let content = aps?["content-state"]
+        let schema = self.schema(ofApp: app)
         let before = self.phones[phone]?.lastPushed
         let hasAlert = aps?["alert"] != nil
         let id = self.append(
@@ -321,7 +326,8 @@ public struct Timeline: Sendable {
                     verdict: verdict, contentState: content, alert: aps?["alert"],
                     changes: content == nil || push.hadWaited
                         ? [] : ContentDifference.changes(from: before ?? .object([]), to: content),
-                    dates: content.map(DateLens.findings) ?? [])),
+                    dates: content.map { DateLens.findings(in: $0, schema: schema) } ?? [],
+                    tokenShown: TokenHiding.shortened(push.token))),
             activity: self.phones[phone]?.activity ?? "", atMillis: push.atMillis)
         if [.refused, .unanswered].contains(verdict.word) { self.failedPushes += 1 }
         self.changePhone(phone) { phone in
@@ -355,7 +361,7 @@ public struct Timeline: Sendable {
                     stampSeconds: aps?["timestamp"].flatMap { Int64($0.plainText) },
                     verdict: PushVerdict(broadcast), contentState: content, alert: aps?["alert"],
                     changes: content == nil ? [] : ContentDifference.changes(from: before, to: content),
-                    dates: content.map(DateLens.findings) ?? [])),
+                    dates: content.map { DateLens.findings(in: $0, schema: self.schema(ofApp: "")) } ?? [])),
             activity: broadcast.channel, atMillis: broadcast.atMillis)
         if self.lastBroadcasts.count >= self.limits.phonesMax { self.lastBroadcasts.removeAll() }
         self.lastBroadcasts[broadcast.channel] = content
@@ -374,10 +380,13 @@ public struct Timeline: Sendable {
     // MARK: Phones
 
     /// What the phone shows now. - Returns: whether that is something else than before.
-    /// - Parameter channel: the one that it listens to; `nil`: none.
+    /// - Parameters:
+    ///   - channel: the one that it listens to; `nil`: none.
+    ///   - nowMillis: the clock, milliseconds since 1970, for a line that says that a card has gone; `nil`: no line is written.
     @discardableResult
     public mutating func setShown(
-        _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int
+        _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int,
+        nowMillis: Int64? = nil
     ) -> Bool {
         // A card that was swiped away shows nothing more: what APNs had kept for it comes too late.
         let shown = self.phones[id].flatMap { $0.isSwiped ? $0.shown : nil } ?? shown
@@ -394,37 +403,10 @@ public struct Timeline: Sendable {
             phone.content = shown.contentState.isEmpty ? nil : try? JSONTree.parse(shown.contentState)
             phone.layOut(by: templates)
         }
-        return true
-    }
-
-    /// Cards are drawn by these from now on.
-    public mutating func setTemplates(_ templates: [CardTemplate]) {
-        self.templates = templates
-        for id in self.phones.keys { self.changePhone(id) { $0.layOut(by: templates) } }
-    }
-
-    /// The app got a new token, and has told of it or not.
-    public mutating func addToken(_ token: String, to id: Int, isTold: Bool) {
-        guard self.phones[id] != nil else { return }
-        self.phonesByToken[ByteKey(token: token)] = id
-        var old: [String] = []
-        self.changePhone(id) { phone in
-            phone.tokens.append(token)
-            phone.untoldToken = isTold ? nil : token
-            // A token of a new card: what was swiped away is history.
-            phone.isSwiped = false
-            old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
-            phone.tokens.removeFirst(old.count)
+        if let nowMillis, phone.isCardSeen, phone.shown?.card != .dismissed, shown.card == .dismissed {
+            self.note("The card has left the Lock Screen.", phone: id, nowMillis: nowMillis)
         }
-        for token in old { self.phonesByToken[ByteKey(token: token)] = nil }
-    }
-
-    /// Its card was swiped away.
-    public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
-
-    /// It begins to start up, or is up again.
-    public mutating func setRebooting(_ id: Int, _ isRebooting: Bool) {
-        self.changePhone(id) { $0.isRebooting = isRebooting }
+        return true
     }
 
     /// Something happened to a phone that a person should read.

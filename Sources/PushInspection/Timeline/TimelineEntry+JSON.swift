@@ -67,6 +67,7 @@ extension Timeline {
             .init("event", .string(push.event)), .init("priority", .integer(push.priority)),
             .init("status", push.status.map { .integer($0) } ?? .null), .init("reason", .string(push.reason)),
             .init("stamp", push.stampSeconds.map { .integer($0) } ?? .null), .init("verdict", push.verdict.json),
+            .init("word", .string(push.word)),
             .init("contentState", push.contentState ?? .null), .init("alert", push.alert ?? .null),
             .init("changes", .array(push.changes.map(\.json))), .init("dates", .array(push.dates.map(\.json))),
         ]
@@ -79,7 +80,8 @@ extension Timeline {
             .init("status", broadcast.status.map { .integer($0) } ?? .null),
             .init("reason", .string(broadcast.reason)),
             .init("stamp", broadcast.stampSeconds.map { .integer($0) } ?? .null),
-            .init("verdict", broadcast.verdict.json), .init("contentState", broadcast.contentState ?? .null),
+            .init("verdict", broadcast.verdict.json), .init("word", .string(broadcast.verdict.word.rawValue)),
+            .init("contentState", broadcast.contentState ?? .null),
             .init("alert", broadcast.alert ?? .null), .init("changes", .array(broadcast.changes.map(\.json))),
             .init("dates", .array(broadcast.dates.map(\.json))),
         ]
@@ -104,8 +106,41 @@ extension Timeline {
             guard let outcome = event.outcome else {
                 return event.wait?.summary ?? (event.isOutcomeUnread ? Self.unread : "Waits in the worker.")
             }
-            return Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
+            let text = Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
+            switch Outcome(named: outcome.name) {
+            case .delivered: return self.attempts(of: entry) + text
+            case .applied where self.letsAnotherLeave(entry): return text + " The event before it waited for that."
+            default: return text
+            }
         }
+    }
+
+    /// Whether an event of the activity came before a registration, and was pushed after it.
+    private func letsAnotherLeave(_ registration: TimelineEntry) -> Bool {
+        guard case .event(let event) = registration.body, event.reading.event?.kind == .register else { return false }
+        let before = self.entries.last { entry in
+            guard entry.id < registration.id, entry.activity == registration.activity,
+                case .event(let event) = entry.body
+            else { return false }
+            return [.update, .end].contains(event.reading.event?.kind)
+        }
+        return before.map {
+            $0.related.contains { $0 > registration.id } && !$0.related.contains { $0 < registration.id }
+        }
+            ?? false
+    }
+
+    /// What APNs said to the attempts before the one that it accepted; empty: there were none.
+    private func attempts(of entry: TimelineEntry) -> String {
+        let pushes = entry.related.sorted().compactMap { id -> TimelineEntry.Push? in
+            if case .push(let push)? = self.entry(id)?.body { push } else { nil }
+        }
+        let failed = pushes.dropLast().filter { [.refused, .unanswered].contains($0.verdict.word) }
+        guard let last = pushes.last, let first = failed.last, last.status == 200 else { return "" }
+        let times = failed.count == 1 ? "First" : "\(failed.count) times"
+        let answer = first.status.map { "refused (\($0) \(first.reason))" } ?? "not answered"
+        let token = first.tokenShown == last.tokenShown ? "" : " with the new token"
+        return "\(times) \(answer); then accepted\(token). "
     }
 
     private static let unread = "What became of it was not read: too much came."
@@ -115,7 +150,7 @@ extension Timeline {
         switch Outcome(named: outcome.name) {
         case .applied: return "Applied: the worker knows the token."
         case .delivered:
-            var text = "Delivered: APNs took the push"
+            var text = "Delivered: APNs accepted the push"
             if let merged = outcome.merged, merged > 1 { text += " that \(merged) events were merged into" }
             if Self.isDowngraded(outcome, asked: asked) {
                 text += ", at priority \(outcome.priority ?? 5) instead of 10: the hourly budget is spent"
@@ -126,7 +161,7 @@ extension Timeline {
             return "Superseded by \(into.map { "event \($0)" } ?? "a newer event") before it was sent\(because).\(kept)"
         case .fannedOut:
             return "Fanned out: each member of the audience gets it, or something newer\(because). "
-                + "Its round stands with the audience."
+                + "Its numbers are under Audiences."
         case .unregistered: return "Unregistered: nobody has registered a token for this activity in time."
         // A release to come may know others.
         case .late, .duplicate, .expired, .rejected, .unknown, .deadLettered, nil:

@@ -50,8 +50,15 @@ public struct TimelineEntry: Sendable {
         public var alert: JSONTree?
         /// Against the push before it to the same phone.
         public var changes: [ContentDifference.Change]
-        /// Numbers in the content that look like dates.
+        /// Values in the content that look like dates.
         public var dates: [DateLens.Finding]
+        /// The first digits of the token that it went to.
+        public var tokenShown = ""
+        /// How the page marks it: as its verdict says, unless a date in what is shown is not what it seems.
+        var word: String {
+            self.verdict.word == .shown && self.dates.contains(where: \.isTrouble)
+                ? PhoneStatus.Word.doubtfulDate.name : self.verdict.word.rawValue
+        }
     }
 
     /// A broadcast that reached APNs.

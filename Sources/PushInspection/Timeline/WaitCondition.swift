@@ -46,7 +46,7 @@ public struct WaitCondition: Equatable, Sendable {
             guard Self.names.contains(parameter.name) else {
                 throw Fault(
                     description:
-                        "“\(parameter.name)” is no parameter: expected \(Self.names.joined(separator: ", "))")
+                        "“\(parameter.name)” is not a parameter: expected \(Self.names.joined(separator: ", "))")
             }
             guard values.updateValue(parameter.value, forKey: parameter.name) == nil else {
                 throw Fault(description: "“\(parameter.name)” is given twice")

@@ -18,9 +18,11 @@ extension EventRules {
 
     private static func whyNoMemberToken(_ key: Span<UInt8>) -> String {
         if key.isEmpty { return "is empty: expected the member's token in hexadecimal digits" }
+        // A person counts characters, not the bytes of one.
+        let characterCount = key.indices.count { key[$0] & 0xC0 != 0x80 }
         for index in 0..<key.count where Hex.value(of: key[index]) > 15 {
             return
-                "is not hexadecimal at character \(index + 1) of \(key.count): expected the member's token, in the digits "
+                "is not hexadecimal at character \(index + 1) of \(characterCount): expected the member's token, in the digits "
                 + "0-9 and a-f only"
         }
         for index in 0..<key.count where (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(key[index]) {

@@ -160,8 +160,9 @@ extension EventReader {
     private func tokenRejection(_ digits: [UInt8]) -> EventRejection {
         if digits.isEmpty { return self.reject("is empty: expected hexadecimal digits") }
         if let index = digits.firstIndex(where: { Hex.value(of: $0) > 15 }) {
+            // A person counts characters, not the bytes of one.
             return self.reject(
-                "is not hexadecimal at character \(index + 1) of \(digits.count): expected the digits 0-9 and a-f only, "
+                "is not hexadecimal at character \(index + 1) of \(digits.count { $0 & 0xC0 != 0x80 }): expected the digits 0-9 and a-f only, "
                     + "not base64 and without spaces or brackets")
         }
         if !digits.count.isMultiple(of: 2) {

@@ -73,8 +73,9 @@ extension ActivityWait {
             if window > rest {
                 wait = ActivityWait(
                     cause: .window,
-                    text: "newer events to be merged with, as it is of priority 5 (coalescing.low-priority-window: "
-                        + "\(DurationText.format(millis: app.lowPriorityWindowMillis)))",
+                    text: "newer events of the activity: at priority 5 they are merged for "
+                        + "\(DurationText.format(millis: app.lowPriorityWindowMillis)) "
+                        + "(the worker’s setting coalescing.low-priority-window)",
                     endsInMillis: window)
             }
         } else if app.budgetPolicy == .defer, pending.event == "update", let budget = Self.budget(pending, report),
@@ -127,18 +128,22 @@ extension ActivityWait {
             )
         case "none":
             return ActivityWait(
-                cause: .token, text: "a token: nobody has registered one under this key (registration-wait: \(wait))",
+                cause: .token,
+                text:
+                    "a token: nobody has registered one under this key. The event is kept for \(wait) (the worker’s setting registration-wait)",
                 endsInMillis: max(0, app.registrationWaitMillis - pending.ageMillis), isGivenUpThen: true)
         case "doubted":
             return ActivityWait(
                 cause: .token,
                 text:
                     "another token, or a newer event that tries this one again: APNs has refused it, perhaps for a fault "
-                    + "of this worker (registration-wait: \(wait))")
+                    + "of this worker. The event is kept for \(wait) (the worker’s setting registration-wait)")
         default:
             return ActivityWait(
                 cause: .token,
-                text: "another token: APNs says that the registered one is dead (registration-wait: \(wait))")
+                text:
+                    "another token: APNs says that the registered one is dead. The event is kept for \(wait) (the worker’s setting registration-wait)"
+            )
         }
     }
 

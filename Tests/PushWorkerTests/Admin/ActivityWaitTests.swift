@@ -48,7 +48,10 @@ struct ActivityWaitTests {
     @Test func aTokenIsWaitedForUntilTheEventIsGivenUp() throws {
         let none = try #require(Self.wait(Self.report(Self.push(ageMillis: 1_000)) { $0.token = "none" }))
         #expect(none.cause == .token && none.endsInMillis == 299_000 && none.isGivenUpThen)
-        #expect(none.text == "a token: nobody has registered one under this key (registration-wait: 5m)")
+        #expect(
+            none.text
+                == "a token: nobody has registered one under this key. The event is kept for 5m (the worker’s setting registration-wait)"
+        )
         let started = Self.wait(
             Self.report {
                 $0.token = "none"

@@ -31,7 +31,7 @@ struct DevCommand: AsyncParsableCommand {
 
               Let the phones decode as your app does, and drop high-priority pushes over 16 an hour:
                 mailboat dev --app com.example.pizza \\
-                  --content-schema ContentState.schema.json --phone-budget 16
+                  --content-schema PizzaAttributes.swift --phone-budget 16
 
               In a test: publish, and wait until a phone shows it:
                 curl --fail-with-body -sS 'localhost:8484/events?activity=order-7' -d '{"event": "update", "content-state": {"minutes": 12}}'
@@ -64,8 +64,8 @@ struct DevCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            What your app asks of a content-state: a JSON Schema (type, properties, required, items and enum), or a sample, all of whose \
-            keys are then required. A push that does not fit shows nothing, as on a phone.
+            What your app asks of a content-state: its Swift type, as it stands in your source; a JSON Schema (type, properties, required, \
+            items and enum); or a sample, all of whose keys are then required. A push that does not fit shows nothing, as on a phone.
             """, valueName: "file"))
     var contentSchema: String?
 
@@ -80,8 +80,11 @@ struct DevCommand: AsyncParsableCommand {
         form: .whole(1...10_000))
     var phoneBudget: Int?
 
-    @Flag(inversion: .prefixedNo, help: "Register a phone for an activity that is published to and has none.")
-    var phones = true
+    @Flag(
+        help:
+            "Leave an activity that is published to without a phone until one is registered. Otherwise it gets one by itself."
+    )
+    var noPhones = false
 
     @Flag(help: "Write the worker's log to standard error.")
     var verbose = false
@@ -118,7 +121,7 @@ struct DevCommand: AsyncParsableCommand {
         var settings = stage.pageSettings
         settings.host = self.host
         settings.port = self.port
-        settings.makesPhones = self.phones
+        settings.makesPhones = !self.noPhones
         let page = try DevPageService(
             settings, store: stage.store, simulator: stage.simulator, worker: stage.worker, logger: logger
         ) { [settings, paths = stage.credentialPaths] address in
@@ -162,8 +165,9 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     private static func schema(_ path: String) throws -> GivenSchema {
-        let tree = try Self.document(path, of: "--content-schema")
-        do { return try GivenSchema(tree, origin: URL(fileURLWithPath: path).lastPathComponent) } catch {
+        let bytes: [UInt8]
+        do { bytes = try InputFile.read(path) } catch { throw CommandFailure("--content-schema: \(error)") }
+        do { return try GivenSchema(bytes, origin: URL(fileURLWithPath: path).lastPathComponent) } catch {
             throw CommandFailure("--content-schema \(ShownText.path(path) ?? ""): \(error.description)")
         }
     }
@@ -180,7 +184,7 @@ struct DevCommand: AsyncParsableCommand {
         do { bytes = try InputFile.read(path) } catch { throw CommandFailure("\(option): \(error)") }
         do { return try JSONTree.parse(bytes) } catch {
             throw CommandFailure(
-                "\(option) \(ShownText.path(path) ?? ""): no JSON: at byte \(error.index), \(error.expectation)")
+                "\(option) \(ShownText.path(path) ?? ""): not JSON: at byte \(error.index), \(error.expectation)")
         }
     }
 }

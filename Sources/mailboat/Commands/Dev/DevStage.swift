@@ -107,7 +107,7 @@ final class DevStage: Sendable {
         apns.wantsPush = { store.wantsPush($0, token: $1, body: $2) }
         apns.onBroadcast = { store.takeBroadcast($0) }
         apns.pageOfPush = { store.page(ofPush: $0) }
-        if let schema = options.schema { store.schemas.set(schema, app: nil) }
+        if let schema = options.schema { store.setSchema(schema, app: nil) }
         apns.contentFault = { content, app in store.schemas.fault(in: content, app: app) }
         let key = RegisteredKey(
             keyID: Self.keyID, teamID: Self.teamID, publicKey: try credentials.providerKey.publicKey())

@@ -1,0 +1,175 @@
+/// Reads what a Swift type asks of a `content-state`: stored properties of structs, enums with raw values, and the types that they name.
+///
+/// It is no compiler. It takes what a `ContentState` mostly is, and names what it does not take.
+struct SwiftTypeReader {
+    typealias Fault = ContentSchema.Fault
+    typealias Shape = ContentSchema.Shape
+
+    struct Property {
+        var name: String
+        var type: [String]
+    }
+
+    struct Declaration {
+        var isEnum: Bool
+        var inherits: [String]
+        var properties: [Property] = []
+        /// Raw values of an enum whose raw values are strings.
+        var cases: [String] = []
+        /// Keys of properties that have other names in JSON; `nil`: there are no `CodingKeys`.
+        var keys: [String: String]?
+        /// It has an `init(from:)`.
+        var decodesByItself = false
+    }
+
+    private static let plainKinds: [String: ContentSchema.Kind] = [
+        "String": .string, "Substring": .string, "Character": .string, "URL": .string, "UUID": .string, "Data": .string,
+        "Bool": .boolean, "Double": .number, "Float": .number, "CGFloat": .number, "Decimal": .number,
+        "TimeInterval": .number, "Int": .integer, "Int8": .integer, "Int16": .integer, "Int32": .integer,
+        "Int64": .integer, "UInt": .integer, "UInt8": .integer, "UInt16": .integer, "UInt32": .integer,
+        "UInt64": .integer,
+    ]
+    /// The enum that names the keys of the type around it.
+    static let keysName = "CodingKeys"
+    private static let namedCountMax = 80
+    /// Words and signs of one property's type.
+    private static let typeTokensMax = 64
+    /// Types that lie within each other.
+    static let depthMax = 32
+
+    var tokens: [String]
+    var next = 0
+    var depth = 0
+    var declarations: [String: Declaration] = [:]
+    /// The types that were read: each is read once.
+    var shapes: [String: Shape] = [:]
+    var begun: Set<String> = []
+    /// Names of structs in the order in which they end.
+    var structs: [String] = []
+
+    init(_ text: String) { self.tokens = Self.tokens(of: text) }
+
+    /// The shape of the type `ContentState`, or of the only struct.
+    mutating func contentState() throws(ContentSchema.Fault) -> ContentSchema.Shape {
+        try self.readDeclarations(into: nil)
+        guard !self.structs.isEmpty else {
+            throw Fault(description: "there is no struct in it: expected struct ContentState: Codable, Hashable { … }")
+        }
+        let named = Set(self.declarations.values.flatMap { $0.properties.flatMap(\.type) })
+        // Those that no other has a property of.
+        let outermost = self.structs.filter { !named.contains($0) }
+        guard let name = self.structs.first(where: { $0 == "ContentState" }) ?? outermost.first,
+            name == "ContentState" || outermost.count == 1
+        else {
+            throw Fault(description: "none of its structs is called ContentState: expected one, or a single struct")
+        }
+        return try self.shape(ofType: name)
+    }
+
+    // MARK: Shapes
+
+    private mutating func shape(ofType name: String) throws(Fault) -> Shape {
+        if let known = self.shapes[name] { return known }
+        guard let type = self.declarations[name] else {
+            throw Fault(description: "the type \(Self.named(name)) is not in it: paste that type, too")
+        }
+        guard self.begun.insert(name).inserted else {
+            throw Fault(description: "\(Self.named(name)) holds itself: give a sample instead")
+        }
+        let shape = try self.shape(of: type, name)
+        self.shapes[name] = shape
+        return shape
+    }
+
+    private mutating func shape(of type: Declaration, _ name: String) throws(Fault) -> Shape {
+        guard !type.decodesByItself else {
+            throw Fault(
+                description:
+                    "\(Self.named(name)) decodes by code of its own, init(from:), which this page does not run: give a sample instead"
+            )
+        }
+        guard !type.isEnum else {
+            if type.inherits.contains("String") {
+                return Shape(kinds: [.string], allowed: type.cases.map { .string($0) })
+            }
+            guard type.inherits.contains(where: { Self.plainKinds[$0] == .integer }) else {
+                throw Fault(description: "the enum \(Self.named(name)) has no raw values: give a sample instead")
+            }
+            return Shape(kinds: [.integer])
+        }
+        var shape = Shape(kinds: [.object])
+        for property in type.properties {
+            // Where there are `CodingKeys`, a property without one is not decoded.
+            guard let key = type.keys.map({ $0[property.name] }) ?? property.name else { continue }
+            guard property.type.count <= Self.typeTokensMax else {
+                throw Fault(description: "the type of “\(Self.named(property.name))” is too long")
+            }
+            var tokens = property.type[...]
+            let inner = try self.shape(&tokens, of: property.name)
+            if !inner.kinds.contains(.null) { shape.required.append(key) }
+            shape.properties.append(ContentSchema.Property(name: key, shape: inner))
+        }
+        return shape
+    }
+
+    private mutating func shape(_ tokens: inout ArraySlice<String>, of property: String) throws(Fault) -> Shape {
+        guard let first = tokens.popFirst() else {
+            throw Fault(description: "“\(Self.named(property))” has no type: write one, as in var minutes: Int")
+        }
+        var shape: Shape
+        switch first {
+        case "[":
+            shape = try self.shape(&tokens, of: property)
+            if tokens.first == ":" {
+                tokens.removeFirst()
+                shape = Shape(kinds: [.object], values: [try self.shape(&tokens, of: property)])
+            } else {
+                shape = Shape(kinds: [.array], items: [shape])
+            }
+            if tokens.first == "]" { tokens.removeFirst() }
+        case "Date": shape = Shape(kinds: [.number], isDate: true, expected: "a Date, seconds since 2001")
+        case "Optional", "Array", "Set", "Dictionary":
+            if tokens.first == "<" { tokens.removeFirst() }
+            let inner = try self.shape(&tokens, of: property)
+            if tokens.first == "," {
+                tokens.removeFirst()
+                shape = Shape(kinds: [.object], values: [try self.shape(&tokens, of: property)])
+            } else {
+                shape = first == "Optional" ? Self.optional(inner) : Shape(kinds: [.array], items: [inner])
+            }
+            if tokens.first == ">" { tokens.removeFirst() }
+        default:
+            var name = first
+            // `Attributes.Courier` is known by its last name.
+            while tokens.first == ".", let last = tokens.dropFirst().first {
+                name = last
+                tokens.removeFirst(2)
+            }
+            if name == "Date" {
+                shape = Shape(kinds: [.number], isDate: true, expected: "a Date, seconds since 2001")
+            } else if let kind = Self.plainKinds[name] {
+                shape = Shape(kinds: [kind], expected: Self.article(name))
+            } else {
+                shape = try self.shape(ofType: name)
+            }
+        }
+        while tokens.first == "?" {
+            tokens.removeFirst()
+            shape = Self.optional(shape)
+        }
+        return shape
+    }
+
+    private static func optional(_ shape: Shape) -> Shape {
+        var shape = shape
+        if !shape.kinds.contains(.null) { shape.kinds.append(.null) }
+        if !shape.allowed.isEmpty { shape.allowed.append(.null) }
+        return shape
+    }
+
+    private static func article(_ name: String) -> String {
+        "\(["A", "E", "I", "O"].contains(name.prefix(1)) ? "an" : "a") \(name)"
+    }
+
+    private static func named(_ name: String) -> String { String(name.prefix(Self.namedCountMax)) }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import PushInspection
+
+/// The app's own type, read from its source.
+struct SwiftTypeTests {
+    private static let pizza = #"""
+        import ActivityKit
+
+        /// An order. { "not": "JSON" }
+        struct PizzaAttributes: ActivityAttributes {
+            public struct ContentState: Codable, Hashable {
+                static let empty = ContentState(status: .baking)
+                var status: Status
+                var minutes: Int, tables: [Int]
+                var arrivesAt: Date  // when it is there
+                var courier: Courier?
+                var progress: Double = 0
+                let version: Int = 1
+                var notes: [String: String]
+                var isLate: Bool { self.minutes > 60 }
+                var link: URL? { didSet { print("{") } }
+                func later() -> Int { let more = 5; return self.minutes + more }
+
+                enum Status: String, Codable { case baking, onItsWay = "on-its-way" }
+                struct Courier: Codable, Hashable {
+                    var name: String
+                    enum CodingKeys: String, CodingKey { case name = "full_name" }
+                }
+            }
+            var orderNumber: Int
+        }
+        """#
+
+    @Test(arguments: [
+        (
+            #"{"status":"baking","minutes":12,"tables":[1],"arrivesAt":817491900,"progress":1,"notes":{"a":"b"}}"#,
+            nil as String?
+        ),
+        (
+            #"{"status":"on-its-way","minutes":12,"tables":[],"arrivesAt":1.5,"courier":null,"progress":0.5,"notes":{},"link":null}"#,
+            nil
+        ),
+        (#"{"status":"lost"}"#, "“minutes” is missing, and the app requires it"),
+        (
+            #"{"status":"lost","minutes":1,"tables":[],"arrivesAt":1,"progress":1,"notes":{}}"#,
+            #"“status” is the string "lost", expected one of "baking", "on-its-way""#
+        ),
+        (
+            #"{"status":"baking","minutes":12.5,"tables":[],"arrivesAt":1,"progress":1,"notes":{}}"#,
+            "“minutes” is the number 12.5, expected an Int"
+        ),
+        (
+            #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":"2026-11-27T17:05:00Z","progress":1,"notes":{}}"#,
+            #"“arrivesAt” is the string "2026-11-27T17:05:00Z", expected a Date, seconds since 2001: send 817491900"#
+        ),
+        (
+            #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":1,"courier":{"name":"Bo"},"progress":1,"notes":{}}"#,
+            "“courier.full_name” is missing, and the app requires it"
+        ),
+        (
+            #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":1,"progress":1,"notes":{"a":1}}"#,
+            "“notes.a” is the number 1, expected a String"
+        ),
+    ])
+    func aTypeNamesTheFirstFault(content: String, fault: String?) throws {
+        let schema = try ContentSchema(swift: Self.pizza)
+        #expect(schema.source == .swift)
+        #expect(schema.fault(in: json(content)) == fault)
+    }
+
+    @Test(arguments: [
+        ("let x = 5", "there is no struct in it"),
+        ("struct ContentState { var courier: Courier }", "the type Courier is not in it: paste that type, too"),
+        ("struct ContentState { var x = 5 }", "“x” has no type"),
+        ("struct A { var x: Int }\nstruct B { var y: Int }", "none of its structs is called ContentState"),
+        ("struct ContentState { var x: Int\ninit(from decoder: any Decoder) throws {} }", "decodes by code of its own"),
+        (
+            "enum Phase { case early, late }\nstruct ContentState { var phase: Phase }",
+            "the enum Phase has no raw values"
+        ),
+        ("struct ContentState { var inner: ContentState }", "ContentState holds itself"),
+    ])
+    func whatIsNotTakenIsNamed(text: String, fault: String) {
+        #expect { _ = try ContentSchema(swift: text) } throws: {
+            ($0 as? ContentSchema.Fault)?.description.contains(fault) == true
+        }
+    }
+
+    /// A struct of any name, with the types that it names.
+    @Test func theOutermostStructIsTheContent() throws {
+        let text = "struct Match { var home: Side }\nstruct Side { var goals: Int }"
+        let schema = try ContentSchema(swift: text)
+        #expect(schema.fault(in: json(#"{"home":{"goals":1}}"#)) == nil)
+        #expect(schema.fault(in: json(#"{"goals":1}"#)) == "“home” is missing, and the app requires it")
+    }
+
+    /// Whatever somebody pastes ends.
+    @Test(arguments: [
+        "struct", "struct A {", "struct A { var", "struct A { var x:", "enum", "struct A { case", "\"", "/*", "}}}{{{",
+    ])
+    func halfATypeIsRefused(text: String) {
+        #expect(throws: ContentSchema.Fault.self) { _ = try ContentSchema(swift: text) }
+    }
+
+    @Test func aSampleAddsItsKeysToTheTypeThatIsWritten() {
+        let code = SwiftCode.contentState(json(#"{"minutes":12}"#), sample: json(#"{"minutes":25,"courier":null}"#))
+        #expect(code.contains("var minutes: Int\n") && code.contains("var courier: String?"), "\(code)")
+        let test = SwiftCode.test(of: json(#"{"minutes":12}"#), activity: "a", attributesType: "PizzaAttributes")
+        #expect(test.contains("decode(PizzaAttributes.ContentState.self,") && !test.contains("Put your"), "\(test)")
+    }
+}
