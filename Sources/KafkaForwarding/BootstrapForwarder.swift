@@ -3,23 +3,24 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Why nothing is passed on.
+/// Why the forwarder cannot work.
 package struct ForwardingFailure: Error, CustomStringConvertible {
-    /// What a person reads.
+    /// The reason for a person.
     package let description: String
 
     fileprivate init(_ description: String) { self.description = description }
 }
 
-/// Passes connections on to the brokers of an embedded cluster, whose own ports cannot be chosen. A client asks here
-/// where the brokers are and then talks to them directly; Java's does so through here (`JavaConversation`).
+/// Forwards connections to the brokers of an embedded cluster, whose own ports cannot be chosen. Most clients ask here
+/// for the brokers' addresses and then connect to them directly. Java's client reaches the brokers through here
+/// (`JavaConversation`).
 package final class BootstrapForwarder: Sendable {
-    /// Connections being passed on; more are closed at once.
+    /// Most connections that are forwarded at a time; further ones are closed at once.
     package static let connectionCountMax = 1_024
 
-    /// Where clients connect.
+    /// The port that clients connect to.
     package let port: Int
-    /// The one that is asked first, and one before each broker.
+    /// The server for the first question, and one in front of each broker.
     private let servers: [any Channel]
     private let group: MultiThreadedEventLoopGroup
 
@@ -29,23 +30,23 @@ package final class BootstrapForwarder: Sendable {
         self.group = group
     }
 
-    /// Listens. Throws `ForwardingFailure`.
+    /// Starts to listen. Throws `ForwardingFailure`.
     /// - Parameters:
     ///   - host: an address of this machine.
-    ///   - port: 0: any free one.
-    ///   - setting: what a person has set host and port by.
-    ///   - brokers: `host:port,…`; the first is the one connected to.
+    ///   - port: the port; 0: any free one.
+    ///   - setting: the option or setting that gave host and port.
+    ///   - brokers: `host:port,…`; connections are forwarded to the first.
     package static func start(
         host: String, port: Int, setting: String = "host and port", brokers: String
     ) async throws -> BootstrapForwarder {
         let targets = try Self.addresses(of: brokers)
-        // One loop: connections and their counterparts share it, and nothing here needs a lock.
+        // Both sides of a connection share one loop, so that nothing here needs a lock.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let (limit, table) = (ConnectionLimit(), PortTable())
             var servers: [any Channel] = []
             for target in targets {
-                // Where the brokers themselves say that they are.
+                // These addresses are the ones that the brokers report for themselves.
                 let server = try await Self.listen(
                     ("127.0.0.1", 0), to: target, table: table, limit: limit, group: group)
                 servers.append(server)
@@ -61,7 +62,7 @@ package final class BootstrapForwarder: Sendable {
         }
     }
 
-    /// Closes every connection; returns when all of it has ended.
+    /// Closes every connection; returns when all have ended.
     package func stop() async {
         for server in self.servers { try? await server.close() }
         try? await self.group.shutdownGracefully()
@@ -78,7 +79,8 @@ package final class BootstrapForwarder: Sendable {
             .bind(host: address.host, port: address.port).get()
     }
 
-    /// - Returns: at least one.
+    /// The brokers' addresses.
+    /// - Returns: at least one address.
     private static func addresses(of brokers: String) throws -> [SocketAddress] {
         try brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
             guard let colon = broker.lastIndex(of: ":"), let port = Int(broker[broker.index(after: colon)...]) else {
@@ -88,7 +90,7 @@ package final class BootstrapForwarder: Sendable {
         }
     }
 
-    /// Opens the other side, then lets both read.
+    /// Connects to the broker, then lets both sides read.
     private static func connect(
         _ channel: any Channel, to target: SocketAddress, table: PortTable, limit: ConnectionLimit
     ) -> EventLoopFuture<Void> {
@@ -115,9 +117,9 @@ package final class BootstrapForwarder: Sendable {
     }
 }
 
-/// How many connections there are.
+/// The number of open connections.
 ///
-/// `@unchecked Sendable`: only ever touched on the forwarder's one loop, by the initializer and by the close future.
+/// `@unchecked Sendable`: only used on the forwarder's one loop, by the initializer and by the close future.
 private final class ConnectionLimit: @unchecked Sendable {
     private var count = 0
 
@@ -130,7 +132,7 @@ private final class ConnectionLimit: @unchecked Sendable {
     func leave() { self.count -= 1 }
 }
 
-/// Our ports, one before each broker's.
+/// The forwarder's ports, one in front of each broker's.
 private final class PortTable: Sendable {
     private let table = Mutex<[Int32: Int32]>([:])
 
@@ -142,14 +144,14 @@ private final class PortTable: Sendable {
     }
 }
 
-/// What the two sides of a connection say, shared by both.
+/// The conversation of a connection, which both of its sides share.
 private final class Conversation {
     var words: JavaConversation
 
     init(_ ports: [Int32: Int32]) { self.words = JavaConversation(ports: ports) }
 }
 
-/// Writes what one side sends to the other, and reads no faster than the other takes.
+/// Writes to one side what the other sends, and reads no faster than it can write.
 private final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     enum Side { case client, broker }

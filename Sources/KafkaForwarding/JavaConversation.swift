@@ -1,25 +1,27 @@
 package import NIOCore
 
-/// What Java's `kafka-clients` needs to hear from the mock cluster of librdkafka (2.0), on one connection.
+/// Adapts the mock cluster of librdkafka (2.0) to Java's `kafka-clients`, on one connection.
 ///
-/// To a version of ApiVersions that it does not know, from 3 on, the mock answers with a count that is one too small. That client then reads a
-/// throttle of 20 minutes and waits. Here the question is answered as Kafka does: version 0, unsupported, and which versions there are (KIP-511).
-/// Every connection begins with it, so all have to come this way: the ports that Metadata and FindCoordinator name become ports of ours.
-/// From version 4 on the mock also puts four bytes too many behind each partition of ListOffsets, so the client is told that 3 is the newest.
-/// What other clients say passes as it is.
+/// For an unknown version of ApiVersions, from 3 on, the mock's answer has a count that is one too small. The client
+/// then reads a throttle of 20 minutes and waits. Here the question is answered as Kafka does: version 0, unsupported,
+/// and the available versions (KIP-511). Every connection begins with this question, so all connections must pass
+/// through here: the ports in Metadata and FindCoordinator are replaced by the forwarder's. From version 4 on the mock
+/// also adds four bytes too many after each partition of ListOffsets, so the client is told that 3 is the newest
+/// version. Messages of other clients pass unchanged.
 package struct JavaConversation {
-    /// A longer request or answer is none that a client for trying things out has; the connection ends.
+    /// Size of the longest request or answer. A client for experiments has none that is longer; the connection ends
+    /// then.
     package static let frameByteCountMax = 64 << 20
-    /// How many answers in which something is changed may be awaited. A client asks for the next when it has the one before.
+    /// Most changed answers that may be awaited. A client sends such a request only after the answer to the one before.
     package static let awaitedMax = 64
 
     /// The connection cannot go on.
     package struct Failure: Error {}
-    /// What becomes of bytes of the client.
+    /// What to do with bytes of the client.
     package struct Passage {
-        /// What passes.
+        /// Bytes that pass to the broker.
         package var toBroker = ByteBuffer()
-        /// What is answered here.
+        /// Bytes that are answered here.
         package var toClient = ByteBuffer()
     }
 
@@ -36,24 +38,24 @@ package struct JavaConversation {
     }
     private static let listOffsetsVersionMax: Int16 = 3
     private static let softwareName = Array("apache-kafka-java".utf8)
-    /// API key, version and correlation id of a request.
+    /// Bytes of a request's API key, version and correlation id.
     private static let headByteCount = 8
 
-    /// Our port for each port of a broker.
+    /// The forwarder's port for each port of a broker.
     private let ports: [Int32: Int32]
     private var speaker = Speaker.unknown
     private var ofClient = ByteBuffer()
     private var ofBroker = ByteBuffer()
-    /// By correlation id.
+    /// Awaited answers by correlation id.
     private var awaited: [Int32: Awaited] = [:]
 
-    /// Nothing has been said.
-    /// - Parameter ports: our port for each port of a broker.
+    /// A conversation that has not begun.
+    /// - Parameter ports: the forwarder's port for each port of a broker.
     package init(ports: [Int32: Int32]) { self.ports = ports }
 
-    /// Bytes of the client, cut anywhere.
-    /// - Returns: what of it passes, and what is answered at once.
-    /// - Throws: `Failure` for what is no request.
+    /// Takes bytes of the client, cut anywhere.
+    /// - Returns: the bytes that pass, and those that are answered at once.
+    /// - Throws: `Failure` when they are not a request.
     package mutating func clientSaid(_ bytes: ByteBuffer) throws(Failure) -> Passage {
         var passage = Passage()
         guard self.speaker != .other else {
@@ -72,9 +74,9 @@ package struct JavaConversation {
         return passage
     }
 
-    /// Bytes of the broker, cut anywhere.
-    /// - Returns: what the client is to be told.
-    /// - Throws: `Failure` for what is no answer.
+    /// Takes bytes of the broker, cut anywhere.
+    /// - Returns: the bytes for the client.
+    /// - Throws: `Failure` when they are not an answer.
     package mutating func brokerSaid(_ bytes: ByteBuffer) throws(Failure) -> ByteBuffer {
         guard self.speaker == .java else { return bytes }
         self.ofBroker.writeImmutableBuffer(bytes)
@@ -110,7 +112,7 @@ package struct JavaConversation {
         if self.speaker == .java, asksForVersions {
             passage.toClient.writeInteger(Int32(16))
             passage.toClient.writeInteger(correlation)
-            // UNSUPPORTED_VERSION, and one entry: of this API there are versions 0 to 2.
+            // The answer is UNSUPPORTED_VERSION and one entry: this API has the versions 0 to 2.
             passage.toClient.writeMultipleIntegers(Int16(35), Int32(1), APIKey.apiVersions, Int16(0), Int16(2))
             return
         }
@@ -121,7 +123,7 @@ package struct JavaConversation {
         passage.toBroker.writeImmutableBuffer(frame)
     }
 
-    /// Lowers versions in an answer that lists, behind the error, each API with its oldest and newest version.
+    /// Lowers versions in an answer that lists, after the error, each API with its oldest and newest version.
     private static func lowerVersions(in frame: inout ByteBuffer) {
         var index = frame.readerIndex + 10
         guard let count = frame.getInteger(at: index, as: Int32.self), count >= 0 else { return }
@@ -139,9 +141,10 @@ package struct JavaConversation {
 
     // MARK: Addresses
 
-    /// Versions whose form is not known here stay as they are: then the client talks to the brokers directly.
+    /// Answers of versions whose form is not known here pass unchanged: the client then connects to the brokers
+    /// directly.
     private func putPorts(into frame: inout ByteBuffer, of awaited: Awaited) {
-        // Behind length and correlation id.
+        // The frame's length and correlation id are skipped.
         var index = frame.readerIndex + 8
         if awaited.apiKey == APIKey.metadata {
             guard (0...2).contains(awaited.version),
@@ -154,14 +157,14 @@ package struct JavaConversation {
             }
         } else {
             guard (0...2).contains(awaited.version) else { return }
-            // The throttle; the error.
+            // These bytes are the throttle and the error.
             index += awaited.version >= 1 ? 6 : 2
             if awaited.version >= 1, !Self.skipString(of: frame, at: &index) { return }
             _ = self.putPort(into: &frame, at: &index)
         }
     }
 
-    /// A node: its number, host and port.
+    /// Replaces the port of a node, which consists of its number, host and port.
     private func putPort(into frame: inout ByteBuffer, at index: inout Int) -> Bool {
         index += 4
         guard Self.skipString(of: frame, at: &index), let port = frame.getInteger(at: index, as: Int32.self) else {
@@ -172,14 +175,14 @@ package struct JavaConversation {
         return true
     }
 
-    /// Text, or none, behind its length in two bytes.
+    /// Skips a text, or a null, with its length in two bytes before it.
     private static func skipString(of frame: ByteBuffer, at index: inout Int) -> Bool {
         guard let length = frame.getInteger(at: index, as: Int16.self) else { return false }
         index += 2 + Int(max(0, length))
         return index <= frame.writerIndex
     }
 
-    /// A request or answer with its length before it; `nil`: it is not there as a whole.
+    /// A request or answer with its length before it; `nil` while it is incomplete.
     private static func nextFrame(of buffer: inout ByteBuffer) throws(Failure) -> ByteBuffer? {
         guard let length = buffer.getInteger(at: buffer.readerIndex, as: Int32.self) else { return nil }
         guard (4...Self.frameByteCountMax).contains(Int(length)) else { throw Failure() }

@@ -2,9 +2,9 @@ import Glibc
 import NIOCore
 import Redaction
 
-/// Why an address cannot be listened on, for a person: what set it, which address, what was found, and what to do.
+/// Why an address cannot be listened on, for a person: the setting, the address, the error, and what to do.
 package struct ListenFault: Error, Equatable, CustomStringConvertible {
-    /// What set the address, such as `--port` or `admin.port`.
+    /// The option or setting of the address, such as `--port` or `admin.port`.
     package var setting: String
     private let address: String
     private let reason: String
@@ -13,11 +13,11 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
         "the name is not known: expected an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all"
 
     /// - Parameters:
-    ///   - error: what the attempt to listen threw.
-    ///   - setting: what set the address.
+    ///   - error: the error of the attempt to listen.
+    ///   - setting: the option or setting of the address.
     ///   - host: an address of this machine, or a name.
-    ///   - port: 0: any free one.
-    /// - Returns: `nil`: the error is about something else.
+    ///   - port: the port; 0: any free one.
+    /// - Returns: `nil` when the error is about something else.
     package init?(_ error: any Error, _ setting: String, host: String, port: Int) {
         switch error {
         case let error as IOError: self.reason = Self.reason(code: error.errnoCode, port: port)
@@ -27,7 +27,7 @@ package struct ListenFault: Error, Equatable, CustomStringConvertible {
         default: return nil
         }
         self.setting = setting
-        // A name that leads nowhere may be anything.
+        // A name without an address may be anything, even a secret.
         let shown = self.reason == Self.unknownName ? ShownText.unknownName(host) : ShownText.name(host)
         self.address = host.contains(":") ? "[\(shown)]:\(port)" : "\(shown):\(port)"
     }

@@ -1,5 +1,5 @@
-/// Keeps other sites out of a port that asks for no password: any page in a browser of this machine can send requests to loopback, and a name of its
-/// own can lead there. The guard of every such port. Pure.
+/// Protects a port without a password from other sites. Any page in a browser of this machine can send requests to
+/// loopback, and a foreign host name can have loopback's address. All such ports use this guard. Pure.
 package struct RequestGuard: Sendable {
     /// The address the port listens on.
     package let host: String
@@ -8,15 +8,16 @@ package struct RequestGuard: Sendable {
 
     private static let loopbackNames = ["localhost", "127.0.0.1", "[::1]"]
 
-    /// What a request says of who sends it.
+    /// The header fields of a request that tell who sends it.
     package struct Sender: Sendable {
-        /// `Host`, with the port; `nil`: none was given.
+        /// The field `Host`, with the port; `nil` when it is missing.
         package var authority: String?
-        /// `Origin`; `nil`: it comes from no page, or from a link.
+        /// The field `Origin`; `nil` when the request is not from a page, or follows a link.
         package var origin: String?
-        /// `Sec-Fetch-Site`; `nil`: it comes from no browser, or from an old one.
+        /// The field `Sec-Fetch-Site`; `nil` when the request is not from a browser, or from an old one.
         package var fetchSite: String?
-        /// `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say that somebody follows a link, or has typed the address: no page sees the answer.
+        /// Whether `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say that a person follows a link or has typed the address. No
+        /// page sees the answer then.
         package var isNavigation: Bool
 
         package init(authority: String?, origin: String?, fetchSite: String?, isNavigation: Bool = false) {
@@ -27,8 +28,8 @@ package struct RequestGuard: Sendable {
         }
     }
 
-    /// Why a request is not answered; `nil`: it is.
-    /// - Parameter isRead: it changes nothing.
+    /// Why a request is refused; `nil` when it is answered.
+    /// - Parameter isRead: whether the request changes nothing.
     package func refusal(_ sender: Sender, isRead: Bool) -> String? {
         guard let authority = sender.authority else { return "the request has no Host" }
         let name = Self.name(of: authority)

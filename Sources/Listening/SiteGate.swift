@@ -2,7 +2,7 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Lets in whom `RequestGuard` lets in; the others get a JSON object that says why, with status 403.
+/// Lets requests pass that `RequestGuard` allows. Others get status 403 and a JSON object with the reason.
 package struct SiteGate: RouterMiddleware {
     private let guarding: RequestGuard
 
@@ -23,14 +23,14 @@ package struct SiteGate: RouterMiddleware {
 }
 
 extension RequestGuard {
-    /// Why a request is not answered; `nil`: it is.
+    /// Why a request is refused; `nil` when it is answered.
     package func refusal(of request: Request) -> String? {
         self.refusal(Sender(request), isRead: [.get, .head].contains(request.method))
     }
 }
 
 extension RequestGuard.Sender {
-    /// As the header fields of a request say.
+    /// The sender according to the request's header fields.
     package init(_ request: Request) {
         func field(_ name: String) -> String? { HTTPField.Name(name).flatMap { request.headers[$0] } }
         self.init(

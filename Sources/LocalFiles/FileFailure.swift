@@ -1,8 +1,8 @@
 import Glibc
 import Redaction
 
-/// Why a file cannot be used: the path, then what the system says. What was given as a path and does not look like one is not shown: it may be what
-/// should lie in the file.
+/// Why a file cannot be used: the path, then the system's reason. A path that does not look like one is not shown,
+/// because it may be the content of a file.
 package struct FileFailure: Error, Equatable, CustomStringConvertible {
     /// The path as it was given; not to be shown.
     package var path: String
@@ -17,13 +17,14 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
         self.complaint = complaint
     }
 
-    /// - Parameter code: the system's, as in errno(3).
+    /// - Parameter code: the system's error code, as in errno(3).
     init(_ path: String, cannotBe verb: String, code: Int32) {
         self.init(path, "cannot be \(verb): \(String(cString: strerror(code)))")
     }
 }
 
 extension FileFailure: CustomReflectable {
-    /// Shows the description alone: a library that reflects the failure must not tell the path of what may be a secret.
+    /// Shows only the description, because a library that reflects the failure must not show a path that may be a
+    /// secret.
     package var customMirror: Mirror { Mirror(self, children: ["description": self.description]) }
 }

@@ -2,10 +2,10 @@ import Glibc
 
 /// A small file that is read whole: a configuration, a key, certificates.
 package enum InputFile {
-    /// What each caller allows at most: a device or a pipe that never ends must not fill the memory.
+    /// Size of the largest file that any caller accepts. A device or a pipe that never ends must not fill the memory.
     package static let byteCountMax = 4_194_304
 
-    /// Why the file cannot be read; `nil`: it can. Reads nothing.
+    /// Why the file cannot be read; `nil` when it can. Does not read it.
     package static func failure(_ path: String, directoryIsFine: Bool = false) -> FileFailure? {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
@@ -18,7 +18,7 @@ package enum InputFile {
     }
 
     /// The file's bytes. Blocks on the disk, and on a pipe until its other end is closed.
-    /// - Parameter pieceByteCount: as many are read at a time.
+    /// - Parameter pieceByteCount: number of bytes that are read at a time.
     package static func read(
         _ path: String, byteCountMax: Int = Self.byteCountMax, pieceByteCount: Int = 65_536
     ) throws(FileFailure) -> [UInt8] {

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A file that is written at the end of something long.
+/// A file that is written at the end of a long task.
 package enum OutputFile {
     private static let mode: mode_t = 0o644
 
-    /// Throws when `write` could not write to this path, so that the caller is told before the work and not after it. Leaves a file that is
-    /// there as it is, and makes none.
+    /// Throws when `write` could not write to this path, so that the caller knows before the task and not after it.
+    /// Neither changes an existing file nor makes one.
     package static func check(_ path: String) throws(FileFailure) {
         var status = stat()
         if stat(path, &status) == 0 {
@@ -19,24 +19,25 @@ package enum OutputFile {
         unlink(path)
     }
 
-    /// Writes the bytes in place of what the file held. Blocks on the disk.
+    /// Replaces the file's content. Blocks on the disk.
     package static func write(_ bytes: [UInt8], to path: String) throws(FileFailure) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, Self.mode)
         guard descriptor >= 0 else { throw FileFailure(path, cannotBe: "written", code: errno) }
         try Self.write(bytes, to: descriptor, path)
     }
 
-    /// Writes the bytes to a new file in place of one that may be there. Nobody who `mode` keeps out can read any of them. Blocks on the disk.
+    /// Writes the bytes to a new file, which replaces an existing one. No user whom `mode` excludes can read them at
+    /// any time. Blocks on the disk.
     package static func replace(_ path: String, with bytes: [UInt8], mode: UInt32) throws(FileFailure) {
         unlink(path)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw FileFailure(path, cannotBe: "written", code: errno) }
-        // Whatever the process's mask takes away.
+        // The mode is set explicitly, because the process's mask may have removed bits.
         fchmod(descriptor, mode)
         try Self.write(bytes, to: descriptor, path)
     }
 
-    /// Makes a directory, and those above it that are missing. One that is there stays as it is.
+    /// Makes a directory and its missing parents. An existing one is not changed.
     package static func makeDirectory(_ path: String) throws(FileFailure) {
         guard mkdir(path, 0o755) != 0 else { return }
         let code = errno
@@ -49,7 +50,7 @@ package enum OutputFile {
         guard status.st_mode & S_IFMT == S_IFDIR else { throw FileFailure(path, "is no directory") }
     }
 
-    /// Closes the descriptor, too.
+    /// Writes the bytes and closes the descriptor.
     private static func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileFailure) {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -1,15 +1,15 @@
-/// What a text that somebody gave looks like, where it looks like a secret: for saying what was meant without repeating it. Pure.
+/// Recognises the kind of a text that looks like a secret, so that it can be named without being repeated. Pure.
 package enum SecretShape {
-    /// Base64 of fewer bytes is no key.
+    /// Least length of a key in base64, bytes.
     private static let keyByteCountMin = 64
-    /// Labels of PEM that are told apart (RFC 7468). The first that is there counts: a key beside its certificate is a key.
+    /// Labels of PEM with their kinds (RFC 7468). The first label found counts: a key beside its certificate is a key.
     private static let labels = [
         (label: "PRIVATE KEY-----", noun: "a private key"), (label: "PUBLIC KEY-----", noun: "a public key"),
         (label: "CERTIFICATE REQUEST-----", noun: "a certificate request"),
         (label: "CERTIFICATE-----", noun: "a certificate"), (label: "-----BEGIN", noun: "PEM"),
     ]
 
-    /// A noun, such as `a private key`; `nil`: it looks like nothing that is known.
+    /// The kind as a noun, such as `a private key`; `nil` when the text looks like no known kind.
     package static func noun(_ text: String) -> String? {
         if let found = Self.labels.first(where: { text.contains($0.label) }) { return found.noun }
         if Self.isContentOfKey(text) { return "the content of a key" }
@@ -23,10 +23,10 @@ package enum SecretShape {
         return nil
     }
 
-    /// Whether it is a whole key or certificate, or most of one, which is never the name of something.
+    /// Whether the text is a whole key or certificate, or most of one, and so cannot be a name.
     package static func isContentOfKey(_ text: String) -> Bool {
         if text.contains("-----BEGIN") { return true }
-        // DER begins with a SEQUENCE of a known length, which base64 writes so.
+        // DER begins with a SEQUENCE of a known length, which is `MI` in base64.
         guard text.hasPrefix("MI"), text.utf8.count >= Self.keyByteCountMin else { return false }
         return text.utf8.allSatisfy {
             TextBytes.isLetter($0) || TextBytes.isDigit($0) || [0x2b, 0x2f, 0x3d, 0x0a, 0x0d, 0x20].contains($0)

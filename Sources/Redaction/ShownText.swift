@@ -1,14 +1,16 @@
 import Glibc
 
-/// Decides what may be shown of a text that somebody gave as a setting, property, variable or option. Nothing else shows one.
+/// Decides how much may be shown of a text that somebody gave as a setting, property, variable or option. No other code
+/// shows one.
 ///
-/// Each function answers for one kind of text. What it does not let through is described: its length, or what it looks like.
+/// Each function is for one kind of text. A text that may not be shown is described: by its length, or by what it looks
+/// like.
 package enum ShownText {
-    /// A wrong number or word is not longer.
+    /// Length of the longest wrong number or word that is shown.
     static let closedByteCountMax = 24
-    /// Words of names are not longer.
+    /// Length of the longest word in a name.
     private static let wordByteCountMax = 24
-    /// A word with letters and digits that is as long may have been drawn by chance.
+    /// Length from which on a word with letters and digits may be random.
     private static let drawnByteCountMin = 16
     private static let nameByteCountMax = 249
 
@@ -29,17 +31,18 @@ package enum ShownText {
             && !text.unicodeScalars.contains { $0 == "=" || $0.properties.isWhitespace || $0.value < 0x20 }
     }
 
-    /// A name that something known has, such as a topic, a host or an app: letters, digits and `._:-`, none of its words as if drawn by chance.
+    /// Whether `text` may be the name of something known, such as a topic, a host or an app: letters, digits and
+    /// `._:-`, without a word that looks random.
     package static func isName(_ text: String) -> Bool {
         (1...Self.nameByteCountMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-".utf8.contains($0) }
             && Self.words(text).allSatisfy { !Self.isDrawn($0) }
     }
 
-    /// A name, or what it is without it.
+    /// A name, or a description of the text.
     package static func name(_ text: String) -> String { Self.isName(text) ? text : Self.withheld(text) }
 
-    /// A name that nobody knows and that stands where a name is expected, such as one that is misspelt. Words with digits only at their ends pass.
+    /// A name that is not known, such as a misspelt one. Words that have digits only at their ends are shown.
     package static func unknownName(_ text: String) -> String {
         Self.isPlain(text) ? text : "(a name of \(text.count) character\(text.count == 1 ? "" : "s"))"
     }
@@ -54,7 +57,7 @@ package enum ShownText {
         }
     }
 
-    /// Brokers or hosts with ports, or what they are without them: a user may stand before a host.
+    /// Brokers or hosts with ports, or a description: a user may be in front of a host.
     package static func addresses(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
             TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-,[]/".utf8.contains($0)
@@ -64,7 +67,7 @@ package enum ShownText {
             ? text : Self.withheld(text)
     }
 
-    /// The path, where it looks like one or something lies there; `nil`: it may be what should lie in the file.
+    /// The path, if it looks like one or exists; `nil` otherwise, because it may be the content of a file.
     package static func path(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= 1_024, !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
             return nil
@@ -73,7 +76,7 @@ package enum ShownText {
         return Self.looksLikePath(text) || access(text, F_OK) == 0 ? text : nil
     }
 
-    /// A sentence's beginning that says of a path that is not shown what it is instead.
+    /// The beginning of a sentence that describes a path that may not be shown.
     package static func notPath(_ text: String) -> String {
         SecretShape.noun(text).map { "this is \($0), not a path to one" }
             ?? "this is \(Self.withheld(text)) that does not look like a path, and nothing is there of that name"
@@ -97,7 +100,7 @@ package enum ShownText {
         return parts.count > 1 && parts.allSatisfy { Self.isPlain(String($0)) }
     }
 
-    /// As keys and tokens are: long, with letters and digits, or longer than any word.
+    /// Whether a word looks random like keys and tokens: long with letters and digits, or longer than any word.
     private static func isDrawn(_ word: Substring.UTF8View) -> Bool {
         let hasDigit = word.contains(where: TextBytes.isDigit)
         let hasLetter = word.contains(where: TextBytes.isLetter)

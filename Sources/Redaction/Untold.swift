@@ -1,4 +1,5 @@
-/// A type that holds what may be a secret: printed, dumped or mirrored, by us or by a library, a value of it tells its type's name and nothing more.
+/// A type whose values may contain secrets. When a value is printed, dumped or mirrored, by us or by a library, only
+/// the type's name is shown.
 public protocol Untold: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
 
 extension Untold {
@@ -6,6 +7,6 @@ extension Untold {
     public var description: String { "\(Self.self)" }
     /// The name of the type.
     public var debugDescription: String { "\(Self.self)" }
-    /// No children.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: [], displayStyle: .struct) }
 }

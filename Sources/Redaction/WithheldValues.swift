@@ -1,24 +1,24 @@
-/// Values that may be shown nowhere, for texts that somebody else writes: those of a library or a broker, which may repeat them.
+/// Secret values to be removed from texts of others, such as a library or a broker, which may repeat them.
 package struct WithheldValues: Sendable {
-    /// Shorter ones would be found in every text.
+    /// Length from which on a value is removed: shorter ones would be found in every text.
     private static let byteCountMin = 4
     private static let mark = "***"
     private var values: [String] = []
 
-    /// Withholds nothing yet.
+    /// An instance without values.
     package init() {}
 
-    /// Also each line of it: it may be repeated by lines.
+    /// Adds a value, and each line of it, because texts may repeat it by lines.
     package mutating func append(_ value: String) {
         for part in [value] + value.split(whereSeparator: \.isNewline).map(String.init)
         where part.utf8.count >= Self.byteCountMin && !self.values.contains(part) {
             self.values.append(part)
         }
-        // What holds another comes first.
+        // A value that contains another must be replaced first.
         self.values.sort { $0.utf8.count > $1.utf8.count }
     }
 
-    /// The text with stars in their place.
+    /// The text with stars in place of the values.
     package func struck(from text: String) -> String {
         self.values.reduce(text) { said, value in said.replacing(value, with: Self.mark) }
     }

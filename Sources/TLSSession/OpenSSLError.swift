@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// OpenSSL's error queue, which is one per thread and keeps what nobody read: cleared before each call whose result is
-/// looked at.
+/// OpenSSL's error queue. Each thread has one, and unread entries stay in it: so it is cleared before each call whose
+/// result is checked.
 enum OpenSSLError {
     static func clear() { ERR_clear_error() }
 
-    /// Takes the newest entry and empties the queue. `reason` is 0 when there was none.
+    /// Takes the newest entry and empties the queue. `reason` is 0 when the queue was empty.
     static func take() -> (reason: Int32, text: String) {
         let code = ERR_peek_last_error()
         defer { ERR_clear_error() }
@@ -15,7 +15,7 @@ enum OpenSSLError {
         return (reason, String(cString: text))
     }
 
-    /// An error with what the library says appended.
+    /// An error whose text ends with the library's own reason.
     static func make(_ kind: TLSError.Kind, _ what: String) -> TLSError {
         TLSError(kind: kind, detail: what + ": " + Self.take().text)
     }

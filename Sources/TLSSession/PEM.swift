@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// Refuses a password-protected key: without this OpenSSL would ask on the terminal.
+/// Refuses a password-protected key: otherwise OpenSSL would ask for the password on the terminal.
 private func refusePassword(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }
 
-/// Reading and writing PEM. Handles returned are the caller's to free.
+/// Reads and writes PEM. The caller frees returned handles.
 enum PEM {
     private static func reading<Result>(_ pem: [UInt8], _ body: (OpaquePointer) -> Result?) -> Result? {
         OpenSSLError.clear()
@@ -35,7 +35,7 @@ enum PEM {
             while let certificate = PEM_read_bio_X509(bio, nil, refusePassword, nil) {
                 certificates.append(certificate)
             }
-            // The end of the text is an error too; anything else means that a certificate could not be read.
+            // The end of the text is an error too; any other reason means that a certificate could not be read.
             let reason = OpenSSLError.take().reason
             guard reason == PEM_R_NO_START_LINE else {
                 for certificate in certificates { X509_free(certificate) }
@@ -45,7 +45,7 @@ enum PEM {
         } ?? []
     }
 
-    /// What `write` puts into a memory BIO; `nil` when it fails.
+    /// The bytes that `write` puts into a memory BIO; `nil` when it fails.
     static func writing(_ write: (OpaquePointer) -> Int32) -> [UInt8]? {
         OpenSSLError.clear()
         guard let bio = BIO_new(BIO_s_mem()) else { return nil }

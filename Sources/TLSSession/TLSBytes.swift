@@ -1,19 +1,19 @@
 import COpenSSL
 
-/// Where OpenSSL reads ciphertext from and writes it to: the other end of a session's BIO. Lives behind a pointer,
-/// because OpenSSL calls back while the session is in a call to it.
+/// The buffers that OpenSSL reads ciphertext from and writes it to: the other end of a session's BIO. It needs a
+/// pointer of its own, because OpenSSL calls back during the session's calls to it.
 struct TLSBytes {
-    /// Capacity kept after a burst has been taken.
+    /// Largest capacity that is kept after a burst has been taken.
     static let capacityKeptMax = 1 << 20
 
-    /// What came and OpenSSL has not read yet: borrowed, set only during `TLSSession.receive`.
+    /// Received bytes that OpenSSL has not read yet: borrowed, set only during `TLSSession.receive`.
     var input: UnsafeRawBufferPointer?
-    /// What OpenSSL wants sent.
+    /// Bytes that OpenSSL wants to send.
     var output: [UInt8] = []
     /// Bytes at the front of `output` that were taken already.
     var outputTaken = 0
 
-    /// A BIO over plain memory of ours. OpenSSL's own memory BIO would copy once more each way, and wipe what it
+    /// A BIO over our own plain memory. OpenSSL's memory BIO would copy once more in each direction, and wipe what it
     /// copied.
     ///
     /// `nonisolated(unsafe)`: made once, never changed afterwards.
@@ -39,7 +39,7 @@ struct TLSBytes {
             bytes.pointee.output.append(contentsOf: UnsafeRawBufferPointer(start: buffer, count: Int(byteCount)))
             return byteCount
         }
-        // FLUSH must succeed; of all else OpenSSL only asks.
+        // FLUSH must succeed; all other commands are only questions.
         BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
         BIO_meth_set_create(method) { bio in
             BIO_set_init(bio, 1)
@@ -48,7 +48,7 @@ struct TLSBytes {
         return method
     }()
 
-    /// Bytes waiting to be sent.
+    /// Number of bytes that wait to be sent.
     var outputByteCount: Int { self.output.count - self.outputTaken }
 
     mutating func forgetOutput() {

@@ -1,9 +1,10 @@
 import COpenSSL
 public import Redaction
 
-/// Which certificate authorities a client believes.
+/// The certificate authorities that a client trusts.
 public enum TLSTrustRoots: Equatable, Sendable {
-    /// The operating system's, where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR` are honoured).
+    /// Authorities of the operating system, where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR` are
+    /// honoured).
     case system
     /// A file of PEM certificates.
     case file(path: String)
@@ -11,8 +12,8 @@ public enum TLSTrustRoots: Equatable, Sendable {
     case pem([UInt8])
 }
 
-/// What all TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or later; a
-/// client always verifies.
+/// The settings that TLS sessions of one kind share: trust roots or certificate, protocol versions, ALPN. TLS 1.2 or
+/// later; a client always verifies.
 ///
 /// Immutable after `init`; may be used from any thread.
 ///
@@ -21,10 +22,10 @@ public enum TLSTrustRoots: Equatable, Sendable {
 public final class TLSContext: @unchecked Sendable {
     let handle: OpaquePointer
     let isServer: Bool
-    /// What the peer must agree to, in the order we prefer.
+    /// Application protocols, in the order we prefer; the peer must agree to one.
     let applicationProtocols: [String]
-    /// The protocols as ALPN writes them: each name after its length. The server's callback reads it, so it lives as long as
-    /// the context.
+    /// The protocols in ALPN's form: each name after its length. The server's callback reads the list, so it exists as
+    /// long as the context.
     private let protocolList: UnsafeMutableBufferPointer<UInt8>
 
     private init(isServer: Bool, applicationProtocols: [String]) throws(TLSError) {
@@ -42,7 +43,8 @@ public final class TLSContext: @unchecked Sendable {
         self.protocolList = .allocate(capacity: list.count)
         _ = self.protocolList.initialize(from: list)
 
-        // AES-128 first: as safe for this use and cheaper than OpenSSL's first choice; the order h2load has, too.
+        // AES-128 is first: it is as safe for this use and cheaper than OpenSSL's first choice. h2load uses the same
+        // order.
         let cipherSuites = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
         guard mailboat_SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION) == 1,
             SSL_CTX_set_ciphersuites(handle, cipherSuites) == 1
@@ -50,9 +52,9 @@ public final class TLSContext: @unchecked Sendable {
             throw OpenSSLError.make(.library, "TLS 1.2 or later cannot be set")
         }
         mailboat_SSL_CTX_no_renegotiation_no_compression(handle)
-        // Connections live for hours and are opened by address: sessions are not resumed.
+        // Sessions are not resumed, because connections last for hours and are opened by address.
         mailboat_SSL_CTX_set_session_cache_mode(handle, Int(SSL_SESS_CACHE_OFF))
-        // Takes in all there is at once instead of a record's header and then its body.
+        // OpenSSL reads all available bytes at once, instead of a record's header and then its body.
         mailboat_SSL_CTX_set_read_ahead(handle, 1)
     }
 
@@ -61,15 +63,15 @@ public final class TLSContext: @unchecked Sendable {
         self.protocolList.deallocate()
     }
 
-    /// For connections we open: the peer's certificate chain and host name are verified. Without a common application
-    /// protocol the session fails. Throws `.badTrustRoots`.
+    /// A context for connections that we open: the peer's certificate chain and host name are verified. Without a
+    /// common application protocol the session fails. Throws `.badTrustRoots`.
     public static func client(roots: TLSTrustRoots = .system, applicationProtocols: [String] = ["h2"]) throws(TLSError)
         -> TLSContext
     {
         let context = try TLSContext(isServer: false, applicationProtocols: applicationProtocols)
         SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
         try context.load(roots)
-        // 0 means success here, alone among OpenSSL's functions.
+        // 0 means success in this function, unlike in OpenSSL's others.
         guard
             context.protocolList.isEmpty
                 || SSL_CTX_set_alpn_protos(
@@ -111,9 +113,9 @@ public final class TLSContext: @unchecked Sendable {
         }
     }
 
-    /// For connections we accept. `certificateChainPEM`: the leaf first, then intermediates. Without a common
-    /// application protocol the handshake fails; an empty list accepts whatever the client offers. Throws
-    /// `.badKeyMaterial`.
+    /// A context for connections that we accept. `certificateChainPEM`: the leaf first, then intermediates. Without a
+    /// common application protocol the handshake fails; with an empty list any protocol of the client is accepted.
+    /// Throws `.badKeyMaterial`.
     public static func server(
         certificateChainPEM: [UInt8], privateKeyPEM: [UInt8], applicationProtocols: [String] = ["h2"]
     ) throws(TLSError) -> TLSContext {
@@ -149,7 +151,7 @@ public final class TLSContext: @unchecked Sendable {
             throw OpenSSLError.make(.badKeyMaterial, "the private key does not belong to the server certificate")
         }
         guard !context.protocolList.isEmpty else { return context }
-        // Unretained: each session holds the context, which outlives them all.
+        // The pointer is unretained: each session holds the context, so it exists long enough.
         SSL_CTX_set_alpn_select_cb(
             context.handle,
             { _, selected, selectedCount, offered, offeredCount, context in

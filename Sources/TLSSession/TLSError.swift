@@ -2,30 +2,30 @@
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
     /// What failed. `TLSError.detail` has the words.
     public enum Kind: Equatable, Sendable {
-        /// The PEM given is not what it should be, or does not fit (key and certificate, curve).
+        /// The given PEM has the wrong kind, or does not fit (key and certificate, curve).
         case badKeyMaterial
-        /// A file named in the configuration cannot be read or holds no certificate.
+        /// A file named in the configuration cannot be read or contains no certificate.
         case badTrustRoots
-        /// The peer's certificate was not accepted; `verifyCode` is OpenSSL's `X509_V_ERR_…`, `detail` says it in
-        /// words.
+        /// The peer's certificate was not accepted. `verifyCode` is OpenSSL's `X509_V_ERR_…`, and `detail` has the
+        /// words for it.
         case certificateRejected(verifyCode: Int)
-        /// The peer ended the handshake or the connection with an alert; the number is RFC 8446 §6's.
+        /// The peer ended the handshake or the connection with an alert; the number is that of RFC 8446 §6.
         case alertReceived(UInt8)
         /// The peer's application protocols and ours have nothing in common.
         case noApplicationProtocol
         /// The handshake failed for another reason.
         case handshakeFailed
-        /// Bytes came that are no valid TLS record.
+        /// Received bytes are not a valid TLS record.
         case badRecord
         /// The peer closed the transport without close_notify: data may be missing.
         case truncated
-        /// OpenSSL failed in a way that names no better kind.
+        /// OpenSSL failed in a way without a better kind.
         case library
     }
 
-    /// What failed, for a program to decide by.
+    /// The kind of the failure, for a program to decide by.
     public var kind: Kind
-    /// What happened, in words, with OpenSSL's own reason.
+    /// The failure in words, with OpenSSL's own reason.
     public var detail: String
 
     public init(kind: Kind, detail: String) {

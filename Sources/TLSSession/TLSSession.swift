@@ -1,29 +1,29 @@
 import COpenSSL
 
-/// TLS over bytes, one connection, client or server: no socket, no clock of its own (certificate dates are checked
-/// against the system's). OpenSSL underneath.
+/// TLS over bytes, for one connection, client or server. It has no socket and no clock of its own: certificate dates
+/// are checked against the system's. Uses OpenSSL.
 ///
-/// Confined to one thread or event loop. Feed what came with `receive`, write with `write`, and after each call send
-/// off what `takeCiphertext` gives. A client produces its first bytes with `start`.
+/// Confined to one thread or event loop. Pass received bytes to `receive` and plaintext to `write`, and after each call
+/// send the bytes that `takeCiphertext` returns. A client produces its first bytes with `start`.
 public final class TLSSession {
-    /// How far the session is.
+    /// The progress of a session.
     public enum State: Equatable, Sendable {
         /// Nothing may be written yet.
         case handshaking
         /// The handshake is over; plaintext flows both ways.
         case established
-        /// The peer said close_notify: nothing more will come.
+        /// The peer sent close_notify: nothing more will arrive.
         case peerClosed
-        /// Beyond use. What `takeCiphertext` still gives (an alert) may be sent.
+        /// The session is unusable. Bytes that `takeCiphertext` still returns (an alert) may be sent.
         case failed(TLSError)
     }
 
-    /// Plaintext is handed on in pieces of up to this many bytes: four records.
+    /// Size of the largest piece in which plaintext is handed on: four records.
     private static let plaintextByteCountMax = 64 * 1024
-    /// The most a record holds.
+    /// Most plaintext bytes in a record.
     private static let recordByteCountMax = 16 * 1024
 
-    /// Where the session is. Changes only within calls to this object.
+    /// The present state. Changes only within calls to this object.
     public private(set) var state: State = .handshaking
 
     /// Held so that it outlives the session: OpenSSL's callbacks point to it.
@@ -55,8 +55,9 @@ public final class TLSSession {
         self.plaintext.deallocate()
     }
 
-    /// A client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is verified
-    /// as such, without SNI. Throws `.library` for an empty name or one with a NUL, which OpenSSL would not verify.
+    /// Makes a client's session. `serverName` is sent as SNI and verified against the certificate; an IP address is
+    /// verified as such, without SNI. Throws `.library` for an empty name or one with a NUL, which OpenSSL would not
+    /// verify.
     public convenience init(client context: TLSContext, serverName: String) throws(TLSError) {
         precondition(!context.isServer, "a client's session needs a client's context")
         let name = serverName.hasSuffix(".") ? String(serverName.dropLast()) : serverName
@@ -75,7 +76,7 @@ public final class TLSSession {
         }
     }
 
-    /// A server's session.
+    /// Makes a server's session.
     public convenience init(server context: TLSContext) throws(TLSError) {
         precondition(context.isServer, "a server's session needs a server's context")
         try self.init(context)
@@ -84,20 +85,20 @@ public final class TLSSession {
 
     // MARK: From the peer
 
-    /// Begins the handshake: a client's first flight lies ready to be taken. A server does nothing.
+    /// Begins the handshake: afterwards a client's first flight waits to be taken. Does nothing for a server.
     @discardableResult
     public func start() -> State {
         if self.state == .handshaking { self.shakeHands() }
         return self.state
     }
 
-    /// Feeds bytes that came from the peer, any number, cut anywhere, and gives what they decrypt to, in large pieces.
-    /// A piece lives for the duration of the call. `plaintext` must not call this object.
+    /// Takes any number of bytes from the peer, cut anywhere, and hands on the decrypted bytes in large pieces. A piece
+    /// is valid for the duration of the call. `plaintext` must not call this object.
     @discardableResult
     public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State {
         ciphertext.withUnsafeBytes { input in
-            // OpenSSL reads to the end of the input before it asks for more, so nothing of it is left when the call
-            // ends well.
+            // OpenSSL reads to the end of the input before it asks for more, so nothing is left of it when the call
+            // succeeds.
             self.bytes.pointee.input = input
             if self.state == .handshaking { self.shakeHands() }
             while self.state == .established, self.read(plaintext) {}
@@ -121,7 +122,7 @@ public final class TLSSession {
         self.state = .established
     }
 
-    /// Fills the plaintext buffer and hands it on. `false`: there is no more to read now.
+    /// Fills the plaintext buffer and hands it on. `false` when no more can be read now.
     private func read(_ body: (RawSpan) -> Void) -> Bool {
         var count = 0
         var result: Int32 = 1
@@ -131,7 +132,7 @@ public final class TLSSession {
             result = SSL_read_ex(self.handle, self.plaintext.baseAddress! + count, self.plaintext.count - count, &read)
             count += result == 1 ? read : 0
         }
-        // The reason first: `body` may use OpenSSL on this thread.
+        // The reason is read first, because `body` may use OpenSSL on this thread.
         let reason = result == 1 ? SSL_ERROR_NONE : SSL_get_error(self.handle, result)
         let failure = reason == SSL_ERROR_SSL || reason == SSL_ERROR_SYSCALL ? self.readError() : nil
         if count > 0 { body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: self.plaintext[..<count]))) }
@@ -145,7 +146,7 @@ public final class TLSSession {
         return false
     }
 
-    /// Says that the peer closed the transport. Without close_notify before, the session fails as `.truncated`.
+    /// Records that the peer closed the transport. Without an earlier close_notify, the session fails as `.truncated`.
     @discardableResult
     public func transportClosed() -> State {
         switch self.state {
@@ -162,8 +163,8 @@ public final class TLSSession {
 
     // MARK: To the peer
 
-    /// Encrypts all of `plaintext`, in records as large as TLS allows: give it much at once. `false` when not
-    /// established, or after `shutdown`.
+    /// Encrypts all of `plaintext`, in records as large as TLS allows: pass much at once. `false` when not established,
+    /// or after `shutdown`.
     @discardableResult
     public func write(_ plaintext: RawSpan) -> Bool {
         guard self.state == .established, !self.closeSent else { return false }
@@ -179,7 +180,7 @@ public final class TLSSession {
         return true
     }
 
-    /// Queues close_notify, once. Reading goes on.
+    /// Queues close_notify, once. Reading continues.
     public func shutdown() {
         guard !self.closeSent else { return }
         switch self.state {
@@ -192,10 +193,10 @@ public final class TLSSession {
         }
     }
 
-    /// Bytes waiting to be sent to the peer.
+    /// Number of bytes that wait to be sent to the peer.
     public var ciphertextByteCount: Int { self.bytes.pointee.outputByteCount }
 
-    /// Moves waiting bytes into `buffer`, from its start, and returns how many.
+    /// Moves waiting bytes into `buffer`, from its start, and returns their number.
     public func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let start = self.bytes.pointee.outputTaken
         let count = min(buffer.count, self.bytes.pointee.outputByteCount)
@@ -208,8 +209,8 @@ public final class TLSSession {
         return count
     }
 
-    /// Lends all waiting bytes to `body` and then forgets them: one copy less than a `drain` that is copied on. `body`
-    /// must not call this object.
+    /// Lends all waiting bytes to `body` and then removes them: one copy less than with `drain` and a further copy.
+    /// `body` must not call this object.
     public func takeCiphertext<Result>(_ body: (RawSpan) -> Result) -> Result {
         let start = self.bytes.pointee.outputTaken
         let result = self.bytes.pointee.output.withUnsafeBytes {
@@ -221,7 +222,7 @@ public final class TLSSession {
 
     // MARK: What was agreed on
 
-    /// The protocol agreed on by ALPN, such as "h2"; `nil` before the handshake's end or without one.
+    /// The protocol agreed on by ALPN, such as "h2"; `nil` before the end of the handshake or without one.
     public var applicationProtocol: String? {
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0
@@ -230,7 +231,7 @@ public final class TLSSession {
         return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
     }
 
-    /// Such as "TLSv1.3"; `nil` before the handshake's end.
+    /// The protocol's version, such as "TLSv1.3"; `nil` before the end of the handshake.
     public var protocolVersion: String? {
         guard SSL_is_init_finished(self.handle) == 1 else { return nil }
         return String(cString: SSL_get_version(self.handle))
@@ -238,7 +239,7 @@ public final class TLSSession {
 
     // MARK: Errors
 
-    /// Reasons from here on are alerts of the peer: this plus the alert's number.
+    /// Reasons from here on are alerts of the peer: this number plus the alert's.
     private static let alertReasonBase: Int32 = 1_000
 
     private func noCommonProtocol() -> TLSError {

@@ -1,13 +1,16 @@
-/// What the owners of a partition, one after the other, say of one source position (contract: Conservation).
+/// Whether the outcomes that successive owners of a partition gave for one source position agree (contract:
+/// Conservation).
 ///
-/// An outcome lies in Kafka before the state record that says the event is done. An owner that dies between the two leaves a successor
-/// that reads the event again and cannot know what was said: it may say something else, and one of the two counts.
+/// An outcome is written to Kafka before the state record that says the event is done. If an owner dies between the
+/// two, its successor reads the event again without knowing the first outcome. The successor may give another one, and
+/// one of the two counts.
 package enum OutcomeAgreement: Equatable {
-    /// All say the same, `duplicate` aside.
+    /// All outcomes are the same, apart from `duplicate`.
     case agree
-    /// They differ, and this one counts: `delivered` or `fanned-out` before all others, else what was said last, but for `unknown`.
+    /// The outcomes differ, and this one counts: `delivered` or `fanned-out` before all others, otherwise the last one
+    /// that is not `unknown`.
     case counts(String)
-    /// They contradict each other.
+    /// The outcomes contradict each other.
     case contradict([String])
 
     /// - Parameter names: all outcomes of the position, in the order of the log; `duplicate` agrees with everything.
@@ -18,7 +21,7 @@ package enum OutcomeAgreement: Equatable {
             return
         }
         let shown = said.firstIndex { ["delivered", "fanned-out"].contains($0) }
-        // What was delivered is not set aside; and what an event is does not depend on who reads it.
+        // A delivered event is not set aside, and what an event is does not depend on who reads it.
         let agreeing: Set<String> = ["delivered", "fanned-out", "superseded", "unknown"]
         let isSetAside = shown.map { !agreeing.isSuperset(of: said[$0...]) } ?? false
         if isSetAside || said.contains("applied") || said.contains("dead-lettered") {

@@ -1,11 +1,12 @@
 import Foundation
 
-/// What an outcome record tells of.
+/// What an outcome record is about.
 package enum OutcomeScope {
     private struct Head: Decodable { var offset: Int64? }
 
-    /// It tells of one event, and names its source position. A record that names none tells of many.
-    /// - Parameter value: of the record.
+    /// Whether the record is about one event, whose source position it names. A record without a position is about
+    /// many.
+    /// - Parameter value: the record's value.
     package static func isOneEvent(_ value: [UInt8]) throws -> Bool {
         try JSONDecoder().decode(Head.self, from: Data(value)).offset != nil
     }

@@ -1,32 +1,34 @@
-/// One record, what the phone is to make of it, and what may become of it.
+/// One record, its effect on the phone, and its possible outcomes.
 package struct Publication: Sendable {
-    /// Whose it is; also the record's key unless `key` says otherwise.
+    /// The activity that the record belongs to; also the record's key unless `key` says otherwise.
     package var activity: String
-    /// The record's key: `.some(nil)` is a record without a key.
+    /// The record's key, if it differs: `.some(nil)` is a record without a key.
     package var key: [UInt8]??
-    /// What lies in Kafka as the record's key.
+    /// The key of the record in Kafka.
     package var recordKey: [UInt8]? { self.key ?? Array(self.activity.utf8) }
-    /// The record's value, as it lies in Kafka.
+    /// The value of the record in Kafka.
     package var value: [UInt8]
-    /// What the phone would be told by this record on its own; `nil`: nothing (a registration, or a record that is set aside).
+    /// The event that the phone would get from this record alone; `nil`: none (a registration, or a record that is set
+    /// aside).
     package var event: StoryEvent?
-    /// The token by which the phone is reached from now on; `nil`: as before.
+    /// The token that reaches the phone from now on; `nil`: the same as before.
     package var token: String?
-    /// What a join or a leave says; `nil`: it is neither.
+    /// The join or leave in the record; `nil`: it is neither.
     package var membership: StoryMembership?
-    /// `true`: put on a partition that is not the key's, as a client with another partitioner would.
+    /// Whether the record is put on a partition that is not its key's, as by a client with another partitioner.
     package var isMisplaced = false
-    /// The record's time, where its publisher's clock or client is wrong, milliseconds since 1970; `nil`: that of publishing.
+    /// The record's time, where its publisher's clock or client is wrong, milliseconds since 1970; `nil`: the time of
+    /// publishing.
     package var recordMillis: Int64?
     /// Every outcome record of this event must be one of these.
     package var outcomes: Set<String>
 
-    /// What may become of an event that reaches the phone: it was sent, or a newer one was sent in its place.
+    /// Possible outcomes of an event that reaches the phone: it was sent, or a newer one was sent in its place.
     package static let reachesThePhone: Set<String> = ["delivered", "superseded"]
     /// Outcomes of an audience's event that has reached its phones.
     package static let reachesThePhones: Set<String> = ["fanned-out", "superseded"]
 
-    /// An event the phone is to know.
+    /// An event that the phone has to show.
     package init(_ activity: String, _ event: StoryEvent, isMisplaced: Bool = false) {
         self.activity = activity
         self.value = event.value
@@ -54,7 +56,7 @@ package struct Publication: Sendable {
         self.outcomes = ["applied"]
     }
 
-    /// A record that does not reach a phone, and why.
+    /// A record that does not reach a phone, and its possible outcomes.
     package init(_ activity: String, setAside value: [UInt8], as outcomes: Set<String>, key: [UInt8]?? = .none) {
         self.activity = activity
         self.key = key

@@ -1,48 +1,49 @@
-/// One start, update or end: as an upstream service would publish it, and as the push that it would become on its own.
+/// One start, update or end: as an upstream service would publish it, and as the push that it would be by itself.
 ///
-/// Values are JSON texts of the story's own making, put in as they are. The payload is written here and not by the worker's code: the worker is
-/// judged by it.
+/// Values are JSON texts of the story's own making, inserted unchanged. The payload is written here and not by the
+/// worker's code, because the worker is judged by it.
 package struct StoryEvent: Sendable {
-    /// What happens to the activity; the raw value is what the field `event` says.
+    /// What happens to the activity; the raw value is that of the field `event`.
     package enum Kind: String, Sendable {
-        /// As the page Events describes them.
+        /// The kinds that the page Events describes.
         case start, update, end
     }
 
-    /// Decides which of the other fields belong into it.
+    /// The kind, which decides about the other fields.
     package var kind: Kind
-    /// Bundle id.
+    /// The app's bundle id.
     package var app: String
-    /// JSON object; `nil` only for an `end` that keeps the content shown.
+    /// The content state, a JSON object; `nil` only for an `end` that keeps the content shown.
     package var contentState: String?
-    /// JSON object.
+    /// The alert, a JSON object.
     package var alert: String?
-    /// 10 or 5, for a channel also 1; `nil`: the default of the contract.
+    /// The priority: 10 or 5, for a channel also 1; `nil`: the contract's default.
     package var priority: Int?
-    /// Seconds since 1970; `nil`: the record's time.
+    /// The timestamp, seconds since 1970; `nil`: the record's time.
     package var timestampSeconds: Int64?
-    /// Seconds since 1970, as the two below; `nil`: the field is left out.
+    /// The stale date, seconds since 1970; `nil`: the field is left out.
     package var staleDateSeconds: Int64?
-    /// When an ended activity leaves the screen.
+    /// When an ended activity leaves the screen, seconds since 1970; `nil`: the field is left out.
     package var dismissalDateSeconds: Int64?
-    /// When it is no longer worth a push, seconds since 1970; `nil`: never.
+    /// When the event is no longer worth a push, seconds since 1970; `nil`: never.
     package var expiresSeconds: Int64?
-    /// JSON number.
+    /// The relevance score, a JSON number.
     package var relevanceScore: String?
-    /// Base64; only for an update or end, whose record has it as the key, too.
+    /// The channel's id in base64; only for an update or end, whose record also has it as the key.
     package var channel: String?
-    /// Id of an audience; only for an update or end, whose record has it as the key, too.
+    /// The audience's id; only for an update or end, whose record also has it as the key.
     package var audience: String?
-    /// `"alert": null`: alerts that came before and have not been sent are not to be. Without `alert`.
+    /// Whether the event has `"alert": null`: earlier alerts that have not been sent are withdrawn. Not together with
+    /// `alert`.
     package var withdrawsAlert = false
-    /// Hex; only for a `start`.
+    /// The start token in hexadecimal; only for a `start`.
     package var startToken: String?
-    /// Only for a `start`.
+    /// The type of the attributes; only for a `start`.
     package var attributesType: String?
-    /// JSON object; only for a `start`.
+    /// The attributes, a JSON object; only for a `start`.
     package var attributes: String?
 
-    /// The rarer fields are set afterwards.
+    /// An event with its usual fields; the others are set afterwards.
     package init(_ kind: Kind, app: String, contentState: String? = nil, alert: String? = nil, priority: Int? = nil) {
         self.kind = kind
         self.app = app
@@ -64,7 +65,7 @@ package struct StoryEvent: Sendable {
         return Self.object(fields + self.appleFields)
     }
 
-    /// The body of the push this event would be on its own.
+    /// The body of the push that this event would be by itself.
     /// - Parameter recordMillis: time of its Kafka record, milliseconds since 1970.
     package func payload(recordMillis: Int64) -> [UInt8] {
         let timestamp = self.timestampSeconds ?? recordMillis / 1_000
@@ -72,7 +73,7 @@ package struct StoryEvent: Sendable {
         return Array("{\"aps\":".utf8) + Self.object(fields) + Array("}".utf8)
     }
 
-    /// What an event and its payload have in common, in Apple's spelling.
+    /// The fields that an event and its payload share, in Apple's spelling.
     private var appleFields: [(String, String)] {
         var fields: [(String, String)] = []
         if let contentState = self.contentState { fields.append(("content-state", contentState)) }
@@ -92,14 +93,14 @@ package struct StoryEvent: Sendable {
 
 /// A registration as an app's backend would publish it.
 package struct StoryRegistration: Sendable {
-    /// Bundle id.
+    /// The app's bundle id.
     package var app: String
-    /// Hex.
+    /// The token in hexadecimal.
     package var token: String
     /// Whether the app may use the budget of frequent updates.
     package var frequentUpdates: Bool
 
-    /// - Parameter token: hex.
+    /// - Parameter token: the token in hexadecimal.
     package init(app: String, token: String, frequentUpdates: Bool = false) {
         self.app = app
         self.token = token

@@ -1,12 +1,12 @@
 /// A phone that joins an audience with an update token, or with a push-to-start token, or leaves it. The record's key is the token.
 package struct StoryMembership: Sendable {
-    /// Bundle id.
+    /// The app's bundle id.
     package var app: String
-    /// Hex, in lower case.
+    /// The token in hexadecimal, in lower case.
     package var token: String
     /// The audience's id; `nil`: a leave from the audience that the token is in.
     package var audience: String?
-    /// It comes; `false`: it goes.
+    /// Whether the phone joins; `false`: it leaves.
     package var isJoin: Bool
     /// Whether the app that joins may use the budget of frequent updates.
     package var frequentUpdates = false
@@ -16,15 +16,15 @@ package struct StoryMembership: Sendable {
     package var isChannelCapable = false
     /// The channel that the phone that joins listens to, base64; `nil`: the join names none.
     package var channel: String?
-    /// The event's `id`; `nil`: without one.
+    /// The event's `id`; `nil`: it has none.
     package var id: String?
 
-    /// The phone of this token joins.
+    /// The phone with this token joins.
     package static func join(_ audience: String, app: String, token: String, frequentUpdates: Bool = false) -> Self {
         Self(app: app, token: token, audience: audience, isJoin: true, frequentUpdates: frequentUpdates)
     }
 
-    /// The phone of this push-to-start token is to be started.
+    /// The phone with this push-to-start token joins, to be started.
     package static func joinToBeStarted(
         _ audience: String, app: String, token: String, isChannelCapable: Bool = false
     ) -> Self {
@@ -33,7 +33,7 @@ package struct StoryMembership: Sendable {
             isChannelCapable: isChannelCapable)
     }
 
-    /// The phone of this token leaves.
+    /// The phone with this token leaves.
     package static func leave(_ audience: String?, app: String, token: String) -> Self {
         Self(app: app, token: token, audience: audience, isJoin: false)
     }

@@ -2,26 +2,26 @@ import CommandSupport
 package import KafkaLog
 import PushModel
 
-/// Publishes the story's records and remembers where each of them lies. Confined to the task that plays.
+/// Publishes the story's records and remembers the position of each. Confined to the task that plays.
 package final class StoryPublisher {
     /// A record that was published.
     package struct Published {
-        /// Whose it is.
+        /// The activity that the record belongs to.
         package var activity: String
-        /// As in its `Publication`.
+        /// The possible outcomes, as in the record's `Publication`.
         package var outcomes: Set<String>
-        /// That of its key, unless the publication is misplaced.
+        /// The partition: that of the record's key, unless the publication is misplaced.
         package var partition: Int32
         /// The record's time, milliseconds since 1970.
         package var timestampMillis: Int64
-        /// Where Kafka put it; `nil` until it said so.
+        /// The record's offset; `nil` until Kafka has acknowledged it.
         package var offset: Int64?
     }
 
-    /// The topic has got more partitions.
+    /// The growth of a topic that has got more partitions.
     private struct Growth {
         var partitionCount: Int32
-        /// Activities that were published before.
+        /// Activities that were published before the growth.
         var known: Set<String>
     }
 
@@ -32,11 +32,11 @@ package final class StoryPublisher {
     private var topic: KafkaTopic
     private let partitionCount: Int32
     private var growth: Growth?
-    /// In the order of publishing.
+    /// The records in the order of publishing.
     package private(set) var records: [Published] = []
     private var deliveredCount = 0
 
-    /// - Parameter log: for librdkafka's lines; `nil`: standard error.
+    /// - Parameter log: receives librdkafka's lines; `nil`: standard error.
     package init(settings: KafkaSettings, topic: String, partitionCount: Int32, log: KafkaLogHandler? = nil) throws {
         self.settings = settings
         self.topicName = topic
@@ -47,7 +47,7 @@ package final class StoryPublisher {
     }
 
     private static func producer(_ settings: KafkaSettings, _ log: KafkaLogHandler?) throws -> KafkaProducer {
-        // The player drains deliveries every few milliseconds: nobody needs waking.
+        // The player drains deliveries every few milliseconds, so no wake-up is needed.
         try KafkaProducer(ProducerConfiguration(settings: settings, log: log), onDeliveries: {}, onError: { _ in })
     }
 
@@ -77,11 +77,12 @@ package final class StoryPublisher {
         return grown >= self.partitionCount || !growth.known.contains(publication.activity) ? grown : partition
     }
 
-    /// The topic has more partitions from now on: what is published for an activity goes to the one that its key has by the new count. Workers
-    /// keep a key's order between an old partition and one that was added, and not between two old ones. So an activity that is under way goes
-    /// nowhere but to one that was added. Everything published so far has to be delivered. Throws when there can be no new producer.
+    /// Takes a larger number of partitions into account: new records of an activity go to the partition that its key
+    /// has by this number. Workers keep a key's order between an old partition and an added one, but not between two
+    /// old ones. So an activity that is under way moves only to a partition that was added. Everything published so far
+    /// has to be delivered. Throws when there can be no new producer.
     package func grow(to partitionCount: Int32) throws {
-        // Its predecessor knows the old count for minutes.
+        // The former producer would use the old number for minutes.
         self.producer = try Self.producer(self.settings, self.log)
         self.topic = try self.producer.topic(self.topicName)
         self.growth = Growth(partitionCount: partitionCount, known: Set(self.records.map(\.activity)))
@@ -107,7 +108,8 @@ package final class StoryPublisher {
         }
     }
 
-    /// Takes note of what Kafka has taken. Throws when it refused a record: the story cannot be judged without it.
+    /// Takes the deliveries that Kafka has acknowledged. Throws when it refused a record, because the story cannot be
+    /// judged without it.
     package func drain() throws {
         var refusal: KafkaError?
         self.producer.drainDeliveries(max: 100_000) { delivery in

@@ -4,7 +4,7 @@ public import Redaction
 
 /// A certificate with its key, as PEM.
 public struct CertificateAndKey: Sendable {
-    /// The leaf, followed by the authority that signed it.
+    /// The leaf certificate, followed by the authority's.
     public var chainPEM: [UInt8]
     /// The leaf's private key, PKCS #8.
     public var privateKeyPEM: [UInt8]
@@ -15,8 +15,8 @@ public struct CertificateAndKey: Sendable {
     }
 }
 
-/// A throwaway certificate authority on P-256, for simulators and tests: nothing is kept but in memory. May be used
-/// from any thread.
+/// A throwaway certificate authority on P-256, for simulators and tests: kept only in memory. May be used from any
+/// thread.
 public final class CertificateAuthority: Sendable {
     /// The authority's certificate, for `TLSTrustRoots.pem` or a file.
     public let certificatePEM: [UInt8]
@@ -63,7 +63,7 @@ public final class CertificateAuthority: Sendable {
     }
 }
 
-/// What a certificate is to say. Extensions are written as in openssl.cnf.
+/// The content of a certificate. Extensions are written as in openssl.cnf.
 private struct CertificateRequest {
     var commonName: String
     var notBeforeSeconds: Int64
@@ -71,8 +71,8 @@ private struct CertificateRequest {
     var extensions: [(nid: Int32, value: String)]
 }
 
-/// A name as subjectAltName writes it. Only letters, digits, `.`, `-`, `_` and `*` pass for a DNS name: the text is
-/// read as a list.
+/// A name in the form of subjectAltName. A DNS name may have only letters, digits, `.`, `-`, `_` and `*`, because
+/// OpenSSL reads the text as a list.
 private func alternativeName(_ name: String) throws(TLSError) -> String {
     var address = in6_addr()
     if inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1 { return "IP:" + name }
@@ -91,7 +91,7 @@ private func alternativeName(_ name: String) throws(TLSError) -> String {
     return "DNS:" + name
 }
 
-/// Builds and signs a certificate; `issuerPEM` `nil`: self-signed.
+/// Builds and signs a certificate. With `issuerPEM` `nil` it is self-signed.
 private func makeCertificate(
     _ request: CertificateRequest, key: ES256PrivateKey, issuerPEM: [UInt8]?, issuerKey: ES256PrivateKey
 ) throws(TLSError) -> [UInt8] {
@@ -106,7 +106,7 @@ private func makeCertificate(
     let random = withUnsafeMutableBytes(of: &serial) {
         RAND_bytes($0.baseAddress?.assumingMemoryBound(to: UInt8.self), 8)
     }
-    // Positive, never 0 (RFC 5280 §4.1.2.2).
+    // The serial number must be positive, never 0 (RFC 5280 §4.1.2.2).
     let name = Array(request.commonName.utf8)
     guard random == 1,
         X509_set_version(certificate, 2) == 1,

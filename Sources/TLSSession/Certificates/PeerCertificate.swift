@@ -1,15 +1,15 @@
 import COpenSSL
 import Glibc
 
-/// What a certificate of the peer's says of itself, for a person.
+/// The main fields of a peer's certificate, for a person.
 public struct PeerCertificate: Equatable, Sendable {
-    /// Whose it is, such as `/C=US/O=Apple Inc./CN=api.push.apple.com`.
+    /// The subject, such as `/C=US/O=Apple Inc./CN=api.push.apple.com`.
     public var subject: String
-    /// Who signed it.
+    /// The issuer, who signed the certificate.
     public var issuer: String
-    /// From when it is good, seconds since 1970.
+    /// Begin of the validity, seconds since 1970.
     public var notBeforeSeconds: Int64
-    /// Until when it is good, seconds since 1970.
+    /// End of the validity, seconds since 1970.
     public var notAfterSeconds: Int64
 
     public init(subject: String, issuer: String, notBeforeSeconds: Int64, notAfterSeconds: Int64) {
@@ -29,7 +29,7 @@ public struct PeerCertificate: Equatable, Sendable {
     }
 
     private static func text(_ name: OpaquePointer?) -> String {
-        // A longer name is cut.
+        // The buffer cuts a longer name.
         var text = [CChar](repeating: 0, count: 512)
         guard X509_NAME_oneline(name, &text, Int32(text.count)) != nil else { return "" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -43,8 +43,8 @@ public struct PeerCertificate: Equatable, Sendable {
 }
 
 extension TLSSession {
-    /// The chain that was built of what the peer showed, its own certificate first: also when the chain was not accepted, as far as it could
-    /// be built. Empty before that, and where the peer showed none.
+    /// The chain that OpenSSL built from the peer's certificates, its own certificate first. A chain that was not
+    /// accepted is included as far as it could be built. Empty before that, and if the peer sent no certificate.
     public var peerCertificates: [PeerCertificate] {
         guard let chain = SSL_get0_verified_chain(self.handle) else { return [] }
         return (0..<OPENSSL_sk_num(chain)).compactMap { index in

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// The curve of ES256 by OpenSSL's name.
+/// OpenSSL's name for the curve of ES256.
 let p256 = "prime256v1"
 
 /// Throws unless `key` is an elliptic-curve key on P-256.
@@ -24,20 +24,20 @@ private func requireP256(_ key: OpaquePointer) throws(TLSError) {
     }
 }
 
-/// A P-256 private key that signs as JWT's ES256 demands (RFC 7518 §3.4). May be used from any thread.
+/// A P-256 private key that signs as JWT's ES256 requires (RFC 7518 §3.4). May be used from any thread.
 ///
 /// `@unchecked`: the key is never changed, and OpenSSL 3 lets threads use one key at the same time, each with a context
 /// of its own.
 public final class ES256PrivateKey: @unchecked Sendable {
     let handle: OpaquePointer
 
-    /// Takes ownership.
+    /// Takes ownership of the handle.
     init(handle: OpaquePointer) { self.handle = handle }
 
     deinit { EVP_PKEY_free(self.handle) }
 
-    /// Reads a PEM private key: PKCS#8 (`.p8`, as Apple gives it) or SEC 1. Throws `.badKeyMaterial` when it is none,
-    /// is encrypted, or not on P-256.
+    /// Reads a PEM private key: PKCS#8 (`.p8`, as Apple provides it) or SEC 1. Throws `.badKeyMaterial` when the text
+    /// is not a private key, is encrypted, or is not on P-256.
     public convenience init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPrivateKey(pem) else {
             OpenSSLError.clear()
@@ -51,7 +51,7 @@ public final class ES256PrivateKey: @unchecked Sendable {
         try requireP256(handle)
     }
 
-    /// A new key.
+    /// Makes a new key.
     public static func generate() throws(TLSError) -> ES256PrivateKey {
         OpenSSLError.clear()
         guard let handle = mailboat_EVP_EC_gen(p256) else {
@@ -60,7 +60,8 @@ public final class ES256PrivateKey: @unchecked Sendable {
         return ES256PrivateKey(handle: handle)
     }
 
-    /// SHA-256 and ECDSA over `message`: r and s, 32 bytes each, big-endian. Some 20 µs: off the hot path.
+    /// Signs SHA-256 of `message` by ECDSA. Returns r and s, 32 bytes each, big-endian. Takes about 20 µs: not for the
+    /// hot path.
     public func sign(_ message: [UInt8]) throws(TLSError) -> [UInt8] {
         OpenSSLError.clear()
         guard let context = EVP_MD_CTX_new() else { throw OpenSSLError.make(.library, "no memory to sign") }
@@ -99,7 +100,8 @@ public final class ES256PrivateKey: @unchecked Sendable {
 public final class ES256PublicKey: @unchecked Sendable {
     private let handle: OpaquePointer
 
-    /// Reads a PEM public key (SubjectPublicKeyInfo). Throws `.badKeyMaterial` when it is none, or not on P-256.
+    /// Reads a PEM public key (SubjectPublicKeyInfo). Throws `.badKeyMaterial` when the text is not a public key, or
+    /// the key is not on P-256.
     public init(pem: [UInt8]) throws(TLSError) {
         guard let handle = PEM.readPublicKey(pem) else {
             OpenSSLError.clear()
@@ -114,11 +116,12 @@ public final class ES256PublicKey: @unchecked Sendable {
 
     deinit { EVP_PKEY_free(self.handle) }
 
-    /// `true` when `signature` (r and s, 64 bytes) is the key's over `message`. Anything malformed is `false`.
+    /// Whether `signature` (r and s, 64 bytes) is the key's signature of `message`. `false` for anything malformed.
     public func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let der = ES256Signature.der(raw: signature), let context = EVP_MD_CTX_new() else { return false }
         defer { EVP_MD_CTX_free(context) }
-        // A wrong signature may leave entries behind that the next call on this thread would mistake for its own.
+        // A wrong signature may leave entries in the error queue that the next call on this thread would mistake for
+        // its own.
         defer { OpenSSLError.clear() }
         return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, self.handle) == 1
             && EVP_DigestVerify(context, der, der.count, message, message.count) == 1

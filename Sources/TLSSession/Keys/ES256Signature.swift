@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// An ECDSA signature over P-256 in its two spellings: DER, as OpenSSL has it, and r and s one after the other, as JWT
-/// has it (RFC 7518 §3.4).
+/// Converts an ECDSA signature over P-256 between its two forms: DER, which OpenSSL uses, and r followed by s, which
+/// JWT uses (RFC 7518 §3.4).
 enum ES256Signature {
-    /// Bytes of r and of s.
+    /// Number of bytes of r, and of s.
     static let numberByteCount = 32
 
-    /// r and s, 64 bytes big-endian; `nil` when `der` is no signature or a number is longer than 256 bits.
+    /// The form r and s, 64 bytes big-endian; `nil` when `der` is not a signature or a number is longer than 256 bits.
     static func raw(der: [UInt8]) -> [UInt8]? {
         var next: UnsafePointer<UInt8>?
         return der.withUnsafeBufferPointer { bytes -> [UInt8]? in
