@@ -1,13 +1,15 @@
 package import NIOCore
 
-/// Adapts the mock cluster of librdkafka (2.0) to Java's `kafka-clients`, on one connection.
+/// Adapts the mock cluster of librdkafka (2.0) to Java's `kafka-clients`, on one connection. Messages of other clients
+/// pass unchanged.
 ///
 /// For an unknown version of ApiVersions, from 3 on, the mock's answer has a count that is one too small. The client
 /// then reads a throttle of 20 minutes and waits. Here the question is answered as Kafka does: version 0, unsupported,
 /// and the available versions (KIP-511). Every connection begins with this question, so all connections must pass
-/// through here: the ports in Metadata and FindCoordinator are replaced by the forwarder's. From version 4 on the mock
-/// also adds four bytes too many after each partition of ListOffsets, so the client is told that 3 is the newest
-/// version. Messages of other clients pass unchanged.
+/// through here: the ports in Metadata and FindCoordinator are replaced by the forwarder's.
+///
+/// From version 4 on the mock adds four bytes too many after each partition of ListOffsets. So the client is told that
+/// 3 is the newest version.
 package struct JavaConversation {
     /// Size of the longest request or answer. A client for experiments has none that is longer; the connection ends
     /// then.

@@ -31,8 +31,8 @@ package enum ShownText {
             && !text.unicodeScalars.contains { $0 == "=" || $0.properties.isWhitespace || $0.value < 0x20 }
     }
 
-    /// Whether `text` may be the name of something known, such as a topic, a host or an app: letters, digits and
-    /// `._:-`, without a word that looks random.
+    /// Whether `text` may be the name of something known, such as a topic, a host or an app. It may have letters,
+    /// digits and `._:-`, and no word that looks random.
     package static func isName(_ text: String) -> Bool {
         (1...Self.nameByteCountMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-".utf8.contains($0) }

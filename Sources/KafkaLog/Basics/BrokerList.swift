@@ -1,5 +1,5 @@
-/// The form in which brokers are named. Stricter than librdkafka, which accepts nearly everything: it reads a port up
-/// to the first non-digit, modulo 65,536, and waits for a broker without a name.
+/// The form in which brokers are named. It is stricter than librdkafka, which accepts nearly everything. It reads a
+/// port up to the first non-digit, modulo 65,536, and waits for a broker without a name.
 public enum BrokerList {
     /// Description of the accepted form, completing "expected …".
     public static let expected = "brokers as host:port, separated by commas, ports from 1 to 65535"

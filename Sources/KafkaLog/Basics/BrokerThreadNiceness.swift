@@ -1,8 +1,8 @@
 import CRDKafka
 import Glibc
 
-/// Lets a client's threads that talk to brokers give way to the rest of the process (`setpriority(2)`; on Linux each
-/// thread has a nice value of its own).
+/// Lets a client's threads that talk to brokers give way to the rest of the process. It uses `setpriority(2)`: on Linux
+/// each thread has a nice value of its own.
 ///
 /// Where processors are scarce, such a thread shares one with an event loop, and the kernel divides it fairly. With a
 /// thousand records to write, librdkafka keeps the loop from its sockets for ten milliseconds and more. The total work

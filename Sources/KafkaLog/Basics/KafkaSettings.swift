@@ -59,7 +59,7 @@ public struct KafkaSettings: Sendable, Hashable {
     /// Asks librdkafka about every property without connecting to anything. `ClientTrial` finds what librdkafka refuses
     /// only when it makes a client.
     ///
-    /// - Throws: for the first unacceptable property, `.setting(name, value)` and librdkafka's reason; also for a
+    /// - Throws: for the first unacceptable property, `.setting(name, value)` with librdkafka's reason. Also for a
     ///   property that Mailboat sets itself because a promise depends on it (offset storage, acknowledgements …).
     public func validate(for role: Role) throws(KafkaError) {
         var configuration = ClientConfiguration(role: role)

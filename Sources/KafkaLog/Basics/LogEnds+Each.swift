@@ -5,9 +5,9 @@ extension LogBounds {
     /// The offsets of one partition, or why they are not known.
     typealias Answer = Result<(low: Int64, end: Int64), KafkaError>
 
-    /// Works like `query`, but with an answer for each partition, in order. librdkafka waits for a leader when a
-    /// partition has none, and then answers for no partition (`rd_kafka_topic_partition_list_query_leaders` of 2.0.2).
-    /// A leader that does not answer has the same effect. So when not all can be asked at once, the metadata says which
+    /// Works like `query`, but with an answer for each partition, in order. When a partition has no leader, librdkafka
+    /// waits for one, and then answers for no partition (`rd_kafka_topic_partition_list_query_leaders` of 2.0.2). A
+    /// leader that does not answer has the same effect. So when not all can be asked at once, the metadata says which
     /// can be, and each leader is asked separately.
     /// - Throws: when none can be asked, for a reason that is not one partition's own.
     static func queryEach(

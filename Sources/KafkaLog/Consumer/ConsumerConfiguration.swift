@@ -85,9 +85,10 @@ public struct ConsumerConfiguration: Sendable {
         .init("topic.metadata.refresh.interval.ms", "60000"),
     ])
 
-    /// Settings for how much a consumer with up to this many partitions fetches ahead: 128 MB of records in all, and 1
-    /// MB to 4 MB for each partition. They override `defaults`, and the operator's settings override them. Measured
-    /// with 64 stalled partitions and records of 300 bytes: 2 MB each take 370 MB of memory, 4 MB each take 690 MB.
+    /// Settings that limit fetching ahead for a consumer with up to this many partitions. It gets 128 MB of records in
+    /// all, and 1 MB to 4 MB for each partition. They override `defaults`, and the operator's settings override them.
+    /// Measured with 64 stalled partitions and records of 300 bytes: 2 MB each take 370 MB of memory, 4 MB each take
+    /// 690 MB.
     /// - Parameter partitionCount: partitions of all input topics, without the riding ones that carry little; from 1.
     public static func fetchAhead(partitionCount: Int) -> KafkaSettings {
         let kilobytes = min(max(131_072 / max(1, partitionCount), 1_024), 4_096)

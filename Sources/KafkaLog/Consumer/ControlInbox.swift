@@ -58,8 +58,8 @@ final class ControlInbox: Sendable {
         rd_kafka_queue_yield(self.queue.pointer)
     }
 
-    /// Remembers that a rebalance step waits for its completion. Whichever is first, the worker or the time limit,
-    /// claims it.
+    /// Remembers that a rebalance step waits for its completion. Either the worker or the time limit claims it,
+    /// whatever is first.
     func openStep(_ id: UInt64) { self.state.withLock { _ = $0.unclaimedSteps.insert(id) } }
 
     func claimStep(_ id: UInt64) -> Bool { self.state.withLock { $0.unclaimedSteps.remove(id) != nil } }

@@ -102,8 +102,8 @@ public final class LogSection: Sendable {
         }
     }
 
-    /// Makes librdkafka fetch again. It does not notice by itself when a queue that was full has been drained (see
-    /// `FetchWaker`), and a reader often has no other partition that would make it look.
+    /// Makes librdkafka fetch again. After a full queue was drained, librdkafka does not notice it by itself (see
+    /// `FetchWaker`). A reader often has no other partition that would make it look.
     private func wakeFetching(_ state: inout State, taken: Int) {
         state.takenCount += taken
         guard state.takenCount >= Self.waitingCountMin, !state.isFinished, let queue = state.source?.queue.pointer,

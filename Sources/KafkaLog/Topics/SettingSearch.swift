@@ -93,8 +93,8 @@ extension KafkaError {
 }
 
 extension KafkaAdmin {
-    /// Finds the settings because of which the cluster refuses these topics: it is asked about each topic with some of
-    /// them. Creates nothing. Blocks, at most about `limit` for each of some ten questions.
+    /// Finds the settings that make the cluster refuse these topics: it is asked about each topic with some of them.
+    /// Creates nothing. Blocks, at most about `limit` for each of some ten questions.
     /// - Parameters:
     ///   - topics: each refused with all its settings.
     ///   - first: see `SettingSearch`.

@@ -1,10 +1,10 @@
 import PushEngine
 
-/// What is known of an activity, and what it waits for: `/activities/<key>`.
+/// The page `/activities/<key>`: what is known of an activity, and what it waits for.
 struct ActivityPage: Sendable, Encodable {
     var report: ActivityReport
     var app: AppConfiguration
-    /// `nil`: nothing waits.
+    /// What the activity waits for; `nil`: nothing waits.
     var waitsFor: ActivityWait?
 
     private enum CodingKeys: String, CodingKey { case waitsFor }

@@ -1,6 +1,6 @@
 public import PushEngine
 
-/// What the next push of an activity waits for, and until when. Pure: made of what a shard and the worker say of themselves.
+/// What the next push of an activity waits for, and until when. Pure: made from the reports of a shard and the worker.
 public struct ActivityWait: Sendable, Equatable, Encodable {
     /// Kinds of waits. Where several apply, the one that decides is named.
     public enum Cause: String, Sendable, CaseIterable, Encodable {
@@ -10,31 +10,31 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
         case answer
         /// Kafka has not acknowledged what was written.
         case record
-        /// The app is to tell its server the token of a card that a `start` has put up.
+        /// The app has not told its server the token of a card that a `start` has put up.
         case registration
-        /// There is nothing to push to: no token, or one that APNs has refused.
+        /// There is no token to push to, or APNs has refused it.
         case token
         /// The last attempts have failed.
         case attempt
-        /// The push before left a moment ago.
+        /// The last push left a moment ago.
         case distance
         /// Events of low priority are merged for a while.
         case window
-        /// A unit of the hourly budget has to return.
+        /// The hourly budget is used up, and a unit has to return.
         case budget
-        /// Nothing of this app or environment leaves now.
+        /// No push of this app or environment leaves now.
         case pause
-        /// Its turn, and room on a connection to APNs.
+        /// The push waits for its turn, and for room on a connection to APNs.
         case stream
     }
 
-    /// Which kind it is.
+    /// The kind of wait.
     public var cause: Cause
-    /// What follows “it waits for”, without a time that passes.
+    /// A text that follows “it waits for”, without a time that passes.
     public var text: String
-    /// When time alone ends it, milliseconds from now; `nil`: time does not.
+    /// Milliseconds from now until time alone ends the wait; `nil`: time does not end it.
     public var endsInMillis: Int64?
-    /// Whether what waits is given up then; `false`: it may leave then.
+    /// Whether what waits is given up at that time; `false`: it may leave then.
     public var isGivenUpThen = false
 }
 
@@ -43,7 +43,7 @@ extension ActivityWait {
     ///   - report: the report of the activity.
     ///   - app: the app's settings.
     ///   - pauses: why nothing leaves now, in words, each about an app or a route.
-    /// - Returns: `nil`: nothing waits.
+    /// - Returns: `nil` when nothing waits.
     init?(_ report: ActivityReport, app: AppConfiguration, pauses: [String]) {
         if report.inFlight != nil {
             self.init(cause: .answer, text: "APNs’ answer to a push that is on its way")
@@ -56,7 +56,7 @@ extension ActivityWait {
         }
     }
 
-    /// What a pending push waits for, asked in the order in which a shard looks.
+    /// What a pending push waits for. The questions are in the order in which a shard asks them.
     private static func wait(
         of pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration, _ pauses: [String]
     ) -> ActivityWait {

@@ -1,13 +1,15 @@
 import Listening
 import Redaction
 
-/// Who may ask the admin port what the worker knows. Probes and metrics are open to everybody, as Kubernetes and Prometheus need them. Pure.
+/// Who may ask the admin port about the worker's knowledge. Probes and metrics are open to everybody, as Kubernetes and
+/// Prometheus need them. Pure.
 enum AdminAccess: Equatable, Sendable {
-    /// Only this machine can reach the port, and no token is set: a client that calls it by a name of this machine.
+    /// Only clients on this machine, that use one of its names. Other machines cannot reach the port, and no token is
+    /// set.
     case local
     /// A client that sends the token of `admin.token-file`.
     case token
-    /// Nobody: why, and what to set.
+    /// Nobody. The text says why, and what to set.
     case nobody(String)
 
     /// Who may ask, by the settings.
@@ -42,7 +44,8 @@ enum AdminAccess: Equatable, Sendable {
 }
 
 extension WorkerConfiguration {
-    /// Why a worker with these settings answers nobody on the pages of its admin port that tell what it knows; `nil`: it answers.
+    /// Why a worker with these settings answers nobody on the admin port's pages about its knowledge; `nil` when it
+    /// answers.
     public var closedPages: String? {
         guard case .nobody(let reason) = AdminAccess(self.admin) else { return nil }
         return

@@ -2,7 +2,8 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Keeps one connection of the admin port within `AdminLimits`. Sits behind the HTTP decoder; confined to its event loop.
+/// Keeps one connection of the admin port within `AdminLimits`. Its place is after the HTTP decoder; confined to its
+/// event loop.
 final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -10,11 +11,11 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     typealias OutboundOut = HTTPResponsePart
 
     private enum Phase {
-        /// No byte of a request has come.
+        /// No byte of a request has arrived.
         case idle
-        /// Part of a request has come.
+        /// Part of a request has arrived.
         case receiving
-        /// The request is whole. Its answer is not, or the client has not taken it.
+        /// The whole request has arrived. Its answer is not complete, or the client has not taken it.
         case answering
         /// The last answer is written.
         case parting
@@ -32,7 +33,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     private var bodyByteCount = 0
     /// Whether a request to `/channels` waits for its answer.
     private var asksForChannels = false
-    /// Whether nothing more is taken from the client.
+    /// Whether everything else from the client is ignored.
     private var isDeaf = false
 
     init(limits: AdminLimits, connections: NIOLoopBoundBox<AdminConnections>) {
@@ -42,7 +43,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        // The decoder hands on whole heads: half of one shows only in front of it.
+        // The decoder hands on whole heads. Half of a head can be seen only before it.
         let watch = ByteWatch { [weak self] in self?.bytesCame() ?? false }
         try? context.pipeline.syncOperations.addHandler(watch, position: .first)
         self.enter(.idle, within: self.limits.idleDurationMax)
@@ -60,7 +61,8 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     // MARK: The client's side
 
-    /// Takes note of bytes. - Returns: whether they are worth decoding.
+    /// Records that bytes have arrived.
+    /// - Returns: whether they should be decoded.
     private func bytesCame() -> Bool {
         if case .idle = self.phase { self.enter(.receiving, within: self.limits.requestDurationMax) }
         return !self.isDeaf
@@ -73,7 +75,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
             self.requestCount += 1
             self.bodyByteCount = 0
             self.asksForChannels = head.path?.hasPrefix("/channels") == true
-            // The next one of a pipeline is received while the one before is answered.
+            // The next request of a pipeline arrives while the one before is answered.
             if self.answerCount == self.requestCount - 1 {
                 self.enter(.receiving, within: self.limits.requestDurationMax)
             }
@@ -107,7 +109,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
         context.write(data, promise: promise)
     }
 
-    /// The client has taken an answer: it has left for the client's socket.
+    /// Records that the client has taken an answer: it has left for the client's socket.
     private func answerWritten() {
         self.answerCount += 1
         guard self.answerCount < self.limits.requestsPerConnectionMax else {
@@ -146,7 +148,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
     }
 }
 
-/// Says when bytes come, and passes them on when they are wanted.
+/// Reports arriving bytes, and passes them on when they are wanted.
 private final class ByteWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -163,7 +165,7 @@ private final class ByteWatch: ChannelInboundHandler {
 final class AdminConnections {
     private var guards: [ObjectIdentifier: AdminConnectionGuard] = [:]
 
-    /// Makes room for one more: a client that asks comes before those that keep us waiting.
+    /// Makes room for one more connection. A client that asks is preferred to those that keep us waiting.
     func add(_ added: AdminConnectionGuard, max: Int) {
         if self.guards.count >= max {
             let longest = self.guards.values.compactMap { one in one.waitsSince.map { (one, $0) } }

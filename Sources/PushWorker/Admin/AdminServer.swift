@@ -9,18 +9,18 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
-/// The admin port: `/healthz`, `/readyz`, `/metrics` for everybody who reaches it, hence on loopback unless told otherwise. `/channels` takes a token,
-/// and so does what the worker knows (`StatePages`).
+/// The admin port. `/healthz`, `/readyz` and `/metrics` are for everybody who reaches it, so by default it is on
+/// loopback. `/channels` requires a token, and so do the pages about the worker's knowledge (`StatePages`).
 final class AdminServer: Sendable {
-    /// What is served. Each closure is called per request.
+    /// The contents of the pages. Each closure is called per request.
     struct Pages: Sendable {
-        /// What is not healthy; `nil`: the worker is.
+        /// Why the worker is not healthy; `nil` when it is.
         var unhealthy: @Sendable () -> String?
         var readiness: @Sendable () -> Readiness
         /// The page of metrics, UTF-8.
         var metrics: @Sendable (MetricsFormat) -> [UInt8]
         var channels = ChannelPages.off
-        /// `nil`: there are none.
+        /// The pages about the worker's knowledge; `nil`: none.
         var state: StatePages?
     }
 
@@ -36,8 +36,8 @@ final class AdminServer: Sendable {
         self.task = task
     }
 
-    /// Listens. Returns once requests are taken; throws when the address cannot be had.
-    /// - Parameter tls: `nil`: plain HTTP.
+    /// Listens. Returns when requests are accepted; throws when the address is not available.
+    /// - Parameter tls: the port's certificate; `nil`: plain HTTP.
     static func start(
         host: String, port: Int, pages: Pages, tls: AdminTLS? = nil, limits: AdminLimits = AdminLimits(), logger: Logger
     ) async throws -> AdminServer {
@@ -45,7 +45,7 @@ final class AdminServer: Sendable {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         let running = AsyncThrowingStream<Int, any Error>.makeStream()
-        // One loop carries them all, so that connections know of each other without a lock.
+        // One loop carries all connections, so that they know of each other without a lock.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let application = Application(
             router: Self.router(pages), server: Self.builder(Self.connections(limits, on: loop), tls: tls),
@@ -73,7 +73,7 @@ final class AdminServer: Sendable {
     /// Closes the port; requests under way are answered first, within a second.
     func stop() async {
         await self.group.triggerGracefulShutdown()
-        // How it ended no longer matters.
+        // The result of the task no longer matters.
         _ = await self.task.result
     }
 
@@ -198,7 +198,7 @@ final class AdminServer: Sendable {
     }
 }
 
-/// HTTP/1 inside TLS.
+/// An HTTP/1 connection inside TLS.
 private struct AdminTLSChannel: ServerChildChannel, HTTPChannelHandler {
     typealias Value = HTTP1Channel.Value
 

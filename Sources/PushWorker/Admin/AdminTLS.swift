@@ -7,7 +7,8 @@ import Redaction
 import Synchronization
 import TLSSession
 
-/// The certificate of the admin port. Its files are read again at times, so that new connections get a renewed one. Any thread.
+/// The certificate of the admin port. Its files are read again regularly, so that new connections get a renewed
+/// certificate. May be used from any thread.
 final class AdminTLS: Sendable {
     private struct State {
         var context: TLSContext
@@ -22,9 +23,9 @@ final class AdminTLS: Sendable {
     private let configuration: WorkerConfiguration.Admin.TLS
     private let logger: Logger
 
-    /// What is wrong with one of the files.
+    /// A fault of one of the files.
     struct Fault: Error {
-        /// The setting.
+        /// The setting that names the file.
         var setting: String
         var text: String
     }
@@ -68,7 +69,7 @@ final class AdminTLS: Sendable {
         }
     }
 
-    /// A session for a connection that begins.
+    /// Makes a session for a new connection.
     func session() throws(TLSError) -> TLSSession {
         let now = MachineClock.now().steadyMillis
         let (context, isLookDue) = self.state.withLock { state in
@@ -80,7 +81,7 @@ final class AdminTLS: Sendable {
         return try TLSSession(server: context)
     }
 
-    /// Takes another certificate, if there is one. Blocks on the disk.
+    /// Uses another certificate, if the files contain one. Blocks on the disk.
     func look() {
         do throws(Fault) {
             let files = try Self.read(self.configuration)
@@ -92,7 +93,7 @@ final class AdminTLS: Sendable {
             }
             self.logger.notice("the admin port has another certificate for new connections")
         } catch {
-            // One of the two may have been written and the other not yet.
+            // Perhaps one of the two files has been written and the other not yet.
             self.logger.warning(
                 "the admin port keeps its certificate",
                 metadata: ["setting": "\(error.setting)", "cause": "\(error.text)"])

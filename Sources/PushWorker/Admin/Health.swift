@@ -1,9 +1,9 @@
-/// What `/healthz` answers: whether a restart would help. Pure.
+/// The content of `/healthz`: whether a restart would help. Pure.
 enum Health {
-    /// What hangs, a line each; `nil`: nothing.
+    /// What hangs, one line each; `nil`: nothing.
     /// - Parameters:
-    ///   - loopSilencesMillis: how long the loop of each shard has not turned.
-    ///   - group: names partitions that do not get on, and when they were last looked at.
+    ///   - loopSilencesMillis: time since the loop of each shard last took a turn.
+    ///   - group: names partitions that make no progress, and when they were last looked at.
     static func faults(
         loopSilencesMillis: [Int64], group: GroupReport, nowMillis: Int64, loopLimitMillis: Int64,
         partitionLimitMillis: Int64

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `/readyz` says, as JSON.
+/// The content of `/readyz`, as JSON.
 struct Readiness: Codable, Equatable {
     struct Halted: Codable, Equatable {
         var partition: Int32
@@ -9,7 +9,7 @@ struct Readiness: Codable, Equatable {
     struct Restoring: Codable, Equatable {
         var partition: Int32
         var records: Int64
-        /// Most records that there are; compaction may have left fewer.
+        /// Most records to restore; compaction may have removed some of them.
         var of: Int64
     }
 
@@ -22,7 +22,7 @@ struct Readiness: Codable, Equatable {
     var halted: [Halted]
     /// Why the worker is not ready, in plain words.
     var errors: [String]
-    /// What is wrong although the worker is ready: another in its place would do no better.
+    /// Faults although the worker is ready: another in its place would do no better.
     var degraded: [String]
 
     init(_ snapshot: WorkerSnapshot) {

@@ -2,13 +2,14 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Asks shards for what they know, between two of their turns: a few questions at a time, each for a while. Any thread.
+/// Asks shards for what they know, between two of their turns. A few questions run at a time, each with a time limit.
+/// May be used from any thread.
 final class ShardQuestions: Sendable {
     /// Why a question has no answer.
     enum Fault: Error, Equatable {
-        /// The worker has not got that far.
+        /// The worker is starting or stopping.
         case notRunning
-        /// `underWayMax` questions wait.
+        /// The limit of `underWayMax` waiting questions is reached.
         case busy
         /// A shard has not answered in time.
         case timedOut
@@ -29,7 +30,7 @@ final class ShardQuestions: Sendable {
 
     init(wait: TimeAmount = ShardQuestions.waitMax) { self.wait = wait }
 
-    /// The shards that can be asked from here on; none: the worker stops.
+    /// Sets the shards that can be asked from here on; none when the worker stops.
     func use(_ shards: [ShardHandle]) { self.state.withLock { $0.shards = shards } }
 
     /// Asks one shard, or all.
@@ -52,7 +53,7 @@ final class ShardQuestions: Sendable {
         let timer = loop.scheduleTask(in: self.wait) { promise.fail(Fault.timedOut) }
         answers.whenComplete { result in
             timer.cancel()
-            // After the time it is too late: the promise has been kept already.
+            // The answer is too late after the time limit: the promise has been completed already.
             promise.completeWith(result)
         }
         do {

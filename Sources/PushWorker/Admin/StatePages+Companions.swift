@@ -1,10 +1,11 @@
 import PushEngine
 
-/// Questions from code in this process, such as the page of `mailboat dev`: without the admin port, and so without its guards.
+/// Questions from code in this process, such as the page of `mailboat dev`. They do not use the admin port, and so
+/// avoid its guards.
 extension StatePages {
-    /// What is known of an activity here.
-    /// - Parameter app: bundle id; `nil`: the only one that has it.
-    /// - Returns: `nil`: nothing, or the shard does not answer, or several apps have it.
+    /// What this worker knows about an activity.
+    /// - Parameter app: bundle id; `nil`: the only app that has it.
+    /// - Returns: `nil` when nothing is known, the shard does not answer, or several apps have it.
     func activityPage(id text: String, app: String?) async -> ActivityPage? {
         do throws(Fault) {
             let pages = try await self.activityPages(self.asked(text, app: app))
@@ -12,7 +13,8 @@ extension StatePages {
         } catch { return nil }
     }
 
-    /// The token that the pushes to an activity go to, and its app. A secret. `app` and `nil` mean what they do for `activityPage`.
+    /// The token that the pushes to an activity go to, and its app. A secret. `app` and `nil` have the same meaning as
+    /// for `activityPage`.
     func activityToken(id text: String, app: String?) async -> (token: [UInt8], app: String)? {
         do throws(Fault) {
             let asked = try self.asked(text, app: app)
@@ -25,7 +27,7 @@ extension StatePages {
         } catch { return nil }
     }
 
-    /// What the owner of an audience knows of it. `app` and `nil` mean what they do for `activityPage`.
+    /// What the owner of an audience knows about it. `app` and `nil` have the same meaning as for `activityPage`.
     func audienceReport(id text: String, app: String?) async -> AudienceReport? {
         do throws(Fault) {
             let asked = try self.asked(text, app: app)

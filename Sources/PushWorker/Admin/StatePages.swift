@@ -6,8 +6,9 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, never a token or what a phone shows. Also what stops
-/// something: `/drain` the worker, `/audiences/<id>/pause` and `resume` an audience. `AdminAccess` says who is answered.
+/// The pages `/status`, `/activities/<key>` and `/audiences/<id>` on the admin port: what the worker knows, but never a
+/// token or the content on a phone. Also the requests that stop something: `/drain` for the worker,
+/// `/audiences/<id>/pause` and `resume` for an audience. `AdminAccess` says who is answered.
 final class StatePages: Sendable {
     struct Request: Sendable {
         /// The path, percent-encoded, without the query.
@@ -19,22 +20,22 @@ final class StatePages: Sendable {
         var authority: String?
         /// The value of the `origin` field, which browsers send with a page's requests.
         var origin: String?
-        /// The value of the `sec-fetch-site` field: browsers say with it whose page asks.
+        /// The value of the `sec-fetch-site` field, in which browsers name the relation of the asking page.
         var fetchSite: String?
-        /// Whether somebody follows a link in a browser.
+        /// Whether a person follows a link in a browser.
         var isNavigation = false
     }
 
     struct Answer: Sendable, Equatable {
         /// The HTTP status.
         var status: Int
-        /// JSON, one line.
+        /// The body: JSON in one line.
         var body: String
         /// Whether the caller has to send a token.
         var asksForToken: Bool { self.status == 401 }
     }
 
-    /// What the pages look at, shards aside.
+    /// What the pages read, apart from shards.
     struct Sources: Sendable {
         var snapshot: @Sendable () -> WorkerSnapshot
         var lags: @Sendable () -> [WorkerMetrics.Lag]
@@ -45,11 +46,11 @@ final class StatePages: Sendable {
         var drain: @Sendable () -> Void = {}
     }
 
-    /// What is known once the worker has joined the group.
+    /// What is known after the worker has joined the group.
     struct Layout {
         var partitionCount: Int32
         var shardCount: Int
-        /// Whether records lie where their keys say.
+        /// Whether records are in the partitions of their keys.
         var isPlacementChecked: Bool
     }
 
@@ -68,7 +69,7 @@ final class StatePages: Sendable {
         self.logger = logger
     }
 
-    /// Shards can be asked from here on, and orders be given.
+    /// Sets the shards that can be asked from here on, and the way to give orders.
     func use(_ shards: [ShardHandle], orders: AudienceOrders, isPlacementChecked: Bool) {
         self.orders.withLock { $0 = orders }
         let partitionCount = orders.partitionCount
@@ -198,19 +199,19 @@ final class StatePages: Sendable {
         return names[0]
     }
 
-    /// What one shard knows of an audience.
+    /// What one shard knows about an audience.
     private struct AudiencePart: Sendable {
         var owner: AudienceReport?
         var here: [CrowdStatus]
     }
 
-    /// What the partitions of this worker know of an audience.
+    /// What the partitions of this worker know about an audience.
     private struct AudiencePage: Encodable {
         var audience: String
         var app: String
         /// The owner's partition.
         var ownerPartition: Int32
-        /// The owner's report; `nil`: another worker has it.
+        /// The owner's report; `nil` when the owner is another worker.
         var owner: AudienceReport?
         /// This worker's partitions that have members.
         var partitions: [CrowdStatus]
@@ -218,7 +219,7 @@ final class StatePages: Sendable {
 
     // MARK: Who may ask
 
-    /// Why a request is refused; `nil`: it is not.
+    /// Why a request is refused; `nil` when it is answered.
     private func refusal(_ request: Request) async -> Answer? {
         switch self.access {
         case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
@@ -232,7 +233,8 @@ final class StatePages: Sendable {
         }
     }
 
-    /// Why a request for the page is refused; `nil`: it is not. The page needs no token: it asks for the token itself, and sends it with each question.
+    /// Why a request for the page is refused; `nil` when it is answered. The page needs no token: it asks for the token
+    /// itself, and sends it with each question.
     func refusalOfPage(_ request: Request) -> Answer? {
         switch self.access {
         case .nobody(let reason): return Self.answer(Fault(403, "forbidden", reason))
@@ -254,10 +256,10 @@ final class StatePages: Sendable {
         }
     }
 
-    /// Why a request that changes something is refused; `nil`: it is not.
+    /// Why a request that changes something is refused; `nil` when it is accepted.
     private func refusalOfOrder(_ request: Request) async -> Answer? {
         if let refusal = await self.refusal(request) { return refusal }
-        // Without a token it takes no more than a name of this machine, which a page in a browser here can give as well.
+        // Without a token, a name of this machine is enough, and a page in a browser here can send one as well.
         guard self.access != .token, request.origin != nil else { return nil }
         return Self.answer(Fault(403, "forbidden", "origin: expected none, as admin.token-file is not set"))
     }
@@ -348,7 +350,7 @@ final class StatePages: Sendable {
 
     private static let notRunning = Fault(503, "not-running", "the worker starts or stops: ask again")
 
-    /// The fault of something that is not here: it does not exist, or is somewhere else.
+    /// The fault for something that is not here: it does not exist, or another worker has it.
     private func missing(_ what: String, _ asked: Asked) -> Fault {
         let partition = asked.partition
         let phase = self.sources.snapshot().partitions.first { $0.number == partition }?.phase
@@ -389,7 +391,7 @@ final class StatePages: Sendable {
         Answer(status: fault.status, body: Self.json(["error": fault]))
     }
 
-    /// Names are written as in events and outcomes: `last-stamp-seconds`.
+    /// Writes names as in events and outcomes: `last-stamp-seconds`.
     private static func json(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -399,7 +401,7 @@ final class StatePages: Sendable {
     }
 }
 
-/// `lastStampSeconds` as `last-stamp-seconds`; flags without their `is` and `has`.
+/// A key such as `last-stamp-seconds` for `lastStampSeconds`; flags lose their `is` or `has`.
 private struct KebabKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }

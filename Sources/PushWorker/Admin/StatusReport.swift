@@ -1,7 +1,7 @@
 import PushEngine
 import PushTransport
 
-/// What `/status` says, as JSON. Pure.
+/// The content of `/status`, as JSON. Pure.
 struct StatusReport: Encodable, Equatable {
     struct Configuration: Encodable, Equatable {
         var hash: String
@@ -13,7 +13,7 @@ struct StatusReport: Encodable, Equatable {
     struct Shard: Encodable, Equatable {
         var number: Int
         var partitions: Int
-        /// Time since its loop last turned, as far as is known, milliseconds.
+        /// Time since the shard's loop last took a turn, as far as is known, milliseconds.
         var silenceMillis: Int64
     }
     struct Partition: Encodable, Equatable {
@@ -21,23 +21,23 @@ struct StatusReport: Encodable, Equatable {
         var shard: Int
         var phase: String
         var restoredRecords: Int64
-        /// Most records to restore; compaction may have left fewer.
+        /// Most records to restore; compaction may have removed some of them.
         var restoreRecordsMax: Int64
-        /// Records of all input topics and the routed one that are not resolved; `nil`: not known yet.
+        /// Number of unresolved records of all input topics and the routed one; `nil`: not known yet.
         var lagRecords: Int64?
-        /// Why it is halted; `nil`: it is not.
+        /// Why the partition is halted; `nil` when it is not.
         var reason: String?
     }
     struct Route: Encodable, Equatable {
         var name: String
         var shard: Int
-        /// `host:port`.
+        /// The peer's address, `host:port`.
         var peer: String
         var connectionsOpen: Int
         var connectionsConnecting: Int
         var connectionsDraining: Int
         var inFlight: Int
-        /// What is wrong with it; `nil`: nothing that is known.
+        /// What is wrong with the route; `nil`: nothing that is known.
         var trouble: String?
     }
     struct Work: Encodable, Equatable {
@@ -46,7 +46,7 @@ struct StatusReport: Encodable, Equatable {
         var inFlight: Int
         var members: Int
         var membersWaiting: Int
-        /// How long it takes to send what members are owed at the recent pace, seconds.
+        /// How long it takes to send what members are owed, at the recent pace, seconds.
         var fanoutDrainSeconds: Double
     }
 

@@ -1,21 +1,21 @@
 import LocalFiles
 import Redaction
 
-/// The secret that a client has to know that asks about channels on the admin port.
+/// The secret that authorises a client to ask about channels on the admin port.
 struct BearerToken: Sendable {
     /// Fewest bytes of a token: shorter secrets are guessed.
     static let byteCountMin = 16
-    /// Most bytes of a token: a longer one does not surely fit into a header field.
+    /// Most bytes of a token: a longer one may not fit into a header field.
     static let byteCountMax = 4_096
 
     private let bytes: [UInt8]
 
-    /// Why a file's content is no token, in words; the content is not repeated.
+    /// Why a file's content is not a token, in words; the content is not repeated.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// A token from a file's content, without white space at both ends.
+    /// Reads a token from a file's content, without white space at both ends.
     init(_ content: [UInt8]) throws(Fault) {
         let token = content.withoutBlanksAround
         guard (Self.byteCountMin...Self.byteCountMax).contains(token.count) else {
@@ -45,8 +45,8 @@ struct BearerToken: Sendable {
         }
     }
 
-    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). Its time depends on what was given
-    /// alone: a wrong token takes as long as the right one.
+    /// Whether the value of an `authorization` field is `Bearer` and this token (RFC 6750 §2.1). The time depends only
+    /// on the given value: a wrong token takes as long as the right one.
     func admits(_ authorization: String?) -> Bool {
         guard let authorization else { return false }
         let given = Array(authorization.utf8)

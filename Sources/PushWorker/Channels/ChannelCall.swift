@@ -18,13 +18,13 @@ struct ChannelCall: Equatable {
         case delete(String)
     }
 
-    /// Bytes of the body of a request that makes a channel; a longer one is refused.
+    /// Most bytes in the body of a request that makes a channel; a longer one is refused.
     static let bodyByteCountMax = 4_096
 
     var home: ChannelHome
     var action: Action
 
-    /// Why a request cannot be carried out, with the HTTP status that says so.
+    /// Why a request cannot be carried out, with the HTTP status for it.
     struct Fault: Error, Equatable {
         var status: Int
         var text: String
@@ -37,7 +37,7 @@ struct ChannelCall: Equatable {
     }
 
     /// - Parameters:
-    ///   - path: percent-encoded, without the query. An id may be encoded or not: nothing follows it.
+    ///   - path: percent-encoded, without the query. An id may be encoded or not: it is the last part.
     ///   - homes: the homes that can be asked about.
     init(
         method: String, path: String, query: String, body: [UInt8], homes: [ChannelHome]

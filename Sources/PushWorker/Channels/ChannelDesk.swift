@@ -7,18 +7,19 @@ import Redaction
 import Synchronization
 import TLSSession
 
-/// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close it before letting it go.
+/// Makes, reads, lists and deletes the channels of a configuration's apps. May be used from any task. Close it before
+/// releasing it.
 public final class ChannelDesk: Sendable {
     private struct State {
         var homes: [ChannelHome]
         var ways: [Way]
         var client: ChannelClient
-        /// Clients that others have replaced. They finish what is under way.
+        /// Clients that were replaced by others. They finish what is under way.
         var former: [ChannelClient] = []
         var isClosed = false
     }
 
-    /// How a home is reached. A change needs a new client.
+    /// How the channels of a home are reached. A change needs a new client.
     private struct Way: Equatable {
         var host: String
         var port: Int
@@ -26,7 +27,7 @@ public final class ChannelDesk: Sendable {
         var trustRoots: TLSTrustRoots
     }
 
-    /// The apps and environments it can be asked about, in the configuration's order.
+    /// The apps and environments that the desk can be asked about, in the configuration's order.
     public var homes: [ChannelHome] { self.state.withLock { $0.homes } }
     /// Number of replaced clients that are not closed yet.
     var formerCount: Int { self.state.withLock { $0.former.count } }
@@ -39,8 +40,8 @@ public final class ChannelDesk: Sendable {
     ///
     /// - Parameters:
     ///   - bundleIDs: only these apps' keys are read; `nil`: all.
-    ///   - limits: `nil`: the client's own.
-    /// - Throws: `TransportError`, which names a key or a certificate file and what is wrong with it.
+    ///   - limits: the client's limits; `nil`: its default ones.
+    /// - Throws: `TransportError`, which names the faulty key or certificate file and the reason.
     public convenience init(
         _ configuration: WorkerConfiguration, bundleIDs: Set<String>? = nil, limits: ChannelClientLimits? = nil,
         logger: Logger
@@ -66,7 +67,7 @@ public final class ChannelDesk: Sendable {
                 client: try await Self.client(plan, providerTokens: providerTokens, limits: limits, logger: logger)))
     }
 
-    /// A client for the routes of management services alone: one for pushes may be kept warm.
+    /// A client for the routes of management services only, because a route for pushes may keep a connection open.
     private static func client(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore, limits: ChannelClientLimits, logger: Logger
     ) async throws -> ChannelClient {
@@ -82,7 +83,7 @@ public final class ChannelDesk: Sendable {
 
     /// Takes the apps of another plan from here on. What is under way is finished first.
     /// - Parameter pause: waits for a duration.
-    /// - Returns: a closure that closes the former client; `nil`: that one is still used.
+    /// - Returns: a closure that closes the former client; `nil` when that client is still used.
     @discardableResult
     func follow(
         _ plan: WorkerPlan, providerTokens: ProviderTokenStore,
@@ -106,11 +107,11 @@ public final class ChannelDesk: Sendable {
             await client.close()
             return nil
         }
-        // No question takes longer.
+        // No question takes longer than this.
         let limit = Duration.milliseconds(self.limits.totalMillis)
         return Task.detached {
             await pause(limit)
-            // Not those that followed it: they were asked later.
+            // Clients that replaced it are left alone: they got their questions later.
             let isLeft = self.state.withLock { state in
                 guard let index = state.former.firstIndex(where: { $0 === former }) else { return false }
                 state.former.remove(at: index)
@@ -143,7 +144,7 @@ public final class ChannelDesk: Sendable {
         }
     }
 
-    /// Ends whatever is under way and closes the connections.
+    /// Ends everything under way and closes the connections.
     public func close() async {
         let clients = self.state.withLock { state in
             state.isClosed = true
@@ -153,7 +154,8 @@ public final class ChannelDesk: Sendable {
         for client in clients { await client.close() }
     }
 
-    /// Makes a channel. - Returns: its id.
+    /// Makes a channel.
+    /// - Returns: the channel's id.
     public func create(_ policy: MessageStoragePolicy, in home: ChannelHome) async throws(ChannelFailure) -> String {
         try await self.client.create(policy, in: home)
     }
@@ -170,14 +172,14 @@ public final class ChannelDesk: Sendable {
         try await self.client.delete(channel, in: home)
     }
 
-    /// The ids of all channels in the home, others' included.
+    /// The ids of all channels in the home, including those that others have made.
     public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
         try await self.client.list(in: home)
     }
 
     // MARK: Which home is meant
 
-    /// Finds the app and the environment that somebody means. What is left out is filled in where there is only one.
+    /// Finds the app and the environment that a caller means. A missing one is filled in if there is only one.
     ///
     /// - Parameter environment: `production` or `development`.
     /// - Throws: `ChannelHomeFault`, which lists what may be given.
@@ -210,16 +212,16 @@ public final class ChannelDesk: Sendable {
     }
 }
 
-/// Says whether app or environment is missing or wrong, and what may be given.
+/// The fault of a missing or wrong app or environment, with the values that may be given.
 public struct ChannelHomeFault: Error, Equatable, Sendable {
-    /// `app` or `environment`.
+    /// The name of the field: `app` or `environment`.
     public var field: String
     /// A predicate whose subject is the field.
     public var detail: String
 }
 
 extension PushEnvironment {
-    /// The environment as settings and events name it.
+    /// The environment's name in settings and events.
     public var name: String {
         switch self {
         case .production: "production"

@@ -4,8 +4,8 @@ import Logging
 import NIOPosix
 import PushTransport
 
-/// `/channels` on the admin port. Answers only clients that know the token in `admin.channels-token-file`. The file is read for each request,
-/// so it may be changed at any time.
+/// The pages below `/channels` on the admin port. Only clients that know the token in `admin.channels-token-file` are
+/// answered. The file is read for each request, so it may be changed at any time.
 struct ChannelPages: Sendable {
     struct Request: Sendable {
         var method: String
@@ -18,13 +18,13 @@ struct ChannelPages: Sendable {
     struct Answer: Sendable, Equatable {
         /// The HTTP status.
         var status: Int
-        /// JSON, one line.
+        /// The body: JSON in one line.
         var body: String
         /// Whether the caller has to send a token.
         var asksForToken: Bool { self.status == 401 }
     }
 
-    /// Carries requests out; `nil`: nobody may ask.
+    /// The desk that carries requests out; `nil`: nobody may ask.
     let desk: ChannelDesk?
     private let tokenFile: String
     private let logger: Logger
@@ -48,7 +48,7 @@ struct ChannelPages: Sendable {
         return limits
     }
 
-    /// - Parameter body: collects the body; called only for somebody who may ask.
+    /// - Parameter body: collects the body; called only for an authorised client.
     func answer(_ request: Request, body: () async throws -> [UInt8]) async throws -> Answer {
         guard let desk = self.desk else {
             return Self.fault(
@@ -97,7 +97,7 @@ struct ChannelPages: Sendable {
             return Answer(status: 200, body: Self.json(ChannelRecord(call.home, channel: channel, storage: storage)))
         case .create(let storage):
             let channel = try await desk.create(storage, in: call.home)
-            // The caller may have gone meanwhile: then only the log names the channel.
+            // The caller may have disconnected meanwhile: then only the log names the channel.
             self.logger.notice(
                 "a channel was made",
                 metadata: ["channel": "\(channel)", "home": "\(call.home)", "storage": "\(storage.name)"])
@@ -110,7 +110,7 @@ struct ChannelPages: Sendable {
         }
     }
 
-    /// The HTTP status that says what kind of failure it is.
+    /// The HTTP status for this kind of failure.
     static func status(_ kind: ChannelFailure.Kind) -> Int {
         switch kind {
         case .channelInvalid: 400

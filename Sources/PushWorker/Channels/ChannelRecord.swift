@@ -1,15 +1,16 @@
 public import APNSProtocol
 public import PushTransport
 
-/// A channel, or why something could not be done about one: the JSON of the command line and the admin port. `nil` is left out.
+/// A channel, or why a request about one failed: the JSON of the command line and the admin port. Fields that are `nil`
+/// are left out.
 public struct ChannelRecord: Encodable, Sendable, Equatable {
-    /// Why something could not be done.
+    /// Why a request failed.
     public struct Failure: Encodable, Sendable, Equatable {
-        /// One of `ChannelFailure.Kind`.
+        /// The kind of failure, one of `ChannelFailure.Kind`.
         public var kind: String
-        /// What stood in the way, in words.
+        /// The cause, in words.
         public var cause: String
-        /// What to do.
+        /// The remedy, in words.
         public var remedy: String
         /// APNs' status, if it refused.
         public var status: UInt16?
@@ -36,9 +37,9 @@ public struct ChannelRecord: Encodable, Sendable, Equatable {
     public var environment: String
     /// The channel's id.
     public var channel: String?
-    /// `none` or `most-recent`, where it is known.
+    /// The storage policy, `none` or `most-recent`; `nil` where it is not known.
     public var storage: String?
-    /// The channel was deleted, now.
+    /// Whether the request has deleted the channel.
     public var deleted: Bool?
     /// Why the request could not be carried out.
     public var error: Failure?
@@ -56,7 +57,7 @@ public struct ChannelRecord: Encodable, Sendable, Equatable {
     }
 }
 
-/// The channels of an app in one environment, as JSON has them.
+/// The channels of an app in one environment, in the form of the JSON.
 public struct ChannelList: Encodable, Sendable, Equatable {
     /// The app's bundle identifier.
     public var app: String
@@ -66,7 +67,7 @@ public struct ChannelList: Encodable, Sendable, Equatable {
     public var count: Int
     /// Most channels that there may be.
     public var limit = ChannelRequest.countMax
-    /// Their ids, in APNs' order.
+    /// The channels' ids, in APNs' order.
     public var channels: [String]
 
     public init(_ home: ChannelHome, _ channels: [String]) {

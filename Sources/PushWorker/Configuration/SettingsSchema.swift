@@ -5,8 +5,8 @@ import Foundation
 /// of settings.
 ///
 /// A worker refuses everything that the schema refuses, and more, such as a duration out of range or an invalid path.
-/// Nothing is required, because the environment may contain it. Groups may be nested or written with dots: a group is
-/// among `properties`, which editors offer, and a name with dots among `patternProperties`, which they check.
+/// Nothing is required, because the environment may contain it. Groups may be nested or written with dots. A group is
+/// among `properties`, which editors offer; a name with dots is among `patternProperties`, which they check.
 public enum SettingsSchema {
     /// The schema as text, in JSON Schema draft 7, which editors understand.
     public static var text: String {

@@ -4,7 +4,7 @@ import PushModel
 import PushTransport
 import Synchronization
 
-/// Writes the lines of librdkafka and the clients into the worker's log, without flooding it: while its brokers are
+/// Writes the lines of librdkafka and the clients into the worker's log, without flooding it. While its brokers are
 /// gone, librdkafka repeats itself dozens of times a second. The first line of each kind is written at once. Then one
 /// line is written every ten seconds, with the number of lines it represents. May be used from any thread.
 final class KafkaLines: Sendable {

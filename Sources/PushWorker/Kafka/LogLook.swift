@@ -4,8 +4,9 @@ import PushModel
 import PushTransport
 import ShardLoop
 
-/// Looks into the logs of new partitions before anything is read or claimed: whether a record is where the last commit
-/// says, and how far `state` reaches. Logs that cannot be read in time remain unchecked, and a line says so.
+/// Looks into the logs of new partitions before anything is read or claimed. It checks whether a record is where the
+/// last commit says, and how far `state` reaches. Logs that cannot be read in time remain unchecked, and a line says
+/// so.
 struct LogLook: Sendable {
     let logReader: KafkaLogReader
     let stateTopic: String

@@ -2,8 +2,8 @@ package import KafkaLog
 import PushEngine
 import PushModel
 
-/// What the records of one partition of `state` say about its owners: whether one was ever at work, and whether a
-/// person has accepted a loss.
+/// What one partition of `state` says about its owners: whether one was ever at work, and whether a person has accepted
+/// a loss.
 package struct StateWord: Sendable {
     /// Whether a record of an owner at work was found. An owner's first marker alone does not count: an owner that
     /// found nothing writes one, too.

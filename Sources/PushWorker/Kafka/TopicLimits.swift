@@ -17,7 +17,7 @@ struct TopicLimits: Sendable, Equatable {
     /// Bytes of a request and of a batch's header, besides the records.
     private static let batchOverheadByteCount = 512
 
-    /// Limits of which none is known.
+    /// An instance without any known limit.
     init() {}
 
     /// - Parameter configurations: settings by topic, as the cluster returns them.

@@ -46,7 +46,7 @@ final class Reconfigurer: Sendable {
     /// - Parameters:
     ///   - new: a configuration without faults.
     ///   - whenAsked: called when all checks have passed and nothing has changed yet.
-    /// - Throws: the faults because of which it cannot be taken. Nothing has changed then.
+    /// - Throws: the faults that prevent it. Nothing has changed then.
     func take(
         _ new: WorkerConfiguration, whenAsked: () async -> Void = {}
     ) async throws(ConfigurationError) -> ReloadReport {

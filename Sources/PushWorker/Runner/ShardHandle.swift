@@ -41,7 +41,7 @@ struct ShardHandle: Sendable {
         try await self.eventLoop.submit { runner.value.carryOut(.forget(partitions)) }.get()
     }
 
-    /// Faults because of which the running shard cannot take a configuration; empty when it can.
+    /// The faults that prevent the running shard from taking a configuration; empty when it can take it.
     func reconfigurationFaults(_ configuration: ShardLoopConfiguration) async throws -> [ReconfigurationFault] {
         let runner = self.runner
         return try await self.eventLoop.submit { runner.value.reconfigurationFaults(configuration) }.get()

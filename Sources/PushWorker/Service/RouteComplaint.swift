@@ -10,8 +10,9 @@ struct RouteComplaint: Equatable {
     /// Whether the complaint is about a key of some apps. It is then no error of the worker if another app is well.
     var isOfApps = false
 
-    /// One complaint for each route of pushes in trouble, in the order of routes. Other routes are left out: a person
-    /// who asks about channels sees that nobody answers, and a broadcast rarely waits for it, and then some seconds.
+    /// One complaint for each route of pushes in trouble, in the order of routes. Other routes are left out. A person
+    /// who asks about channels sees that nobody answers, and broadcasts rarely wait for an answer, and only for
+    /// seconds.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
         let routes = routes.filter(\.status.carriesPushes)
         var names: [String] = []

@@ -124,7 +124,7 @@ final class SnapshotHub: Sendable {
     }
 
     /// Whether any app is well: all shards see that APNs accepts its topic, each route of its pushes has been reached,
-    /// and no fault of these is known.
+    /// and none has a known fault.
     private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
         let apps = shards.flatMap(\.apps)
         let refused = Set(apps.filter(\.isRefused).map(\.bundleID))

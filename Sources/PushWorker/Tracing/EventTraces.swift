@@ -3,12 +3,12 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// Keeps the traces of a shard's events: a span for an event's whole way through the worker, and below it one for each
-/// wait and each push. They are made from the engine's notes about traced events; each other event costs only a look at
-/// its header. `FanOutTraces` keeps the traces of what follows an audience's event.
+/// Keeps the traces of a shard's events. An event has a span for its whole way through the worker, and below it one for
+/// each wait and each push. They are made from the engine's notes about traced events; each other event costs only a
+/// look at its header. `FanOutTraces` keeps the traces of what follows an audience's event.
 ///
-/// The event carries on the context of its first span, in place of the one it arrived with: in the forwarded record, in
-/// its outcome, in `state`. A span that continues from there is below that span.
+/// An event arrives with a trace context and carries on that of its first span: in the forwarded record, in its
+/// outcome, in `state`. A span that continues from there is below that span.
 ///
 /// The loop notes no more than it must. A first span is begun there, because its context is needed at once; everything
 /// else happens at a `SpanDesk`.
@@ -68,7 +68,7 @@ final class EventTraces {
         return counters
     }
 
-    /// Uses other apps and routes from here on, of which the first are the former ones.
+    /// Uses other apps and routes from here on. The former ones are the first of them.
     func follow(bundleIDs: [String], routes: [(host: String, port: Int)]) {
         self.configuration.bundleIDs = bundleIDs
         self.configuration.routes = routes

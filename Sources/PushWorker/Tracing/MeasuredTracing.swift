@@ -8,7 +8,7 @@ package final class MeasuredTracing {
     private let tracer: OTLPTracer
     private let traces: EventTraces
 
-    /// - Parameter share: share of the events to trace, all of which have no context: 0...1.
+    /// - Parameter share: share of the events that are traced, 0...1. No event has a context.
     /// - Returns: `nil` when `share` is out of range.
     package init?(inputTopics: [String], bundleIDs: [String], share: Double) {
         var settings = WorkerConfiguration.Tracing()

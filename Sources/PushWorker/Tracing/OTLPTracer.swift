@@ -6,8 +6,8 @@ public import Tracing
 /// A backend of swift-distributed-tracing that sends spans to a collector, as OTLP in JSON over HTTP
 /// (https://opentelemetry.io/docs/specs/otlp/). Uses W3C Trace Context. May be used from any thread.
 ///
-/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`, and run it beside the worker: in a
-/// `ServiceGroup`, before the worker, so that it ends after the worker.
+/// Bootstrap `InstrumentationSystem` with it, or give it to `WorkerService`, and run it beside the worker. In a
+/// `ServiceGroup` it belongs before the worker, so that it ends after the worker.
 public final class OTLPTracer: Tracer, Service {
     let spans = SpanQueue()
     private let exporter: OTLPExporter

@@ -1,6 +1,6 @@
 import PageStyle
 
-/// What the page on the admin port is made of.
+/// The files of the page on the admin port.
 enum WorkerPageFiles {
     static let all: [PageFile] = [
         PageFile(path: "/page", type: .html, bytes: PackageResources.worker_html),
