@@ -19,7 +19,7 @@ package struct JavaConversation {
 
     /// The connection cannot go on.
     package struct Failure: Error {}
-    /// What to do with bytes of the client.
+    /// The bytes to pass to the broker and to the client.
     package struct Passage {
         /// Bytes that pass to the broker.
         package var toBroker = ByteBuffer()

@@ -204,7 +204,7 @@ public struct KafkaLogLine: Sendable {
 /// Without a handler, librdkafka writes all but chatter to standard error.
 public typealias KafkaLogHandler = @Sendable (KafkaLogLine) -> Void
 
-/// What the C side can reach from a client.
+/// The part of a client that C callbacks can reach.
 final class ClientContext: Sendable {
     let log: KafkaLogHandler?
     /// Kept here so that it lives as long as the client.

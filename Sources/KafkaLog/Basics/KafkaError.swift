@@ -11,7 +11,7 @@ public struct KafkaError: Error, Sendable, Hashable {
         public init(rawValue: Int32) { self.rawValue = rawValue }
     }
 
-    /// What the error happened to.
+    /// The object that the error is about.
     public enum Subject: Sendable, Hashable {
         /// The client as a whole: connection, authentication, a fatal state.
         case client
@@ -38,7 +38,7 @@ public struct KafkaError: Error, Sendable, Hashable {
     /// Whether the client instance is finished: it must be closed and made again (idempotent producer, fenced static
     /// member).
     public var isFatal: Bool
-    /// What the error happened to.
+    /// The object that the error is about.
     public var subject: Subject
     /// The right that the refused operation needs, for authorization errors that do not name it; see `remedy`.
     public var right: KafkaRight?

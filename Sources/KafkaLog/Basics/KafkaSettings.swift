@@ -19,7 +19,7 @@ public struct KafkaSettings: Sendable, Hashable {
         }
     }
 
-    /// What kind of client the properties are for.
+    /// The kind of client that the properties are for.
     public enum Role: Sendable, Hashable, CaseIterable { case consumer, producer }
 
     /// The properties in the order they were given; a later one overrides an earlier one.

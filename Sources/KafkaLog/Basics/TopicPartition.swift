@@ -37,7 +37,7 @@ public struct TopicPartitionOffset: Hashable, Sendable, CustomStringConvertible 
     public var description: String { "\(self.topicPartition)@\(self.offset)" }
 }
 
-/// Where reading of a partition begins.
+/// The offset at which reading of a partition begins.
 public enum LogStart: Sendable, Hashable {
     /// The first record still in the log.
     case beginning

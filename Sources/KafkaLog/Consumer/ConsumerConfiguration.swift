@@ -20,8 +20,8 @@ public struct ConsumerConfiguration: Sendable {
     /// Longest time that an assignment may wait for its start positions. After this time the partitions start where the
     /// group committed.
     public var assignmentDurationMax: Duration = .seconds(30)
-    /// Added to the process's nice value (`setpriority(2)`) for the client's threads that talk to brokers, 0…19. They
-    /// then give way to the process's other threads where processors are scarce.
+    /// Niceness of the client's threads that talk to brokers, added to the process's nice value (`setpriority(2)`),
+    /// 0…19. It lets them give way to the process's other threads where processors are scarce.
     public var brokerThreadNiceness: Int32 = 0
     /// Receives librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?

@@ -1,4 +1,4 @@
-/// What happens to a consumer. Handed to its handler on the control thread, in order.
+/// An event of a consumer. Its handler gets the events on the control thread, in order.
 public enum ConsumerEvent: Sendable {
     /// New partitions arrived. Nothing is fetched before `PartitionAssignment.complete`.
     case assigned(PartitionAssignment)

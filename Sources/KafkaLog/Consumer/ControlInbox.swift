@@ -35,7 +35,7 @@ final class ControlInbox: Sendable {
 
     func withQueue<Result>(_ body: (OpaquePointer) -> Result) -> Result { body(self.queue.pointer) }
 
-    /// Records that the control thread starts. `false` when one was started before, or the consumer is closed.
+    /// Remembers that the control thread starts. `false` when one was started before, or the consumer is closed.
     func markStarted() -> Bool {
         self.state.withLock { state in
             defer { state.isStarted = true }
@@ -78,7 +78,7 @@ final class ControlInbox: Sendable {
         }
     }
 
-    /// Records a commit that waits for an answer. `nil` when the consumer is closed or too many commits wait.
+    /// Remembers a commit that waits for an answer. `nil` when the consumer is closed or too many commits wait.
     func addCommit(_ positions: [TopicPartitionOffset], _ completion: @escaping @Sendable (CommitResult) -> Void)
         -> UInt64?
     {

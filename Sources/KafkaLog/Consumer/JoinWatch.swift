@@ -41,7 +41,7 @@ final class JoinWatch: Sendable {
         if apiKey == Self.joinGroup { self.isOpen.store(true, ordering: .releasing) }
     }
 
-    /// Records an answer, or that none will come. A refused join is followed by another one, so only a sync ends the
+    /// Remembers an answer, or that none will come. A refused join is followed by another one, so only a sync ends the
     /// joining: by then the client has the group's new generation.
     func sawAnswer(_ apiKey: Int16) {
         if apiKey == Self.syncGroup { self.isOpen.store(false, ordering: .releasing) }

@@ -29,7 +29,7 @@ public final class EmbeddedKafka: Sendable {
 
     /// What the watcher of the log bounds found.
     public enum Notice: Sendable, Hashable {
-        /// By estimate the partition holds 80 % of what it can. Reported once per partition.
+        /// The partition holds an estimated 80 % of what it can. Reported once per partition.
         case nearlyFull(PartitionFill)
         /// The oldest records are gone: those that nobody had read are lost. Reported once per partition, then each
         /// time the loss has doubled.

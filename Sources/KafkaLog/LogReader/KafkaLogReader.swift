@@ -25,9 +25,9 @@ public final class KafkaLogReader: Sendable {
         return client
     }
 
-    /// Used unless `settings` says otherwise, on top of `ConsumerConfiguration.defaults`. A reader that has nothing
-    /// open fetches nothing, so a short wait costs an idle worker nothing. Fetching more bytes ahead restored no faster
-    /// (measured with 2 to 64 MB), and all partitions may be open at the same time.
+    /// Properties that are used unless `settings` says otherwise, on top of `ConsumerConfiguration.defaults`. A reader
+    /// that has nothing open fetches nothing, so a short wait costs an idle worker nothing. Fetching more bytes ahead
+    /// restored no faster (measured with 2 to 64 MB), and all partitions may be open at the same time.
     public static let defaults = KafkaSettings([
         .init("queued.max.messages.kbytes", "2048"),
         .init("fetch.wait.max.ms", "10"),

@@ -16,11 +16,11 @@ public final class LogSection: Sendable {
     /// Most records taken from librdkafka at once. Its batch call is safe here: nothing pauses a reader without a group
     /// (see `PartitionReader`).
     private static let batchCountMax = 1_000
-    /// When fewer records than this wait, more are fetched.
+    /// Least number of waiting records: with fewer, more are fetched.
     private static let waitingCountMin = 1_000
 
     private struct State: ~Copyable {
-        /// What librdkafka has open; `nil` once closed.
+        /// The topic and queue that are open; `nil` once closed.
         var source: Source?
         var wakeUp: WakeUp?
         var nextOffset: Int64?
@@ -29,7 +29,7 @@ public final class LogSection: Sendable {
         var takenCount = 0
     }
 
-    /// What librdkafka has open for the section.
+    /// The topic and queue that librdkafka has open for the section.
     ///
     /// `@unchecked Sendable`: the topic and the queue may be used from any thread; the batch is used only under the
     /// section's lock.

@@ -49,7 +49,7 @@ public final class KafkaTokens: Sendable {
         for client in clients { Self.set(token, client) }
     }
 
-    /// Records that no valid token exists. Clients keep the token they have, because only the broker can refuse it.
+    /// Remembers that no valid token exists. Clients keep the token they have, because only the broker can refuse it.
     /// - Parameter reason: the explanation that an operator sees; without secrets.
     public func fail(_ reason: String) {
         let clients = self.state.withLock { state in

@@ -2,8 +2,8 @@
 public struct ProducerConfiguration: Sendable {
     /// Brokers, security, and any other properties. `message.timeout.ms` here bounds how long a message is tried.
     public var settings: KafkaSettings
-    /// Added to the process's nice value (`setpriority(2)`) for the client's threads that talk to brokers, 0…19. They
-    /// then give way to the process's other threads where processors are scarce.
+    /// Niceness of the client's threads that talk to brokers, added to the process's nice value (`setpriority(2)`),
+    /// 0…19. It lets them give way to the process's other threads where processors are scarce.
     public var brokerThreadNiceness: Int32 = 0
     /// Receives librdkafka's log lines; `nil`: standard error.
     public var log: KafkaLogHandler?
@@ -13,8 +13,8 @@ public struct ProducerConfiguration: Sendable {
         self.log = log
     }
 
-    /// Used unless `settings` says otherwise. Always idempotent with `acks=all`. The queue is bounded by messages and
-    /// bytes; when full, `produce` answers `.queueFull`.
+    /// Properties that are used unless `settings` says otherwise. Producers are always idempotent with `acks=all`. The
+    /// queue is bounded by messages and bytes; when it is full, `produce` answers `.queueFull`.
     public static let defaults = KafkaSettings([
         .init("client.id", "mailboat"),
         .init("partitioner", "murmur2_random"),

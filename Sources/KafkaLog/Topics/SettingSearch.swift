@@ -51,7 +51,7 @@ public struct SettingSearch: Sendable {
         }
     }
 
-    /// Records the cluster's answer to the last `ask`.
+    /// Takes the cluster's answer to the last `ask`.
     public mutating func answered(isAccepted: Bool) {
         switch self.phase {
         case .bare:

@@ -94,13 +94,13 @@ extension ActivityWait {
     /// Whether a text names this app, and not one whose bundle id contains this one's.
     private static func names(_ text: String, bundleID: String) -> Bool {
         let words = text.split { !($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
-        // The last word of a sentence may have its stop.
+        // The last word of a sentence may end with a full stop.
         return words.contains { $0 == bundleID || $0 == bundleID + "." }
     }
 
     /// What the events of an audience wait for.
     /// - Parameter report: the report of the audience's owner.
-    /// - Returns: `nil`: none waits to become a version, or to be told.
+    /// - Returns: `nil` when none waits to become a version, or to be announced.
     public init?(_ report: AudienceReport) {
         if report.eventsPending > 0 {
             self.init(
@@ -163,7 +163,7 @@ extension ActivityWait {
         let limit = pending.hasAlert ? budget.perHour : max(0, budget.perHour - budget.reserve)
         guard budget.out >= limit else { return nil }
         let kept = pending.hasAlert || budget.reserve == 0 ? "" : ", \(budget.reserve) of them kept for alerts and ends"
-        // This many units have to return before one is free.
+        // Number of units that have to return before one is free.
         let back = budget.out - limit
         let returns = budget.returnsInSeconds
         return ActivityWait(
@@ -173,7 +173,7 @@ extension ActivityWait {
 }
 
 extension WorkerSnapshot {
-    /// Why nothing of a partition is taken or sent now; `nil`: nothing keeps the worker from it.
+    /// Why nothing of a partition is taken or sent now; `nil` when the worker works on it.
     /// - Parameter partition: the number of the partition.
     public func waitForWorker(partition: Int32) -> ActivityWait? {
         guard self.hasJoinedGroup else {

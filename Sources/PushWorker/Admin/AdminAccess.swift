@@ -4,15 +4,14 @@ import Redaction
 /// Who may ask the admin port about the worker's knowledge. Probes and metrics are open to everybody, as Kubernetes and
 /// Prometheus need them. Pure.
 enum AdminAccess: Equatable, Sendable {
-    /// Only clients on this machine, that use one of its names. Other machines cannot reach the port, and no token is
-    /// set.
+    /// Clients on this machine that use one of its names. Other machines cannot reach the port, and no token is set.
     case local
     /// A client that sends the token of `admin.token-file`.
     case token
-    /// Nobody. The text says why, and what to set.
+    /// Nobody may ask. The text says why, and what to set.
     case nobody(String)
 
-    /// Who may ask, by the settings.
+    /// Decides from the settings who may ask.
     init(_ admin: WorkerConfiguration.Admin) {
         guard !RequestGuard.isLoopback(admin.host) else {
             self = admin.tokenFile == nil ? .local : .token
@@ -30,7 +29,7 @@ enum AdminAccess: Equatable, Sendable {
         }
     }
 
-    /// Who may ask, in words for the log.
+    /// A description of those who may ask, for the log.
     var text: String {
         switch self {
         case .local: "for this machine"

@@ -61,7 +61,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
 
     // MARK: The client's side
 
-    /// Records that bytes have arrived.
+    /// Remembers that bytes have arrived.
     /// - Returns: whether they should be decoded.
     private func bytesCame() -> Bool {
         if case .idle = self.phase { self.enter(.receiving, within: self.limits.requestDurationMax) }
@@ -109,7 +109,7 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
         context.write(data, promise: promise)
     }
 
-    /// Records that the client has taken an answer: it has left for the client's socket.
+    /// Remembers that the client has taken an answer: it has left for the client's socket.
     private func answerWritten() {
         self.answerCount += 1
         guard self.answerCount < self.limits.requestsPerConnectionMax else {

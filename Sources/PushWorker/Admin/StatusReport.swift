@@ -37,7 +37,7 @@ struct StatusReport: Encodable, Equatable {
         var connectionsConnecting: Int
         var connectionsDraining: Int
         var inFlight: Int
-        /// What is wrong with the route; `nil`: nothing that is known.
+        /// A description of what is wrong with the route; `nil`: nothing that is known.
         var trouble: String?
     }
     struct Work: Encodable, Equatable {

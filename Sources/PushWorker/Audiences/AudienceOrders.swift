@@ -9,7 +9,7 @@ final class AudienceOrders: Sendable {
     enum Fault: Error, Equatable {
         /// Another order is being given.
         case busy
-        /// Number of partitions that were not told, and the reason for the first.
+        /// Some partitions do not have the order: their number, and the reason for the first.
         case untold(count: Int, first: String)
     }
 

@@ -4,7 +4,7 @@ public import Redaction
 /// Settings for an HTTP proxy between the worker and APNs. They apply to pushes, broadcasts and requests about
 /// channels.
 public struct ProxySettings: Equatable, Sendable {
-    /// What `apns.proxy` says: `none`, `environment`, or the proxy's URL.
+    /// The value of `apns.proxy`: `none`, `environment`, or the proxy's URL.
     public var way = Self.direct
     /// A file with `user:password`; `nil`: the proxy needs no login.
     public var credentialsFile: String?

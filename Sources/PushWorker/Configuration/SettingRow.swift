@@ -86,8 +86,8 @@ enum SettingText: Equatable, Sendable {
 
 extension SettingText: Untold {}
 
-/// What the texts of a setting are. It decides how much of a wrong value a fault may show, and how much of a valid
-/// value a change may show.
+/// The kind of a setting's texts. It decides how much of a wrong value a fault may show, and how much of a valid value
+/// a change may show.
 enum SettingTextKind: Sendable {
     /// A number, a duration, a boolean or one of a few words.
     case closed

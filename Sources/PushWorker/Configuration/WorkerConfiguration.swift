@@ -156,13 +156,13 @@ public struct WorkerConfiguration: Sendable {
     public var pool = ConnectionPoolConfiguration()
     /// Settings for an HTTP proxy between the worker and APNs.
     public var proxy = ProxySettings()
-    /// How long a partition that leaves waits for APNs' answers, milliseconds.
+    /// Milliseconds that a partition that leaves waits for APNs' answers.
     public var quietWaitMillis: Int64 = 250
-    /// How long partitions may take to leave when the worker stops, milliseconds.
+    /// Milliseconds that partitions may take to leave when the worker stops.
     public var drainTimeoutMillis: Int64 = 15_000
-    /// If a loop does not finish a turn for this long, `/healthz` fails, milliseconds.
+    /// Milliseconds without a turn of a loop after which `/healthz` fails.
     public var stallLimitMillis: Int64 = 30_000
-    /// If a partition with waiting records makes no progress for this long, `/healthz` fails, milliseconds.
+    /// Milliseconds without progress of a partition with waiting records after which `/healthz` fails.
     public var partitionStallLimitMillis: Int64 = 300_000
     /// Settings of the HTTP server for health, readiness and metrics.
     public var admin = Admin()

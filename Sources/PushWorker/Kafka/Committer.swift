@@ -28,7 +28,7 @@ final class Committer: Sendable {
         var refusal: KafkaError?
         /// Positions to commit again, by partition: see `confirm`.
         var toConfirm: [Int32: [CommitPosition]] = [:]
-        /// By partition: when the routed topic's position is next committed again beside others, on the steady clock.
+        /// When the routed topic's position is next committed again beside others, by partition, on the steady clock.
         var witnessDueMillis: [Int32: Int64] = [:]
     }
 
@@ -95,7 +95,7 @@ final class Committer: Sendable {
         }
     }
 
-    /// Records that the `state` of these partitions now says that an owner is at work. The next commit says so, too,
+    /// Remembers that the `state` of these partitions now says that an owner is at work. The next commit says so, too,
     /// and is sent soon even where nothing is read.
     func confirm(_ partitions: [Int32]) {
         let positions = self.state.withLock { state in

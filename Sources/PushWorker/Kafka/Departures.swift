@@ -10,7 +10,7 @@ struct Departures: Sendable {
     private var refusedCount = 0
     private var refusal: KafkaError?
 
-    /// Records an assignment: the group has told this worker which partitions it has.
+    /// Forgets lost partitions, because a new assignment says which partitions this worker has.
     mutating func assigned() { self.lost = [] }
 
     /// Records lost partitions, which the group has given to others, or will.
@@ -19,7 +19,7 @@ struct Departures: Sendable {
     /// Records partitions that left while the worker stopped, too late or with records that Kafka has not taken.
     mutating func left(unfinished partitions: [Int32]) { self.unfinished.formUnion(partitions) }
 
-    /// Records the result of the last commit, while the worker stopped.
+    /// Takes the result of the last commit, while the worker stopped.
     mutating func committed(_ result: CommitResult) {
         self.refusedCount += result.refused.count
         self.refusal = self.refusal ?? result.refused.first?.error

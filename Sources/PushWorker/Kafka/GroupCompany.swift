@@ -1,8 +1,8 @@
 package import KafkaLog
 import Redaction
 
-/// The members of a worker's group, and those among them that do not look like workers to the broker. Decides; asks
-/// nobody.
+/// The members of a worker's group, and those among them that do not look like workers to the broker. Decides; the
+/// caller asks the broker.
 package struct GroupCompany: Sendable, Equatable {
     /// A member that is not a worker.
     private struct Stranger: Sendable, Equatable {

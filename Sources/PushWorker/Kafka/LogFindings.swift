@@ -3,7 +3,7 @@ import ShardLoop
 
 /// What was found in the logs of one partition, besides the group's offsets and the bounds of its input.
 struct LogFindings: Equatable {
-    /// By input topic index: what the log has where the last commit says that a record was read.
+    /// What each log has at the offset where the last commit says that a record was read, by input topic index.
     var found: [Int: LogIdentity.Found] = [:]
     /// The offset of the first record of `state`; `nil` when it was not asked for, or nobody answered.
     var stateLogStart: Int64?

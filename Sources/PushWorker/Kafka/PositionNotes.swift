@@ -20,7 +20,7 @@ final class PositionNotes: Sendable {
 
     init(inputTopics: [String]) { self.inputTopics = inputTopics }
 
-    /// Records that these partitions begin, with the notes of their last commits.
+    /// Takes over partitions that begin, with the notes of their last commits.
     func own(_ notes: [(position: CommitPosition, note: PositionNote)]) {
         self.state.withLock { state in
             for (position, note) in notes {
@@ -42,12 +42,12 @@ final class PositionNotes: Sendable {
         }
     }
 
-    /// Records the last record that one read of a queue returned.
+    /// Takes the last record that one read of a queue returned.
     func noteRead(topic: UInt16, partition: Int32, _ sample: PositionNote.Sample) {
         self.state.withLock { $0.samples[Log(topic: topic, partition: partition)]?.note(sample) }
     }
 
-    /// Records that Kafka has acknowledged the `state` records of owners at work up to these (next) offsets.
+    /// Takes the (next) offsets of `state` up to which Kafka has acknowledged the records of owners at work.
     func noteStateEnds(_ ends: [(partition: Int32, end: Int64)]) {
         self.state.withLock { state in
             for (partition, end) in ends { state.stateEnds[partition] = end }

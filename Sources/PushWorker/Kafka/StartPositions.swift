@@ -100,8 +100,8 @@ struct StartPositions: Equatable {
         if !reasons.isEmpty { self.haltReason = reasons.joined(separator: "; ") }
     }
 
-    /// For each topic, a record that the group has read; `nil`: none is known. Kafka deletes the group's offset with
-    /// its topic; then the commits of the other topics know the record.
+    /// A record of each topic that the group has read; `nil`: none is known. Kafka deletes the group's offset with its
+    /// topic; then the commits of the other topics know the record.
     /// - Parameter positions: as for `init`.
     static func samples(_ positions: [PartitionPositions]) -> [PositionNote.Sample?] {
         let notes = positions.map { PositionNote(metadata: $0.committed == nil ? nil : $0.committedMetadata) }

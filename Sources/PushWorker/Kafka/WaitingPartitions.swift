@@ -16,7 +16,7 @@ struct WaitingPartitions: Sendable {
     /// Number of questions since one of the partitions last began.
     private var askedCount = 0
 
-    /// Records that a partition waits.
+    /// Remembers that a partition waits.
     /// - Returns: whether there is something new to report.
     mutating func wait(_ number: Int32, assignment: Int, reason: String, isForGood: Bool = false) -> Bool {
         let place = Place(assignment: assignment, reason: reason, isForGood: isForGood)

@@ -109,7 +109,7 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    // MARK: How it stands
+    // MARK: State
 
     var validity: TokenRenewal.Validity {
         let now = self.clock().steadyMillis

@@ -49,7 +49,7 @@ struct TokenRenewal: Equatable, Sendable {
     /// Remaining life of the token; negative: time since it expired; `nil`: there was none yet.
     func leftMillis(nowMillis: Int64) -> Int64? { self.life.map { $0.expiresAtMillis - nowMillis } }
 
-    /// Records that the source gave a token.
+    /// Remembers that the source gave a token.
     /// - Parameters:
     ///   - leftMillis: remaining life of the token.
     ///   - isNew: whether it differs from the one before.
@@ -68,7 +68,7 @@ struct TokenRenewal: Equatable, Sendable {
         self.dueAtMillis = nowMillis + max(Self.distanceMillis, renewMillis)
     }
 
-    /// Records that the source gave no token.
+    /// Remembers that the source gave no token.
     mutating func failed(_ fault: TokenFault, nowMillis: Int64, using random: inout some RandomNumberGenerator) {
         self.fault = fault
         self.dueAtMillis = nowMillis + self.backoff.failed(using: &random)

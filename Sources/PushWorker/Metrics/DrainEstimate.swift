@@ -8,7 +8,7 @@ struct DrainEstimate: Sendable, Equatable {
     /// Number of waiting members that may be stragglers. While no more wait and none is served, each waits for its own
     /// next attempt, such as a phone that APNs throttles. Further workers could not help. One pass may have this many.
     static let stragglersMax = 1_024
-    /// With less measured time than this and nothing served, no estimate is made.
+    /// Least measured time for an estimate when nothing is served.
     static let busyMillisMin = 1_000.0
 
     private var lastMillis: Int64?

@@ -15,7 +15,7 @@ package struct KafkaInput {
     private let notes: PositionNotes?
     /// Queues of the owned partitions, in no order.
     private var queues: [PartitionQueues] = []
-    /// By partition number: the index in `queues`; -1: not owned.
+    /// Index in `queues` by partition number; -1: not owned.
     private var queueIndexes: [Int] = []
 
     /// The queues of one partition, by topic index.
@@ -23,7 +23,7 @@ package struct KafkaInput {
         let number: Int32
         let readers: [PartitionReader]
         let flags: [ReadableFlag]
-        /// By topic index: the suspicion about a log whose topic was said not to exist.
+        /// Suspicions about logs whose topics were said not to exist, by topic index.
         var suspicions: [LogSuspicion?]
     }
     /// Checks whether a log is still the same, from any thread, until the suspicion is released.
@@ -64,7 +64,7 @@ package struct KafkaInput {
         return self.queueIndexes[Int(number)]
     }
 
-    /// See `ShardLog.takeReadable`.
+    /// Names the queues that have become readable, see `ShardLog.takeReadable`.
     package func takeReadable(_ body: (_ partition: Int32, _ topic: UInt16) -> Void) {
         for queueIndex in self.queues.indices {
             for topic in self.queues[queueIndex].flags.indices where self.queues[queueIndex].flags[topic].take() {
@@ -73,7 +73,7 @@ package struct KafkaInput {
         }
     }
 
-    /// See `ShardLog.read`.
+    /// Reads records of one queue, see `ShardLog.read`.
     package mutating func read(
         partition: Int32, topic: UInt16, max: Int, into batch: inout InputBatch, whenFull: (inout InputBatch) -> Void
     ) -> QueueRead {
@@ -157,7 +157,7 @@ package struct KafkaInput {
         }
     }
 
-    /// See `ShardLog.beginReading`.
+    /// Begins reading a partition, see `ShardLog.beginReading`.
     package func beginReading(partition: Int32) {
         guard let queueIndex = self.queueIndex(of: partition) else { return }
         for (reader, flag) in zip(self.queues[queueIndex].readers, self.queues[queueIndex].flags) {
@@ -168,7 +168,7 @@ package struct KafkaInput {
         }
     }
 
-    /// See `ShardLog.endReading`.
+    /// Ends reading a partition, see `ShardLog.endReading`.
     package mutating func endReading(partition: Int32) {
         guard let queueIndex = self.queueIndex(of: partition) else { return }
         self.queueIndexes[Int(partition)] = -1

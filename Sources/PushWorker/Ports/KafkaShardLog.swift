@@ -50,7 +50,7 @@ final class KafkaShardLog: ShardLog {
 
     // MARK: Records of the input
 
-    /// See `KafkaInput.own`.
+    /// Adds the queues of a partition, see `KafkaInput.own`.
     func own(_ number: Int32, _ readers: [PartitionReader]) {
         self.input.own(number, readers)
         self.stateEnds.begin(number)
@@ -117,8 +117,8 @@ final class KafkaShardLog: ShardLog {
         return done
     }
 
-    /// How many of the first records can be written together: they have one topic, and nothing that librdkafka's batch
-    /// call does not take.
+    /// Number of records, from the first on, that can be written together: they have one topic, and nothing that
+    /// librdkafka's batch call does not take.
     private static func plainCount(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) -> Int {
         let topic = batch.records[Int(indexes[0])].topic
         var count = 0

@@ -12,7 +12,7 @@ final class LogSuspicion: Sendable {
 
     init(whenFound: @escaping @Sendable () -> Void) { self.whenFound = whenFound }
 
-    /// Records the result of the check.
+    /// Takes the result of the check.
     /// - Parameter reason: why it is another log; `nil` when it is the same one.
     func found(_ reason: String?) {
         self.answer.withLock { $0 = reason.map { .other($0) } ?? .same }

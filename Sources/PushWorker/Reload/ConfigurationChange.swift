@@ -23,7 +23,7 @@ struct ConfigurationChange {
         self.compareApps(old, new)
     }
 
-    /// Records a difference. A setting that needs a restart keeps its old value.
+    /// Remembers a difference. A setting that needs a restart keeps its old value.
     private mutating func compare<Root>(
         _ row: SettingRow<Root>, _ old: Root, _ new: Root, prefix: String, into effective: inout Root
     ) {

@@ -1,6 +1,6 @@
 /// The configuration that a worker uses, and whether the last reload succeeded.
 public struct ConfigurationStatus: Sendable, Equatable {
-    /// See `WorkerConfiguration.hash`; empty before the worker has started.
+    /// The hash of the configuration, see `WorkerConfiguration.hash`; empty before the worker has started.
     public var hash = ""
     /// Whether all shards took the last configuration that was given.
     public var isLastTaken = true

@@ -160,9 +160,9 @@ struct FileWatch {
         self.hangUpCount = count
         self.known = nil
     }
-    /// Records that the content was taken.
+    /// Remembers that the content was taken.
     mutating func taken() { self.refusedFaults = [] }
-    /// Records that the content was refused.
+    /// Remembers that the content was refused.
     mutating func refused(_ faults: [ConfigurationFault]) {
         (self.refusedFaults, self.looksSinceRefused) = (faults, 0)
     }

@@ -22,7 +22,7 @@ struct ShardHandle: Sendable {
         self.eventLoop.execute { runner.value.assign(grants) }
     }
 
-    /// See `ShardCommand.release`.
+    /// Releases partitions, see `ShardCommand.release`.
     func release(_ partitions: [Int32], times: ReleaseTimes) async throws -> ReleasedPositions {
         let runner = self.runner
         return try await self.eventLoop.flatSubmit {
@@ -30,7 +30,7 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
-    /// See `ShardCommand.letIn`.
+    /// Lets records of inlets in, see `ShardCommand.letIn`.
     func letIn(_ positions: [CommitPosition]) {
         let runner = self.runner
         self.eventLoop.execute { runner.value.carryOut(.letIn(positions)) }

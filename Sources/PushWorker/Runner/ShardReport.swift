@@ -26,7 +26,7 @@ struct ShardReport: Sendable {
     var degraded: [String] = []
     /// Faults of single apps, in plain words.
     var refusedTopics: [String] = []
-    /// For each app: routes of its pushes, and whether APNs accepts its topic.
+    /// The status of each app: routes of its pushes, and whether APNs accepts its topic.
     var apps: [AppStatus] = []
 }
 

@@ -40,8 +40,8 @@ final class ShardRunner {
     /// partition, and a turn for each part would interrupt them. At 2,000 pushes a second that was a third of the cost
     /// of a push.
     static let wakeUpDistanceMicros: Int64 = 1_000
-    /// A turn that takes longer is logged. The time is read once per turn: a push submitted at its end leaves later
-    /// than recorded by the turn's length.
+    /// Length from which on a turn is logged. The time is read once per turn, so a push submitted at its end leaves
+    /// later than its recorded time.
     static let longTurnMillis: Int64 = 250
     /// The least time between two reports.
     static let reportDistanceMillis: Int64 = 50
@@ -205,7 +205,7 @@ final class ShardRunner {
         self.carryOut(.assign(grants.map(\.grant)))
     }
 
-    /// See `ShardCommand.release`.
+    /// Releases partitions, see `ShardCommand.release`.
     func release(
         _ partitions: [Int32], times: ReleaseTimes
     ) -> EventLoopFuture<ReleasedPositions> {

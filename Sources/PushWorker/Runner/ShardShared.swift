@@ -2,7 +2,7 @@ import KafkaLog
 import Logging
 import Tracing
 
-/// What the shards of a worker share. None of it is used per record or per push.
+/// Parts of a worker that its shards share. None of them is used per record or per push.
 struct ShardShared: Sendable {
     let configuration: WorkerConfiguration
     let logReader: KafkaLogReader

@@ -7,7 +7,7 @@ import PushModel
 /// The caller passes the time and the counters regularly; the watch considers the last ten minutes.
 struct OutflowWatch {
     static let windowMillis: Int64 = 600_000
-    /// With no more events than this, nothing is concluded.
+    /// Number of events up to which nothing is concluded.
     static let takenMax: UInt64 = 100
     /// The percentage of outcomes without a push from which on the watch complains.
     static let unsentPercent: UInt64 = 95

@@ -1,7 +1,7 @@
 import APNSPool
 import PushTransport
 
-/// What readiness says about a route: one complaint, no matter how many shards have it. Pure.
+/// A complaint of readiness about a route: one, no matter how many shards have the route. Pure.
 struct RouteComplaint: Equatable {
     var text: String
     /// Whether the worker is not ready because of it. Then another worker in its place might do better, or this one may
@@ -10,9 +10,8 @@ struct RouteComplaint: Equatable {
     /// Whether the complaint is about a key of some apps. It is then no error of the worker if another app is well.
     var isOfApps = false
 
-    /// One complaint for each route of pushes in trouble, in the order of routes. Other routes are left out. A person
-    /// who asks about channels sees that nobody answers, and broadcasts rarely wait for an answer, and only for
-    /// seconds.
+    /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels are
+    /// left out: a person who asks sees the failure, and a broadcast that needs an answer waits only for seconds.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
         let routes = routes.filter(\.status.carriesPushes)
         var names: [String] = []

@@ -32,7 +32,7 @@ final class SnapshotHub: Sendable {
         self.change { change(&$0.configuration) }
     }
 
-    /// Records that the worker has ended, and tells everyone who waits why.
+    /// Remembers that the worker has ended, and tells everyone who waits why.
     func end(_ error: WorkerError) { self.change { $0.end = error } }
 
     var snapshot: WorkerSnapshot { self.state.withLock { Self.sum($0) } }

@@ -90,7 +90,7 @@ final class EventTraces {
         }
     }
 
-    // MARK: A record comes
+    // MARK: Records that arrive
 
     /// Most bytes of a record's key that a span contains.
     static let keyByteCountMax = 256
@@ -218,7 +218,7 @@ final class EventTraces {
             && self.rate.takes(at: self.now, perSecondMax: self.configuration.settings.samplesPerSecondMax)
     }
 
-    // MARK: What the engine tells
+    // MARK: Notes of the engine
 
     /// Takes a note of the engine.
     /// - Returns: for an accepted push, the event's latency until then, and its trace.
@@ -261,7 +261,7 @@ final class EventTraces {
         return nil
     }
 
-    // MARK: What nobody tells of
+    // MARK: Ends without a note
 
     /// Ends the traces of partitions that belong to another worker now. What was pending is written down, and continues
     /// there.

@@ -21,7 +21,7 @@ struct FanOutTraces {
 
     var liveCount: Int { self.live.count }
 
-    // MARK: What the engine tells
+    // MARK: Notes of the engine
 
     mutating func begin(
         _ pass: TracedPass, of source: SourcePosition, _ names: TraceNames, perSecondMax: Int, at now: EngineTime,
@@ -78,7 +78,7 @@ struct FanOutTraces {
         }
     }
 
-    // MARK: What nobody tells of
+    // MARK: Ends without a note
 
     /// Ends traces because the passes' further fate is not seen here.
     mutating func abandon(

@@ -27,7 +27,7 @@ package final class MeasuredTracing {
                 routes: [("api.push.apple.com", 443)], groupID: "mailboat"), randomSeed: 1, at: .whenAsked)
     }
 
-    /// See `EventTraces.turnBegan`.
+    /// Begins a turn, see `EventTraces.turnBegan`.
     package func turnBegan(now: EngineTime) { self.traces.turnBegan(now: now) }
 
     /// Begins the trace of a record without a context.
@@ -44,7 +44,7 @@ package final class MeasuredTracing {
     /// Takes a note of the engine.
     package func take(_ note: TraceNote) { _ = self.traces.take(note) }
 
-    /// See `EventTraces.handOver`.
+    /// Hands over the turn's work, see `EventTraces.handOver`.
     package func turnEnded() { self.traces.handOver() }
 
     /// Does the work that the loop has noted, as the desk does, and takes the waiting spans, as the exporter does.

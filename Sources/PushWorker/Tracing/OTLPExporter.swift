@@ -175,7 +175,7 @@ struct OTLPExporter: Sendable {
 private final class RepeatedComplaint: Sendable {
     private let isFailing = Mutex(false)
 
-    /// Records a failure.
+    /// Remembers a failure.
     /// - Returns: whether the attempt before succeeded.
     func failed() -> Bool {
         self.isFailing.withLock { isFailing in
@@ -184,7 +184,7 @@ private final class RepeatedComplaint: Sendable {
         }
     }
 
-    /// Records a success.
+    /// Remembers a success.
     /// - Returns: whether the attempt before failed.
     func recovered() -> Bool {
         self.isFailing.withLock { isFailing in
