@@ -41,8 +41,8 @@ public final class KafkaAdmin: Sendable {
     }
 
     /// Why this client is not shown a topic that `describeTopics` did not list. `nil` when the topic does not exist or
-    /// the cluster cannot be asked. The list of all topics leaves out those that the client may not describe; a
-    /// question for one name gets the reason.
+    /// the cluster cannot be asked. The list of all topics omits those that the client may not describe. A question for
+    /// a single name is answered with the reason.
     public func refusal(toShow topic: String, within limit: Duration) throws(KafkaError) -> KafkaError? {
         do throws(KafkaError) {
             // A cluster without administration has no rights either, and asking by name may create the topic.
@@ -64,8 +64,8 @@ public final class KafkaAdmin: Sendable {
         return KafkaError(code, subject: .topic(topic)).needing(.describe)
     }
 
-    /// The cluster's brokers and topics, to be destroyed by the caller. librdkafka only waits when it cannot connect; a
-    /// refused password or certificate ends the wait early.
+    /// The cluster's brokers and topics, to be destroyed by the caller. While it cannot connect, librdkafka only waits.
+    /// A refused password or certificate ends the wait early.
     private func metadata(within limit: Duration) throws(KafkaError) -> UnsafePointer<rd_kafka_metadata> {
         let deadline = ContinuousClock.now + limit
         var slice = Self.metadataSliceMin

@@ -81,8 +81,8 @@ final class ConsumerControl {
     }
 
     /// Makes librdkafka's main thread look after its group: send a heartbeat that is due, or join again. Without this,
-    /// the thread does so only when an answer arrives or one of its timers fires, which may take half a second
-    /// (`rd_kafka_thread_main` of 2.0.2). A rebalance consists of two or three such waits.
+    /// the thread waits for an answer or for one of its timers, which may take half a second (`rd_kafka_thread_main` of
+    /// 2.0.2). A rebalance consists of two or three such waits.
     private func haveGroupLookedAt() {
         let now = ContinuousClock.now
         guard self.closing == nil, now >= self.groupLookDue else { return }

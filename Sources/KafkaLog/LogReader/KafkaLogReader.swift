@@ -35,8 +35,8 @@ public final class KafkaLogReader: Sendable {
 
     /// Makes librdkafka learn and remember who leads the topic's partitions. Contacts Kafka in the background.
     ///
-    /// A section that begins at an end of the log while no leader is known waits half a second before it asks again
-    /// (`rd_kafka_toppar_offset_request` of 2.0.2).
+    /// A section may begin at an end of the log while no leader is known. It then waits half a second before it asks
+    /// again (`rd_kafka_toppar_offset_request` of 2.0.2).
     public func prepare(_ topic: String) throws(KafkaError) {
         let topic = try KafkaTopic(topic, client: self.client)
         self.preparedTopics.withLock { $0.append(topic) }

@@ -20,7 +20,8 @@ final class StatePages: Sendable {
         var authority: String?
         /// The value of the `origin` field, which browsers send with a page's requests.
         var origin: String?
-        /// The value of the `sec-fetch-site` field, in which browsers name the relation of the asking page.
+        /// The value of the `sec-fetch-site` field, with which browsers say whether another site's page sends the
+        /// request.
         var fetchSite: String?
         /// Whether a person follows a link in a browser.
         var isNavigation = false

@@ -33,7 +33,7 @@ public struct SettingDescription: Sendable, Equatable {
         case choice([String])
         /// Anything else that is one text.
         case text
-        /// One text or several, without repetitions if `isOnce`. With `words`, each is one of those.
+        /// One text or several. With `isOnce`, no text may be repeated; with `words`, each must be one of them.
         case list(words: [String]?, isOnce: Bool)
 
         /// Whether several texts may be given.

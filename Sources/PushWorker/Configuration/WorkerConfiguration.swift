@@ -58,8 +58,8 @@ public struct WorkerConfiguration: Sendable {
 
         /// All settings of a consumer: the brokers, `common`, then `consumer`.
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
-        /// All settings of a producer: the brokers, `common`, then `producer`. librdkafka gives up a record that it
-        /// cannot write within two thirds of the session timeout, at most 30 seconds.
+        /// All settings of a producer: the brokers, `common`, then `producer`. A record is given up when it cannot be
+        /// written within two thirds of the session timeout, at most 30 seconds.
         public var producerSettings: KafkaSettings {
             // The limit is below the session timeout: a record that could not be written by then must not appear after
             // a successor's records.

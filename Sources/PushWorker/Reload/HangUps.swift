@@ -1,7 +1,7 @@
 import Synchronization
 import UnixSignals
 
-/// SIGHUPs, each a request to read the configuration again. From here on a SIGHUP does not end the process. All those
+/// Catches SIGHUPs, which then no longer end the process: each requests that the configuration is read again. All those
 /// that arrive during a reload cause one more reload.
 public final class HangUps: Sendable {
     private let signals: UnixSignalsSequence

@@ -10,8 +10,8 @@ struct RouteComplaint: Equatable {
     /// Whether the complaint is about a key of some apps. It is then no error of the worker if another app is well.
     var isOfApps = false
 
-    /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels are
-    /// left out: a person who asks sees the failure, and a broadcast that needs an answer waits only for seconds.
+    /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels
+    /// are left out. A person who asks sees the failure, and a broadcast that needs an answer waits only for seconds.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
         let routes = routes.filter(\.status.carriesPushes)
         var names: [String] = []

@@ -123,8 +123,8 @@ final class SnapshotHub: Sendable {
         return texts.filter { seen.insert($0).inserted }
     }
 
-    /// Whether any app is well: all shards see that APNs accepts its topic, each route of its pushes has been reached,
-    /// and none has a known fault.
+    /// Whether any app is well on all shards: APNs accepts its topic, each route of its pushes has been reached, and
+    /// none has a known fault.
     private static func isAnAppWell(_ shards: [ShardReport], routes: [WorkerSnapshot.Route]) -> Bool {
         let apps = shards.flatMap(\.apps)
         let refused = Set(apps.filter(\.isRefused).map(\.bundleID))
