@@ -106,7 +106,7 @@ extension KeptChannelCodec {
     /// A whole value.
     static func encode(_ channel: KeptChannel, epoch: Int64) -> [UInt8] {
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: Self.byteCountMax(channel), using: &scratch) {
+        bytes.append(using: &scratch) {
             Self.write(channel, epoch: epoch, to: &$0)
         }
         return bytes

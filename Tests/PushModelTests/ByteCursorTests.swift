@@ -2,10 +2,10 @@ import PushModel
 import Testing
 
 @Suite struct ByteCursorTests {
-    private static func text(_ byteCountMax: Int = 200, _ body: (inout ByteCursor) -> Void) -> String {
+    private static func text(_ roomCount: Int = 200, _ body: (inout ByteCursor) -> Void) -> String {
         var bytes: [UInt8] = Array("before ".utf8)
-        var scratch: [UInt8] = []
-        bytes.append(atMost: byteCountMax, using: &scratch, body)
+        var scratch = [UInt8](repeating: 0, count: roomCount)
+        bytes.append(using: &scratch, body)
         return String(decoding: bytes.dropFirst(7), as: UTF8.self)
     }
 
@@ -19,15 +19,41 @@ import Testing
         #expect(Self.text { $0.append(decimal: value) } == "\(value)")
     }
 
-    /// To the last byte there is, and not past it.
-    @Test(arguments: 1...19 as ClosedRange<Int>)
-    func decimalsAtTheEnd(digitCount: Int) {
-        let value = UInt64(String(repeating: "7", count: digitCount))!
-        let text = Self.text(256) { cursor in
-            for _ in 0..<(256 - digitCount) { cursor.append(UInt8(ascii: "x")) }
-            cursor.append(decimal: value)
+    /// Whatever does not fit goes on elsewhere, and the next text finds room for it.
+    @Test(arguments: [1, 7, 255, 256, 257, 4_000] as [Int])
+    func memoryGrows(roomCount: Int) {
+        var scratch = [UInt8](repeating: 0, count: roomCount)
+        for _ in 0..<2 {
+            var bytes: [UInt8] = []
+            var expected = ""
+            bytes.append(using: &scratch) { cursor in
+                for value in (0..<2_000) as Range<Int64> {
+                    cursor.append(decimal: value << (value % 40))
+                    cursor.append(",")
+                    expected += "\(value << (value % 40)),"
+                }
+                cursor.append(expected.utf8.span)
+            }
+            #expect(String(decoding: bytes, as: UTF8.self) == expected + expected)
+            #expect(scratch.count >= bytes.count)
         }
-        #expect(text == String(repeating: "x", count: 256 - digitCount) + "\(value)")
+    }
+
+    /// A run that is composed in place is one that was composed before.
+    @Test(arguments: [0, 1, 127, 128, 20_000] as [Int])
+    func runsStandBehindTheirCount(byteCount: Int) {
+        let content = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0) }
+        let composed = Self.text(3) {
+            $0.byte(9)
+            $0.run { for byte in content { $0.byte(byte) } }
+            $0.word(0x0102_0304_0506_0708)
+        }
+        let known = Self.text {
+            $0.byte(9)
+            $0.run(content.span)
+            for byte in (1...8 as ClosedRange<UInt8>).reversed() { $0.byte(byte) }
+        }
+        #expect(composed == known)
     }
 
     @Test func hexAndUUID() {
@@ -42,14 +68,14 @@ import Testing
     func leb128(_ value: UInt64, byteCount: Int) {
         var bytes: [UInt8] = []
         var scratch: [UInt8] = []
-        bytes.append(atMost: ByteCursor.leb128ByteCountMax, using: &scratch) { $0.append(leb128: value) }
+        bytes.append(using: &scratch) { $0.append(leb128: value) }
         #expect(bytes.count == byteCount)
         var back: UInt64 = 0
         for (index, byte) in bytes.enumerated() { back |= UInt64(byte & 0x7f) << UInt64(7 * index) }
         #expect(back == value)
     }
 
-    /// Whatever the bytes, the string is what `JSONBytes` writes, and within the bound.
+    /// Whatever the bytes, the string is what `JSONBytes` writes.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func jsonStringsAreThoseOfJSONBytes(seed: UInt64) {
         var state = seed
@@ -65,11 +91,9 @@ import Testing
             }
             var expected: [UInt8] = []
             JSONBytes.appendString(bytes.span, to: &expected)
-            let bound = ByteCursor.jsonByteCountMax(of: count)
-            #expect(expected.count <= bound)
             var written: [UInt8] = []
             var scratch: [UInt8] = []
-            written.append(atMost: bound, using: &scratch) { $0.append(jsonString: bytes.span) }
+            written.append(using: &scratch) { $0.append(jsonString: bytes.span) }
             #expect(written == expected, "seed \(seed)")
         }
     }

@@ -108,7 +108,7 @@ extension SimulationWorld {
     }
 }
 
-/// A record of `state` whose positions in the input are further up. It knows what stands before them and nothing else (`StateCodec`, `AudienceCodec`).
+/// A record of `state` whose positions in the input are further up. It knows what stands before them and nothing else (`SlotRecord`, `MemberRecord`).
 private struct PositionRewriter {
     private let old: [UInt8]
     private let distance: Int64

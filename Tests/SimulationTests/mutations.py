@@ -478,10 +478,10 @@ MUTATIONS = [
     Mutation(
         "start-late-believed", "what a former owner writes late of a start that goes round is believed",
         engine("Audiences/ShardEngine+AudienceRestore"),
-        """            let progress = try StartCodec.readProgress(&reader)
+        """            let progress = try StartProgressRecord(&reader)
             guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
 """,
-        """            let progress = try StartCodec.readProgress(&reader)
+        """            let progress = try StartProgressRecord(&reader)
             _ = self.memory.isBelieved(progress.epoch, partition: partition)
 """, test="StartTakeoverTests", audiences=True),
     Mutation(

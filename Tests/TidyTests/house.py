@@ -174,54 +174,54 @@ def owned_writes(tree, name, text, head, parts):
     return [place(name, text, at) for at in at_places]
 
 
-# By record: how its writer, its reader, its size, its description for tools and its table in words are found. A writer and a reader that stand in one file are
-# one place where nothing else is written by hand.
+# The records of `state` and of `routed`, and parts that several have: the types that write and read each. A type that stands inside another is found by its own name, too.
 LAYOUTS = {
-    "activity, channel, audience": (r"func write\(\s*_ slot:", r"func readParts\(", r"func byteCountMax\(_ slot:", r"func slot\(\s*_ reader:", r"^/// activity:$"),
-    "update": (r"func write\(_ update:", r"func readUpdate\(", r"func byteCountMax\(_ update:", r"func describe\(_ update:", r"^///     updates "),
-    "layer": (r"func write\(_ layer:", r"func readLayer\(", r"func byteCountMax\(_ layer:", None, None),
-    "marker": (r"func write\(_ marker:", r"func readMarker\(", r"func byteCountMax\(_ marker:", r"func describe\(_ marker:", r"^/// marker:$"),
-    "book": (r"func write\(\s*_ book:", r"func readBook\(", r"func byteCountMax\(_ book:", r"func describe\(_ book:", None),
-    "member": (r"func write\(_ member: Member, [^{]*\{[^}]*Kind\.member", r"func readMarks\(", r"var memberByteCountMax", r"func member\(_ reader:", r"^/// member  +key"),
-    "versions": (r"Kind\.versions\.rawValue", r"init\(_ reader: inout StateReader, topicHashes[^{]*\{\s*self\.epoch", r"for version in self\.versions \{ count \+=", r"func versions\(\s*_ reader:", r"^/// versions  +key"),
-    "version": (r"func write\(_ version:", r"func readVersion\(", r"func byteCountMax\(_ version:", None, None),
-    "progress": (r"Kind\.progress\.rawValue", r"-> Progress \{\s*var progress = Progress\(\)\s*progress\.epoch = try reader\.signed\(\)\s*progress\.life", r"\+ 2 \* CrowdReport\.byteCountMax", r"func progress\(_ reader:", r"^/// progress  +key"),
-    "voided": (r"Kind\.voided\.rawValue", r"case \.voided:\s*let epoch = try reader", None, r'record: +"?voided|record:[^,]*, epoch: epoch, life: try', r"^/// voided  +key"),
-    "paused": (r"Kind\.paused\.rawValue", r"func readPause\(_ reader:", None, r"return \.pause\(", None),
-    "start member": (r"Kind\.startMember\.rawValue", r"let mark = Mark\(rawValue: mark\)", r"memberByteCountMax: Int \{ 4 \+ 4", r"func startMember\(", r"^/// start member  +key"),
-    "start progress": (r"Kind\.startProgress\.rawValue", r"progress\.start\.life = try", r"4 \* progress\.past\.count", r"func startProgress\(", r"^/// start progress  +key"),
-    "start order": (r"func write\(_ order:", r"func readOrder\(", r"func byteCountMax\(_ order:", None, None),
-    "kept channel": (r"func write\(_ channel: KeptChannel", r"-> \(channel: KeptChannel, epoch", r"func byteCountMax\(_ channel: KeptChannel", r"func keptChannel\(", r"^/// 1   version, kind         13"),
-    "question": (r"func write\(_ question: borrowing Question", r"func readQuestion\(", r"func byteCountMax\(bundleID", None, None),
-    "void": (r"func write\(_ void:", r"func readVoid\(", None, None, None),
-    "report": (r"func write\(_ report:", r"func readReport\(", None, None, None),
-    "pause": (r"func write\(_ pause:", r"func readPause\(_ value:", None, None, None),
-    "versions told": (r"bundleID: \[UInt8\], versions: \[Version\], topicHashes", r"func readVersions\(\s*_ value:", None, None, None),
-    "channel wish": (r"func write\(_ wish:", r"func readChannelWish\(", r"func byteCountMax\(_ wish:", None, None),
-    "channel news": (r"func write\(_ news:", r"func readChannelNews\(", r"func byteCountMax\(_ news:", None, None),
-    "kept question": (r"func write\(_ question: borrowing KeptQuestion", r"func readKeptQuestion\(", r"func byteCountMax\(_ question: borrowing KeptQuestion", None, None),
-    "kept answer": (r"func write\(_ answer:", r"func readKeptAnswer\(", r"func byteCountMax\(_ answer:", None, None),
+    "activity, channel, audience": ["SlotRecord"], "update": ["Update"], "layer": ["Layer"], "marker": ["MarkerRecord"], "book": ["AudienceOwner"],
+    "publication": ["AudienceOwner.Publication"], "ledger": ["VersionLedger"], "channels of an audience": ["AudienceChannels"], "member": ["MemberRecord"], "versions": ["VersionsRecord"],
+    "version": ["Version"], "progress": ["PassesRecord"], "pass": ["PassesRecord.PassPart"], "voided": ["VoidedRecord"], "paused": ["PausedRecord"],
+    "start member": ["StartMemberRecord"], "start progress": ["StartProgressRecord"], "round": ["StartProgressRecord.Round"], "start order": ["StartOrder"],
+    "kept channel": ["KeptChannelCodec", "KeptChannel"], "report of a version": ["CrowdReport"], "report of a start": ["StartReport"], "refusals": ["RefusalCounts"],
+    "listeners": ["ListenerCounts"], "question": ["BusRecord.Question"], "void": ["BusRecord.Void"], "report": ["BusRecord.Report"], "pause": ["BusRecord.Pause"],
+    "versions told": ["BusRecord.Versions"], "channel wish": ["BusRecord.ChannelWish"], "channel news": ["BusRecord.ChannelNews"], "kept question": ["BusRecord.KeptQuestion"],
+    "kept answer": ["BusRecord.KeptAnswer"],
 }
+RECORD_ROOM = re.compile(r"/Records/")
+WRITES = re.compile(r"\bfunc write\(")
+READS = re.compile(r"\binit\(\s*_ (?:reader|value)\b|\bfunc read\(")
+DESCRIBES = re.compile(r"\bdescribed\b[^\n]*(?:\n[^\n{]*)?\{")
+# What lays out bytes, wherever it stands; a size that is worked out by hand; a table in words.
+PRIMITIVE = re.compile(r"\b(?:writer|cursor|reader|run|\$0)\.(?:byte|unsigned|signed|optional|word|run|runRange|count)\((?!where)")
+SIZE = re.compile(r"(?:func|var) (?:\w*B|b)yteCountMax\b[^=\n]*\{|leb128ByteCountMax")
+TABLE = re.compile(r"^ *///  +\w[\w, ]*?  +\S|^ */// ```", re.MULTILINE)
+
+
+def own_files(tree, kind):
+    """Files in which a type is declared or extended, and what stands there between its braces."""
+    name = kind.rsplit(".", 1)[-1]
+    head = re.compile(r"^(?:public )?(?:struct|enum|extension) " + re.escape(kind) + r"\b[^{\n]*\{|^    (?:public )?struct " + name + r"\b[^{\n]*\{", re.MULTILINE)
+    for file, text in tree.files.items():
+        for match in head.finditer(text):
+            if match.group().startswith(" ") and ("." not in kind or not re.search(r"\b(?:struct|enum|extension) " + kind.split(".")[0] + r"\b", text)):
+                continue
+            yield file, body(text[match.start():], r"\A[^{]*\{")
 
 
 def layout_places(tree):
-    """Where a record's layout stands beyond the one place that it needs."""
+    """Where a record's layout stands beyond the one place that it needs: the file that writes and reads it, and describes what was read."""
     beyond = []
-    for record, patterns in LAYOUTS.items():
-        found = []
-        for index, pattern in enumerate(patterns):
-            texts = tree.comments if index >= 3 else tree.files
-            hit = pattern and next((name for name, text in texts.items() if re.search(pattern, text, re.MULTILINE)), None)
-            if hit:
-                found.append((index, hit))
-        if len([hit for hit in found if hit[0] < 2]) < 2:
+    for record, kinds in LAYOUTS.items():
+        parts = {pattern: {file for kind in kinds for file, inside in own_files(tree, kind) if pattern.search(inside)} for pattern in (WRITES, READS, DESCRIBES)}
+        if not parts[WRITES] or not parts[READS]:
             # Rather too many than that it looks better for a name that has changed.
-            beyond += [f"{record}: nobody writes or reads it as the script knows it"] * len(patterns)
+            beyond += [f"{record}: nobody writes or reads it as the script knows it"] * 5
             continue
-        places = len(found)
-        if places == 2 and {found[0][0], found[1][0]} == {0, 1} and found[0][1] == found[1][1]:
-            places = 1
-        beyond += [f"{record}: {name}" for _, name in found[:max(0, places - 1)]]
+        beyond += [f"{record}: {file}" for file in sorted(set().union(*parts.values()))[1:]]
+    for file, text in tree.files.items():
+        if not RECORD_ROOM.search(file):
+            beyond += [f"bytes laid out elsewhere: {file}"] if PRIMITIVE.search(text) else []
+            continue
+        beyond += [f"a size by hand: {place(file, text, match.start())}" for match in SIZE.finditer(text)]
+        beyond += [f"a table in words: {file}"] if TABLE.search(tree.comments[file]) else []
     return beyond
 
 

@@ -2,22 +2,6 @@ import APNSProtocol
 public import PushModel
 
 /// The value of a kept channel's record in `state`, version 1. Integers LEB128 (signed: zigzag), byte runs behind their count.
-///
-/// ```
-/// 1   version, kind         13
-///     epoch                 offset of the owner's marker
-///     phase, flags          flags: 1 has an owner, 2 announced, 4 has ended, 8 keeps the most recent message
-///     since                 wall milliseconds
-/// with an owner:
-///     life, audience        seconds since 1970, UTF-8
-/// in any phase but `wanted` and `asked`:
-///     id, opened            ASCII; wall milliseconds
-/// that has ended:
-///     ended                 wall milliseconds
-///     beacons sent, end     a count; what is broadcast again
-/// in `asked`:
-///     strangers             a count, then 8 bytes each, the lowest first, in ascending order
-/// ```
 public enum KeptChannelCodec {
     /// What the first byte says.
     public static let version: UInt8 = 1
@@ -45,16 +29,10 @@ public enum KeptChannelCodec {
 
     // MARK: Writing
 
-    /// An upper bound of what `write` appends.
-    public static func byteCountMax(_ channel: KeptChannel) -> Int {
-        (12 + channel.strangers.count) * ByteCursor.leb128ByteCountMax + (channel.owner?.audience.count ?? 0)
-            + channel.id.count + channel.end.count
-    }
-
     /// - Parameters:
     ///   - channel: what the record says.
     ///   - epoch: offset of the owner's marker.
-    ///   - writer: has room for `byteCountMax`.
+    ///   - writer: where it goes.
     public static func write(_ channel: KeptChannel, epoch: Int64, to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.byte(Self.kind)
@@ -80,11 +58,7 @@ public enum KeptChannelCodec {
         }
         guard channel.phase == .asked else { return }
         writer.unsigned(UInt64(channel.strangers.count))
-        for stranger in channel.strangers {
-            for shift in stride(from: UInt64(0), to: 64, by: 8) {
-                writer.byte(UInt8(truncatingIfNeeded: stranger >> shift))
-            }
-        }
+        for stranger in channel.strangers { writer.word(stranger) }
     }
 
     private static func hasID(_ phase: KeptChannel.Phase) -> Bool {
@@ -120,13 +94,11 @@ public enum KeptChannelCodec {
         }
         if flags & Flag.hasEnded != 0 {
             channel.endedMillis = try Self.readMillis(&reader)
-            let beacons = try reader.unsigned()
-            guard beacons <= Self.beaconsMax else { throw .malformed("\(beacons) beacons") }
-            channel.beaconsSent = Int(beacons)
+            channel.beaconsSent = try reader.count(atMost: Self.beaconsMax, "beacons")
             channel.end = try reader.run(byteCountMax: Self.endByteCountMax)
         }
         if phase == .asked { channel.strangers = try Self.readStrangers(&reader) }
-        guard reader.isAtEnd else { throw .malformed("bytes behind a kept channel") }
+        try reader.checkEnd(behind: "a kept channel")
         try Self.check(channel)
         return (channel, epoch)
     }
@@ -165,12 +137,9 @@ public enum KeptChannelCodec {
     public static func isGivenByApple(_ id: [UInt8]) -> Bool { Self.isUsable(id) && ChannelIDText.isBase64(id) }
 
     private static func readStrangers(_ reader: inout StateReader) throws(StateError) -> [UInt64] {
-        let count = try reader.unsigned()
-        guard count <= UInt64(ChannelRequest.countMax) else { throw .malformed("\(count) strangers") }
         var strangers: [UInt64] = []
-        for _ in 0..<count {
-            var stranger: UInt64 = 0
-            for shift in stride(from: UInt64(0), to: 64, by: 8) { stranger |= UInt64(try reader.byte()) << shift }
+        for _ in 0..<(try reader.count(atMost: ChannelRequest.countMax, "strangers")) {
+            let stranger = try reader.word()
             if let last = strangers.last, last >= stranger { throw .malformed("strangers that are not in order") }
             strangers.append(stranger)
         }

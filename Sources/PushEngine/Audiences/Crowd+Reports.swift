@@ -23,7 +23,7 @@ extension Crowd {
         self.reports.ended(listeners: self.versions.isEmpty ? nil : self.listeners(in: members))
     }
     /// After a takeover counting goes on where the last record of progress says.
-    mutating func resumeReports(from progress: AudienceCodec.Progress, now: EngineTime) -> CrowdReports.Effects {
+    mutating func resumeReports(from progress: PassesRecord, now: EngineTime) -> CrowdReports.Effects {
         self.lateMovesUntilSeconds = progress.lateMovesUntilSeconds
         guard let newest = self.newest else { return CrowdReports.Effects() }
         // The owner before may have used priority 10 until now.
@@ -34,7 +34,7 @@ extension Crowd {
             alertStampSeconds: self.alert?.stampSeconds)
     }
     /// What a record of progress says of reports.
-    func report(into progress: inout AudienceCodec.Progress) {
+    func report(into progress: inout PassesRecord) {
         progress.report = self.reports.newest
         progress.alertReport = self.reports.formerCounts(progress.alertStampSeconds)
     }

@@ -81,7 +81,7 @@ struct Crowd {
 
     /// Of a restore: members read and where their records lie, until it is known which of them are served.
     var restoredJoins: [RestoredJoin] = []
-    var restoredProgress: AudienceCodec.Progress?
+    var restoredProgress: PassesRecord?
     var hasRestoredVersions = false
 
     var newest: Version? { self.versions.last }

@@ -64,32 +64,8 @@ struct CrowdReport: Equatable {
         self.lastAcceptedMillis = max(self.lastAcceptedMillis, other.lastAcceptedMillis)
     }
 
-    // MARK: In records
     /// What is counted, in the order in which it is written.
-    private static var fields: [WritableKeyPath<MemberCounters, UInt64>] {
+    static var fields: [WritableKeyPath<MemberCounters, UInt64>] {
         [\.due, \.accepted, \.superseded, \.expired, \.gone, \.failed, \.left, \.repeated]
     }
-    static let byteCountMax = 11 * ByteCursor.leb128ByteCountMax + RefusalCounts.byteCountMax
-
-    func write(to writer: inout ByteCursor) {
-        writer.signed(self.stampSeconds)
-        for field in Self.fields { writer.unsigned(self.counts[keyPath: field]) }
-        writer.signed(self.firstAcceptedMillis)
-        writer.signed(self.lastAcceptedMillis)
-        self.refusals.write(to: &writer)
-    }
-    init() {}
-    init(_ reader: inout StateReader) throws(StateError) {
-        self.stampSeconds = try StateCodec.readSeconds(&reader)
-        for field in Self.fields {
-            let count = try reader.unsigned()
-            guard count <= Self.countMax else { throw .malformed("\(count) members") }
-            self.counts[keyPath: field] = count
-        }
-        self.firstAcceptedMillis = try StateCodec.readMillis(&reader)
-        self.lastAcceptedMillis = try StateCodec.readMillis(&reader)
-        self.refusals = try RefusalCounts(&reader)
-    }
-    /// No record counts more; the sums of all partitions stay in range.
-    static let countMax: UInt64 = 1 << 40
 }

@@ -301,7 +301,7 @@ struct CrowdStarts {
     /// - Returns: its number, and how many more are owed the start.
     mutating func record(
         of member: MemberID, of round: Int, in table: borrowing MemberTable
-    ) -> (record: StartCodec.Member, number: UInt32, dueCount: Int) {
+    ) -> (record: StartMemberRecord, number: UInt32, dueCount: Int) {
         let before = self.rounds[round].waitingCount
         let number = self.records.memberWritten()
         let record = self.rounds[round].record(of: member, current: self.current, number: number, in: table)
@@ -392,11 +392,11 @@ struct CrowdStarts {
     mutating func record(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
         entries: inout [RingEntry], now: EngineTime
-    ) -> StartCodec.Progress {
+    ) -> StartProgressRecord {
         self.past.timePassed(nowMillis: now.steadyMillis)
         self.records.progressWritten(nowMillis: now.steadyMillis)
         let spread = self.spread(terms)
-        var progress = StartCodec.Progress()
+        var progress = StartProgressRecord()
         progress.start = self.newestMet
         progress.isOver = !self.hasOrder
         progress.beganMillis = self.beganMillis
@@ -431,7 +431,7 @@ struct CrowdStarts {
     // MARK: Restoring
 
     /// How far the last start was was read.
-    mutating func progressRead(_ progress: StartCodec.Progress, now: EngineTime) {
+    mutating func progressRead(_ progress: StartProgressRecord, now: EngineTime) {
         self.past.restored(progress.past, now: now)
         if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
             // What was announced may have left at any time since. Of a start that is over nothing has.
@@ -446,7 +446,7 @@ struct CrowdStarts {
     mutating func ordersRead(_ orders: [StartOrder]) { self.restored.ordersRead(orders) }
     /// A member's record was read. The member is in the round's ring.
     mutating func memberRead(
-        _ member: MemberID, of round: Int, _ record: StartCodec.Member, offset: Int64, in table: inout MemberTable
+        _ member: MemberID, of round: Int, _ record: StartMemberRecord, offset: Int64, in table: inout MemberTable
     ) {
         var flags: MemberFlags = record.isFrequent ? .isFrequent : []
         if record.isChannelCapable { flags.formUnion(.isChannelCapable) }

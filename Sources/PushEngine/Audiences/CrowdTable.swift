@@ -127,7 +127,7 @@ struct CrowdTable: ~Copyable {
         let members = self.members(of: self.elements[crowd].partition)
         let taken = passes.compactMap { self.elements[crowd].passes[$0].channelNumber }
         // Whoever names what nobody knows leaves room for those that are told.
-        let most = AudienceCodec.channelNumbersMax - (isTold ? 0 : 2)
+        let most = MemberRecord.channelNumbersMax - (isTold ? 0 : 2)
         if members.table.hasRoomForRing, let free = (0..<most).first(where: { !taken.contains($0) }) {
             let made = self.makePass(crowd, environment: environment, channelNumber: free)
             self.elements[crowd].passes[made].named(channelID: channel)

@@ -12,7 +12,7 @@ extension Journal {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendMemberKey(token)
         let origins = self.origins(of: token, partition: partition, audiences: audiences)
-        let member = AudienceCodec.Member(
+        let member = MemberRecord(
             epoch: memory.partitions[partition].epoch,
             environment: audiences.crowds[crowd].passes[pass].environment,
             isFrequent: record.flags.contains(.isFrequent), isMoved: record.flags.contains(.isMoved),
@@ -20,10 +20,7 @@ extension Journal {
             joinedSeconds: record.joinedSeconds, reference: audiences.crowds[crowd].reference,
             origin: origins.last, formerOrigin: origins.former,
             owedAlertStampSeconds: record.owedAlertStampSeconds)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
-            AudienceCodec.write(member, to: &cursor)
-        }
+        let value = self.appendValue { member.write(to: &$0) }
         memory.counters.stateRecords += 1
         let acknowledgement =
             record.lateNumber.map { number in
@@ -32,7 +29,7 @@ extension Journal {
                     partition: partition, in: &memory)
             } ?? self.open(.logState(entry), partition: partition, in: &memory)
         self.batch.append(
-            .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
+            .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: acknowledgement)
     }
     /// The record of one that has left, as long as that is remembered.
@@ -43,16 +40,13 @@ extension Journal {
     ) {
         let key = self.appendMemberKey(trace.token.span)
         let origins = self.origins(of: trace.token.span, partition: partition, audiences: audiences)
-        let member = AudienceCodec.Member(
+        let member = MemberRecord(
             epoch: memory.partitions[partition].epoch, joinedSeconds: leftSeconds, reference: trace.reference,
             origin: origins.last, formerOrigin: origins.former, hasLeft: true, hadTens: trace.hadTens)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: AudienceCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
-            AudienceCodec.write(member, to: &cursor)
-        }
+        let value = self.appendValue { member.write(to: &$0) }
         memory.counters.stateRecords += 1
         self.batch.append(
-            .state, partition: memory.partitions[partition].number, key: key, value: start..<self.batch.bytes.count,
+            .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: self.open(.logState(entry), partition: partition, in: &memory))
     }
     /// The record of a leave, or of a token that is dead.
@@ -66,11 +60,11 @@ extension Journal {
     /// Where the token's last record first lay, if it was forwarded, and the last one from another partition than that.
     private func origins(
         of token: Span<UInt8>, partition: PartitionIndex, audiences: borrowing Audiences
-    ) -> (last: AudienceCodec.Origin?, former: AudienceCodec.Origin?) {
+    ) -> (last: MemberRecord.Origin?, former: MemberRecord.Origin?) {
         guard !audiences.forwarded.isEmpty else { return (nil, nil) }
         let key = Audiences.DepartedKey(partition: partition, position: RingPosition.of(token))
-        func origin(_ position: SourcePosition) -> AudienceCodec.Origin {
-            AudienceCodec.Origin(
+        func origin(_ position: SourcePosition) -> MemberRecord.Origin {
+            MemberRecord.Origin(
                 topicHash: self.topicHashes[Int(position.topic)], partition: position.partition,
                 offset: position.offset)
         }
@@ -78,7 +72,7 @@ extension Journal {
     }
     private mutating func appendMemberKey(_ token: Span<UInt8>) -> Range<Int> {
         let start = self.batch.bytes.count
-        self.batch.bytes.append(AudienceCodec.memberKeyMark)
+        self.batch.bytes.append(MemberRecord.keyMark)
         self.batch.bytes.append(copying: token)
         return start..<self.batch.bytes.count
     }
@@ -126,11 +120,11 @@ extension Journal {
 
     // MARK: Crowds
     private mutating func appendCrowdKey(
-        _ record: AudienceCodec.CrowdRecord, _ crowd: CrowdID, audiences: borrowing Audiences,
+        _ record: StateCodec.CrowdRecord, _ crowd: CrowdID, audiences: borrowing Audiences,
         in memory: borrowing ShardMemory
     ) -> Range<Int> {
         let start = self.batch.bytes.count
-        AudienceCodec.appendKey(
+        StateCodec.appendKey(
             record, bundleID: memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID,
             id: audiences.crowds[crowd].id, to: &self.batch.bytes)
         return start..<self.batch.bytes.count
@@ -167,12 +161,9 @@ extension Journal {
             record.orders = [order]
         }
         let topicHashes = self.topicHashes
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: record.byteCountMax, using: &self.scratchBytes) { cursor in
-            record.write(topicHashes: topicHashes, to: &cursor)
-        }
+        let value = self.appendValue { record.write(topicHashes: topicHashes, to: &$0) }
         self.appendState(
-            key: key, value: start..<self.batch.bytes.count, of: partition,
+            key: key, value: value, of: partition,
             acknowledgement: self.open(
                 .crowd(
                     audiences.wait(
@@ -183,17 +174,12 @@ extension Journal {
         self.batch.isUrgent = true
     }
     mutating func writeProgress(
-        _ progress: AudienceCodec.Progress, of crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory,
+        _ progress: PassesRecord, of crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory,
         audiences: borrowing Audiences
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendCrowdKey(.progress, crowd, audiences: audiences, in: memory)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(
-            atMost: AudienceCodec.byteCountMax(progress), using: &self.scratchBytes
-        ) { cursor in
-            AudienceCodec.write(progress, to: &cursor)
-        }
+        let value = self.appendValue { progress.write(to: &$0) }
         let acknowledgement = self.open(
             .crowd(
                 audiences.wait(
@@ -201,7 +187,7 @@ extension Journal {
             partition: partition, in: &memory)
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         self.appendState(
-            key: key, value: start..<self.batch.bytes.count, of: partition, acknowledgement: acknowledgement,
+            key: key, value: value, of: partition, acknowledgement: acknowledgement,
             in: &memory)
     }
     /// Members whose records lie before this one are none any more.
@@ -210,18 +196,10 @@ extension Journal {
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendCrowdKey(.voided, crowd, audiences: audiences, in: memory)
-        let (epoch, life) = (memory.partitions[partition].epoch, audiences.crowds[crowd].life)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(
-            atMost: 4 * ByteCursor.leb128ByteCountMax, using: &self.scratchBytes
-        ) { cursor in
-            cursor.byte(StateCodec.version)
-            cursor.byte(StateCodec.Kind.voided.rawValue)
-            cursor.signed(epoch)
-            cursor.signed(life)
-        }
+        let record = VoidedRecord(epoch: memory.partitions[partition].epoch, life: audiences.crowds[crowd].life)
+        let value = self.appendValue { record.write(to: &$0) }
         self.appendState(
-            key: key, value: start..<self.batch.bytes.count, of: partition,
+            key: key, value: value, of: partition,
             acknowledgement: self.open(
                 .crowd(audiences.wait(of: crowd, for: .voided, entry: entry)), partition: partition, in: &memory),
             in: &memory)
@@ -233,7 +211,7 @@ extension Journal {
         _ crowd: CrowdID, keepsOthers: Bool, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
         guard !audiences.crowds[crowd].id.isEmpty else { return }
-        for record in AudienceCodec.CrowdRecord.allCases where record == .voided || !keepsOthers {
+        for record in StateCodec.CrowdRecord.allCases where record == .voided || !keepsOthers {
             let key = self.appendCrowdKey(record, crowd, audiences: audiences, in: memory)
             self.writeTombstone(key: key, of: audiences.crowds[crowd].partition, entry: .none, in: &memory)
         }
@@ -263,8 +241,8 @@ extension Journal {
         let acknowledgement = self.open(.logRecord(.routed, entry), partition: partition, in: &memory)
         self.writeBus(
             .question, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
-            byteCountMax: BusRecord.byteCountMax(bundleID: question.bundleID), acknowledgement: acknowledgement
-        ) { BusRecord.write(asked, to: &$0) }
+            acknowledgement: acknowledgement
+        ) { asked.write(to: &$0) }
     }
     mutating func report(
         _ report: BusRecord.Report, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
@@ -274,8 +252,8 @@ extension Journal {
             .logRecord(.routed, .none), partition: audiences.crowds[crowd].partition, in: &memory)
         self.writeBus(
             .report, id: id.span, to: Murmur2.partition(key: id.span, count: memory.configuration.partitionCount),
-            byteCountMax: BusRecord.byteCountMax(bundleID: report.bundleID), acknowledgement: acknowledgement
-        ) { BusRecord.write(report, to: &$0) }
+            acknowledgement: acknowledgement
+        ) { report.write(to: &$0) }
     }
     /// Tells a partition of versions.
     mutating func tell(
@@ -284,26 +262,23 @@ extension Journal {
         let topicHashes = self.topicHashes
         self.writeBus(
             .version, id: id, to: partition,
-            byteCountMax: BusRecord.byteCountMax(bundleID: bundleID, versions: versions),
             acknowledgement: acknowledgement
-        ) { BusRecord.write(bundleID: bundleID, versions: versions, topicHashes: topicHashes, to: &$0) }
+        ) { BusRecord.Versions(bundleID: bundleID, versions: versions).write(topicHashes: topicHashes, to: &$0) }
     }
     mutating func tellVoid(
         life: Int64, isEnded: Bool, bundleID: [UInt8], id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {
         self.writeBus(
-            .void, id: id, to: partition, byteCountMax: BusRecord.byteCountMax(bundleID: bundleID),
+            .void, id: id, to: partition,
             acknowledgement: acknowledgement
-        ) { BusRecord.write(BusRecord.Void(bundleID: bundleID, life: life, isEnded: isEnded), to: &$0) }
+        ) { BusRecord.Void(bundleID: bundleID, life: life, isEnded: isEnded).write(to: &$0) }
     }
     mutating func writeBus(
-        _ kind: RoutedKind, id: Span<UInt8>, to partition: Int32, byteCountMax: Int, acknowledgement: UInt64,
+        _ kind: RoutedKind, id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64,
         _ write: (inout ByteCursor) -> Swift.Void
     ) {
         let key = self.batch.append(id)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { write(&$0) }
-        let value = start..<self.batch.bytes.count
+        let value = self.appendValue(write)
         let firstHeader = self.batch.headers.count
         if let name = kind.name { self.batch.appendHeader(.kind, text: "\(name)") }
         self.batch.append(

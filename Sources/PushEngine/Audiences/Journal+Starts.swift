@@ -8,17 +8,13 @@ extension Journal {
     ///   - number: of the record, counted per crowd.
     ///   - entry: one of its acknowledgements is awaited from here on; none: no event waits for it.
     mutating func writeStartMember(
-        _ token: Span<UInt8>, _ member: StartCodec.Member, of crowd: CrowdID, round: Int, number: UInt32,
+        _ token: Span<UInt8>, _ member: StartMemberRecord, of crowd: CrowdID, round: Int, number: UInt32,
         entry: EntryID,
         in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendStartKey(token, of: crowd, audiences: audiences)
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: StartCodec.memberByteCountMax, using: &self.scratchBytes) { cursor in
-            StartCodec.write(member, to: &cursor)
-        }
-        let value = start..<self.batch.bytes.count
+        let value = self.appendValue { member.write(to: &$0) }
         if entry.isSome { self.ledger.expectAcknowledgement(entry) }
         let acknowledgement = self.open(
             .crowd(
@@ -49,24 +45,20 @@ extension Journal {
         _ token: Span<UInt8>, of crowd: CrowdID, audiences: borrowing Audiences
     ) -> Range<Int> {
         let start = self.batch.bytes.count
-        StartCodec.appendKey(reference: audiences.crowds[crowd].reference, token: token, to: &self.batch.bytes)
+        StartMemberRecord.appendKey(reference: audiences.crowds[crowd].reference, token: token, to: &self.batch.bytes)
         return start..<self.batch.bytes.count
     }
     /// How far a crowd's start is.
     mutating func writeStarts(
-        _ progress: StartCodec.Progress, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
+        _ progress: StartProgressRecord, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
         let partition = audiences.crowds[crowd].partition
         let keyStart = self.batch.bytes.count
-        AudienceCodec.appendKey(
+        StateCodec.appendKey(
             .starts, bundleID: memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID,
             id: audiences.crowds[crowd].id, to: &self.batch.bytes)
         let key = keyStart..<self.batch.bytes.count
-        let start = self.batch.bytes.count
-        self.batch.bytes.append(atMost: StartCodec.byteCountMax(progress), using: &self.scratchBytes) { cursor in
-            StartCodec.write(progress, to: &cursor)
-        }
-        let value = start..<self.batch.bytes.count
+        let value = self.appendValue { progress.write(to: &$0) }
         memory.counters.stateRecords += 1
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: key, value: value,

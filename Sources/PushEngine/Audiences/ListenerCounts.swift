@@ -22,21 +22,4 @@ struct ListenerCounts: Equatable {
         self.production &+= other.production
         self.development &+= other.development
     }
-
-    // MARK: In records
-    static let byteCountMax = 2 * ByteCursor.leb128ByteCountMax
-    func write(to writer: inout ByteCursor) {
-        writer.unsigned(self.production)
-        writer.unsigned(self.development)
-    }
-    init() {}
-    init(_ reader: inout StateReader) throws(StateError) {
-        self.production = try Self.readCount(&reader)
-        self.development = try Self.readCount(&reader)
-    }
-    private static func readCount(_ reader: inout StateReader) throws(StateError) -> UInt64 {
-        let count = try reader.unsigned()
-        guard count <= CrowdReport.countMax else { throw .malformed("\(count) listeners") }
-        return count
-    }
 }

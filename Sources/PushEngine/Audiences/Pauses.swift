@@ -14,8 +14,8 @@ public enum PauseRecord {
         let pause = BusRecord.Pause(
             bundleID: Array(bundleID.utf8), isOfApp: audience == nil, isPaused: isPaused)
         var (value, scratch): ([UInt8], [UInt8]) = ([], [])
-        value.append(atMost: BusRecord.byteCountMax(bundleID: pause.bundleID), using: &scratch) {
-            BusRecord.write(pause, to: &$0)
+        value.append(using: &scratch) {
+            pause.write(to: &$0)
         }
         return (Array((audience ?? bundleID).utf8), value)
     }
@@ -120,7 +120,7 @@ extension ShardEngine {
     mutating func restorePause(
         key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex
     ) throws(StateError) -> RestoreResult? {
-        let pause = try AudienceCodec.readPause(&reader)
+        let pause = try PausedRecord(&reader)
         guard let key = self.pauseKey(ofState: key, partition: partition) else { return .ignored }
         guard self.memory.isBelieved(pause.epoch, partition: partition) else { return nil }
         self.audiences.pauses.set(key, sinceMillis: pause.sinceMillis)
@@ -134,14 +134,6 @@ extension ShardEngine {
         let since = self.audiences.pauses[pauseKey]
         self.journal.writePause(pauseKey, sinceMillis: since, entry: .none, in: &self.memory)
         return since == nil ? .removed : .overwritten
-    }
-}
-
-extension AudienceCodec {
-    static func readPause(_ reader: inout StateReader) throws(StateError) -> (epoch: Int64, sinceMillis: Int64) {
-        let pause = (epoch: try reader.signed(), sinceMillis: try StateCodec.readMillis(&reader))
-        guard reader.isAtEnd else { throw .malformed("bytes behind a pause") }
-        return pause
     }
 }
 
@@ -161,18 +153,12 @@ extension Journal {
         guard let sinceMillis else {
             return self.writeTombstone(key: key, of: pause.partition, entry: entry, in: &memory)
         }
-        let start = self.batch.bytes.count
-        let epoch = memory.partitions[pause.partition].epoch
-        self.batch.bytes.append(atMost: 4 * ByteCursor.leb128ByteCountMax, using: &self.scratchBytes) { cursor in
-            cursor.byte(StateCodec.version)
-            cursor.byte(StateCodec.Kind.paused.rawValue)
-            cursor.signed(epoch)
-            cursor.signed(sinceMillis)
-        }
+        let record = PausedRecord(epoch: memory.partitions[pause.partition].epoch, sinceMillis: sinceMillis)
+        let value = self.appendValue { record.write(to: &$0) }
         memory.counters.stateRecords += 1
         self.batch.append(
             .state, partition: memory.partitions[pause.partition].number, key: key,
-            value: start..<self.batch.bytes.count,
+            value: value,
             acknowledgement: self.open(.logState(entry), partition: pause.partition, in: &memory))
     }
 }

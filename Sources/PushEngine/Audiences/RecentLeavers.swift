@@ -181,7 +181,7 @@ extension ShardEngine {
     }
     /// The record of one that has left.
     mutating func restoreLeaver(
-        _ member: AudienceCodec.Member, token: Span<UInt8>, partition: PartitionIndex, now: EngineTime
+        _ member: MemberRecord, token: Span<UInt8>, partition: PartitionIndex, now: EngineTime
     ) {
         let ageMillis = max(0, now.wallMillis - Int64(member.joinedSeconds) * 1_000)
         var copy: [UInt8] = []

@@ -28,7 +28,7 @@ struct RefusalCounts: Equatable {
     /// The most frequent first, in the same order whichever was counted first.
     mutating func sort() { self.all.sort { ($1.count, $0.reason) < ($0.count, $1.reason) } }
     /// Bytes that are no UTF-8 become up to three each.
-    private static func clipped(_ reason: [UInt8]) -> String {
+    static func clipped(_ reason: [UInt8]) -> String {
         String(decoding: reason.prefix(Self.reasonByteCountMax / 3), as: UTF8.self)
     }
     private mutating func note(_ refusal: Refusal) {
@@ -45,37 +45,6 @@ struct RefusalCounts: Equatable {
             // The last makes room, and is counted with those to come.
             let last = self.all.count - 1
             self.all[last] = Refusal(reason: Self.otherReason, count: self.all[last].count + refusal.count)
-        }
-    }
-
-    // MARK: In records
-    static let byteCountMax =
-        (1 + 3 * RefusalCounts.reasonsMax) * ByteCursor.leb128ByteCountMax
-        + RefusalCounts.reasonsMax * (RefusalCounts.reasonByteCountMax + ByteCursor.leb128ByteCountMax)
-
-    func write(to writer: inout ByteCursor) {
-        writer.unsigned(UInt64(self.all.count))
-        for refusal in self.all {
-            writer.unsigned(UInt64(refusal.status))
-            writer.byte(refusal.isOfMessage ? 1 : 0)
-            writer.unsigned(refusal.count)
-            let reason = Array(refusal.reason.utf8)
-            writer.run(reason.span)
-        }
-    }
-    init() {}
-    init(_ reader: inout StateReader) throws(StateError) {
-        let count = try reader.unsigned()
-        guard count <= UInt64(Self.reasonsMax) else { throw .malformed("\(count) reasons") }
-        for _ in 0..<count {
-            var refusal = Refusal()
-            guard let status = UInt16(exactly: try reader.unsigned()) else { throw .malformed("a status") }
-            refusal.status = status
-            refusal.isOfMessage = try reader.byte() != 0
-            refusal.count = try reader.unsigned()
-            guard refusal.count <= CrowdReport.countMax else { throw .malformed("\(refusal.count) members") }
-            refusal.reason = Self.clipped(try reader.run(byteCountMax: Self.reasonByteCountMax))
-            self.all.append(refusal)
         }
     }
 

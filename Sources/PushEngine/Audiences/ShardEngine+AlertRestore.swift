@@ -14,7 +14,7 @@ struct RestoredJoin {
 extension ShardEngine {
     /// The alert goes round still, and the version beside which it does has not been taken: nothing is owed of that yet.
     mutating func restoreAlert(
-        _ crowd: CrowdID, pass: Int, from part: AudienceCodec.PassPart, joins: [RestoredJoin],
+        _ crowd: CrowdID, pass: Int, from part: PassesRecord.PassPart, joins: [RestoredJoin],
         members: CrowdTable.Members
     ) {
         let ring = self.audiences.crowds[crowd].passes[pass].ring
@@ -36,7 +36,7 @@ extension ShardEngine {
     }
     /// Of those that wait for an alert, whoever has come anew since: it had left meanwhile, and the alert is not for it any more.
     mutating func comers(
-        among part: AudienceCodec.PassPart, joins: [RestoredJoin], ring: RingID, members: CrowdTable.Members
+        among part: PassesRecord.PassPart, joins: [RestoredJoin], ring: RingID, members: CrowdTable.Members
     ) -> Set<MemberID> {
         var waiting: Set<MemberID> = []
         for entry in part.waiting where entry.owesAlert {

@@ -7,12 +7,12 @@ extension ShardEngine {
     mutating func repairAudience(
         partition: PartitionIndex, key: Span<UInt8>, now: EngineTime
     ) -> StateRepair? {
-        if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
+        if key.count > 1, key[0] == MemberRecord.keyMark {
             self.memory.counters.stateRecordsForeign += 1
             return self.repairMember(key.extracting(1..<key.count), partition: partition, now: now)
         }
         if let done = self.repairPause(partition: partition, key: key) { return done }
-        if key.count > 1, key[0] == StartCodec.memberKeyMark {
+        if key.count > 1, key[0] == StartMemberRecord.keyMark {
             self.memory.counters.stateRecordsForeign += 1
             return self.repairStartMember(key: key, partition: partition)
         }

@@ -10,7 +10,7 @@ extension ShardEngine {
         guard !token.isEmpty, token.count <= MemberTable.tokenByteCountMax else {
             throw .malformed("a member with a token of \(token.count) bytes")
         }
-        let member = try AudienceCodec.readMember(&reader)
+        let member = try MemberRecord(&reader)
         guard self.memory.isBelieved(member.epoch, partition: partition) else { return nil }
         self.restoreOrigin(member.formerOrigin, of: token, partition: partition, recordOffset: offset)
         self.restoreOrigin(member.origin, of: token, partition: partition, recordOffset: offset)
@@ -63,7 +63,7 @@ extension ShardEngine {
     }
     /// Which forwarded record of the token was taken last.
     private mutating func restoreOrigin(
-        _ origin: AudienceCodec.Origin?, of token: Span<UInt8>, partition: PartitionIndex, recordOffset: Int64
+        _ origin: MemberRecord.Origin?, of token: Span<UInt8>, partition: PartitionIndex, recordOffset: Int64
     ) {
         guard let origin, let topic = self.journal.topicHashes.firstIndex(of: origin.topicHash) else { return }
         self.audiences.forwarded.restore(
@@ -102,7 +102,7 @@ extension ShardEngine {
         }
         switch kind {
         case .progress:
-            let progress = try AudienceCodec.readProgress(&reader)
+            let progress = try PassesRecord(&reader)
             guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].restoredProgress = progress
@@ -121,11 +121,10 @@ extension ShardEngine {
             self.audiences.crowds[crowd].starts.ordersRead(record.orders)
             self.audiences.crowds[crowd].hasRestoredVersions = true
         case .voided:
-            let epoch = try reader.signed()
-            let life = try StateCodec.readSeconds(&reader)
-            guard self.memory.isBelieved(epoch, partition: partition) else { return nil }
+            let record = try VoidedRecord(&reader)
+            guard self.memory.isBelieved(record.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
-            self.audiences.crowds[crowd].life = life
+            self.audiences.crowds[crowd].life = record.life
             self.audiences.crowds[crowd].standing = .leaving
             self.audiences.crowds[crowd].versions = []
             self.audiences.crowds[crowd].alert = nil
@@ -134,7 +133,7 @@ extension ShardEngine {
             self.audiences.crowds.hide(crowd)
             _ = self.audiences.crowds.moveStarts(from: crowd, pushes: &self.audiences.pushes)
         case .startProgress:
-            let progress = try StartCodec.readProgress(&reader)
+            let progress = try StartProgressRecord(&reader)
             guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
             self.audiences.crowds[crowd].starts.progressRead(progress, now: now)
@@ -210,7 +209,7 @@ extension ShardEngine {
     private mutating func settleRestored(_ crowd: CrowdID, now: EngineTime) {
         let partition = self.audiences.crowds[crowd].partition
         let members = self.audiences.crowds.members(of: partition)
-        let progress = self.audiences.crowds[crowd].restoredProgress ?? AudienceCodec.Progress()
+        let progress = self.audiences.crowds[crowd].restoredProgress ?? PassesRecord()
         self.audiences.crowds[crowd].restoredProgress = nil
         let versions = self.audiences.crowds[crowd].versions
         let alert = self.audiences.crowds[crowd].alert
@@ -273,7 +272,7 @@ extension ShardEngine {
         self.schedule(crowd, now: now)
     }
     private mutating func restore(
-        _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress,
+        _ crowd: CrowdID, pass: Int, from progress: PassesRecord,
         joins: [RestoredJoin], members: CrowdTable.Members, now: EngineTime
     ) {
         let versions = self.audiences.crowds[crowd].versions
@@ -282,7 +281,7 @@ extension ShardEngine {
             progress.part(of: self.audiences.crowds[crowd].passes[pass])
             ?? {
                 // Its first member came after the record: all of them are late.
-                var part = AudienceCodec.PassPart()
+                var part = PassesRecord.PassPart()
                 part.untils = versions.map { ($0.stampSeconds, 0) }
                 return part
             }()

@@ -104,9 +104,9 @@ extension ShardEngine {
         self.writeProgress(crowd, now: now)
         self.journal.batch.isUrgent = true
     }
-    private mutating func progress(of crowd: CrowdID) -> AudienceCodec.Progress {
+    private mutating func progress(of crowd: CrowdID) -> PassesRecord {
         let partition = self.audiences.crowds[crowd].partition
-        var progress = AudienceCodec.Progress()
+        var progress = PassesRecord()
         progress.epoch = self.memory.partitions[partition].epoch
         progress.life = self.audiences.crowds[crowd].life
         progress.stampSeconds = self.audiences.crowds[crowd].stampSeconds
@@ -127,13 +127,13 @@ extension ShardEngine {
         }
         return progress
     }
-    private func passPart(of crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> AudienceCodec.PassPart {
-        var part = AudienceCodec.PassPart()
+    private func passPart(of crowd: CrowdID, pass: Int, members: CrowdTable.Members) -> PassesRecord.PassPart {
+        var part = PassesRecord.PassPart()
         let turns = self.audiences.crowds[crowd].passes[pass].course.position & ~(PassCourse.circle - 1)
         func from(_ position: Int64) -> Int64 { max(0, position - turns) }
         part.environment = self.audiences.crowds[crowd].passes[pass].environment
         part.listening = self.audiences.crowds[crowd].passes[pass].channelNumber.map { number in
-            AudienceCodec.Listening(
+            PassesRecord.Listening(
                 number: number, id: self.audiences.crowds[crowd].passes[pass].channelID,
                 isServed: self.audiences.crowds[crowd].passes[pass].isServedByChannel)
         }

@@ -100,7 +100,7 @@ extension ShardEngine {
     /// A pass goes on as its progress says, and then as the newest known version does.
     /// - Parameter joins: that `state` has of members since that progress.
     mutating func restoreListening(
-        _ crowd: CrowdID, pass: Int, from progress: AudienceCodec.Progress, joins: [RestoredJoin], now: EngineTime
+        _ crowd: CrowdID, pass: Int, from progress: PassesRecord, joins: [RestoredJoin], now: EngineTime
     ) {
         guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
         let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
@@ -125,9 +125,9 @@ extension ShardEngine {
     }
 }
 
-extension AudienceCodec.Progress {
+extension PassesRecord {
     /// What it says of a pass; `nil`: its first member came later.
-    func part(of pass: borrowing Pass) -> AudienceCodec.PassPart? {
+    func part(of pass: borrowing Pass) -> PassesRecord.PassPart? {
         let (environment, number) = (pass.environment, pass.channelNumber)
         return self.passes.first { $0.environment == environment && $0.listening?.number == number }
     }

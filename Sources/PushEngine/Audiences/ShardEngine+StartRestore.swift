@@ -8,12 +8,12 @@ extension ShardEngine {
     mutating func restoreStartMember(
         key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64
     ) throws(StateError) -> RestoreResult? {
-        guard let range = StartCodec.tokenRange(inKey: key) else {
+        guard let range = StartMemberRecord.tokenRange(inKey: key) else {
             throw .malformed("a start member under a key that names none")
         }
-        let record = try StartCodec.readMember(&reader)
+        let record = try StartMemberRecord(&reader)
         guard self.memory.isBelieved(record.epoch, partition: partition) else { return nil }
-        let reference = StartCodec.reference(inKey: key)
+        let reference = StartMemberRecord.reference(inKey: key)
         let crowd =
             self.audiences.crowds.find(reference: reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: reference, partition: partition)
@@ -47,8 +47,9 @@ extension ShardEngine {
     }
     /// The member that the key of a record names; none: it names none that is known.
     private func startNamed(byKey key: Span<UInt8>, partition: PartitionIndex) -> MemberID {
-        guard let range = StartCodec.tokenRange(inKey: key),
-            let crowd = self.audiences.crowds.find(reference: StartCodec.reference(inKey: key), partition: partition)
+        guard let range = StartMemberRecord.tokenRange(inKey: key),
+            let crowd = self.audiences.crowds.find(
+                reference: StartMemberRecord.reference(inKey: key), partition: partition)
         else { return .none }
         return self.audiences.crowds.findStart(key.extracting(range), of: crowd)
     }
@@ -83,7 +84,7 @@ extension ShardEngine {
     }
     /// A record of another about a start member.
     mutating func repairStartMember(key: Span<UInt8>, partition: PartitionIndex) -> StateRepair {
-        guard StartCodec.tokenRange(inKey: key) != nil else { return .ignored }
+        guard StartMemberRecord.tokenRange(inKey: key) != nil else { return .ignored }
         let member = self.startNamed(byKey: key, partition: partition)
         guard member.isSome else {
             self.journal.writeTombstone(key: key, of: partition, in: &self.memory)

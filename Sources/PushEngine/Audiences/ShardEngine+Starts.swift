@@ -168,7 +168,7 @@ extension ShardEngine {
     mutating func repairStarts(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].starts.rounds.isEmpty else { return self.writeStarts(crowd, now: now) }
         var key: [UInt8] = []
-        AudienceCodec.appendKey(
+        StateCodec.appendKey(
             .starts, bundleID: self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)].bundleID,
             id: self.audiences.crowds[crowd].id, to: &key)
         self.journal.writeTombstone(key: key.span, of: self.audiences.crowds[crowd].partition, in: &self.memory)

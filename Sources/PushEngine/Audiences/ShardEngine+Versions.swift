@@ -8,39 +8,39 @@ extension ShardEngine {
             switch kind {
             case .event: return
             case .question:
-                let question = try BusRecord.readQuestion(value)
+                let question = try BusRecord.Question(value)
                 self.passBusRecord()
                 self.takeQuestion(question, key: key, now: now)
             case .report:
-                let report = try BusRecord.readReport(value)
+                let report = try BusRecord.Report(value)
                 self.passBusRecord()
                 self.takeReport(report, key: key, now: now)
             case .version:
-                let versions = try BusRecord.readVersions(value, topicHashes: self.journal.topicHashes, now: now)
+                let versions = try BusRecord.Versions(value, topicHashes: self.journal.topicHashes, now: now)
                 self.passBusRecord()
                 self.takeVersions(versions, key: key, now: now)
             case .void:
-                let void = try BusRecord.readVoid(value)
+                let void = try BusRecord.Void(value)
                 self.passBusRecord()
                 self.takeVoid(void, key: key, now: now)
             case .pause:
-                let pause = try BusRecord.readPause(value)
+                let pause = try BusRecord.Pause(value)
                 self.passBusRecord()
                 self.takePause(pause, key: key, now: now)
             case .channelWish:
-                let wish = try BusRecord.readChannelWish(value)
+                let wish = try BusRecord.ChannelWish(value)
                 self.passBusRecord()
                 self.takeWish(wish, key: key, now: now)
             case .channelNews:
-                let news = try BusRecord.readChannelNews(value)
+                let news = try BusRecord.ChannelNews(value)
                 self.passBusRecord()
                 self.takeNews(news, key: key, now: now)
             case .keptQuestion:
-                let question = try BusRecord.readKeptQuestion(value)
+                let question = try BusRecord.KeptQuestion(value)
                 self.passBusRecord()
                 self.takeKeptQuestion(question, key: key)
             case .keptAnswer:
-                let answer = try BusRecord.readKeptAnswer(value)
+                let answer = try BusRecord.KeptAnswer(value)
                 self.passBusRecord()
                 self.takeKeptAnswer(answer, key: key, now: now)
             case .unknown: self.stopPartition("holds a record of kind “\(self.intake.kindName)”")

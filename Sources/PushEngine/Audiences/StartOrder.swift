@@ -15,15 +15,6 @@ struct StartStamp: Hashable, Comparable {
     func names(_ other: Self) -> Bool {
         self.stampSeconds == other.stampSeconds && (self.life == other.life || self.life == 0)
     }
-    /// The life lies near the stamp, so their difference is short.
-    func write(to writer: inout ByteCursor) { writer.signed(self.life &- self.stampSeconds) }
-    /// - Parameter stampSeconds: has been read before.
-    init(stampSeconds: Int64, lifeFrom reader: inout StateReader) throws(StateError) {
-        let (life, isOver) = stampSeconds.addingReportingOverflow(try reader.signed())
-        guard !isOver, life >= 0, life <= StateCodec.timeSecondsMax else { throw .malformed("a life of \(life)") }
-        self.life = life
-        self.stampSeconds = stampSeconds
-    }
     init(life: Int64 = 0, stampSeconds: Int64 = 0) {
         self.life = life
         self.stampSeconds = stampSeconds

@@ -43,53 +43,26 @@ struct StartReport: Equatable {
     }
     mutating func add(_ count: UInt64, to field: WritableKeyPath<MemberCounters, UInt64>) {
         guard count > 0 else { return }
-        self.counts[keyPath: field] = min(self.counts[keyPath: field] &+ count, Self.countMax)
+        self.counts[keyPath: field] = min(self.counts[keyPath: field] &+ count, UInt64(MemberCounters.countMax))
     }
     /// A new owner of the partition goes on counting; who waits is counted anew.
     mutating func resume() { self.counts.due -= self.waitingCount }
     /// As if all had been counted here.
     mutating func add(_ other: StartReport) {
         for field in Self.fields { self.add(other.counts[keyPath: field], to: field) }
-        self.returnedCount = min(self.returnedCount &+ other.returnedCount, Self.countMax)
+        self.returnedCount = min(self.returnedCount &+ other.returnedCount, UInt64(MemberCounters.countMax))
         self.refusals.add(other.refusals)
         let firsts = [self.firstAcceptedMillis, other.firstAcceptedMillis].filter { $0 > 0 }
         self.firstAcceptedMillis = firsts.min() ?? 0
         self.lastAcceptedMillis = max(self.lastAcceptedMillis, other.lastAcceptedMillis)
     }
 
-    // MARK: In records
     /// How a member that was due can end.
     private static var ends: [WritableKeyPath<MemberCounters, UInt64>] {
         [\.accepted, \.superseded, \.expired, \.gone, \.failed, \.unknown, \.left]
     }
     /// What is counted, in the order in which it is written.
-    private static var fields: [WritableKeyPath<MemberCounters, UInt64>] { [\.due] + Self.ends + [\.repeated] }
-    /// No record counts more; the sums of all partitions stay in range.
-    private static let countMax: UInt64 = 1 << 40
-    static let byteCountMax = 14 * ByteCursor.leb128ByteCountMax + RefusalCounts.byteCountMax
-
-    /// All but the refusals, which stand at the end of a record.
-    func write(to writer: inout ByteCursor) {
-        writer.signed(self.life)
-        writer.signed(self.stampSeconds)
-        for field in Self.fields { writer.unsigned(self.counts[keyPath: field]) }
-        writer.unsigned(self.returnedCount)
-        writer.signed(self.firstAcceptedMillis)
-        writer.signed(self.lastAcceptedMillis)
-    }
-    init(_ reader: inout StateReader) throws(StateError) {
-        self.life = try StateCodec.readSeconds(&reader)
-        self.stampSeconds = try StateCodec.readSeconds(&reader)
-        for field in Self.fields { self.counts[keyPath: field] = try Self.readCount(&reader) }
-        self.returnedCount = try Self.readCount(&reader)
-        self.firstAcceptedMillis = try StateCodec.readMillis(&reader)
-        self.lastAcceptedMillis = try StateCodec.readMillis(&reader)
-    }
-    private static func readCount(_ reader: inout StateReader) throws(StateError) -> UInt64 {
-        let count = try reader.unsigned()
-        guard count <= Self.countMax else { throw .malformed("\(count) members") }
-        return count
-    }
+    static var fields: [WritableKeyPath<MemberCounters, UInt64>] { [\.due] + Self.ends + [\.repeated] }
 
     // MARK: In outcomes
     /// `,"members":` and all that follows.

@@ -7,7 +7,7 @@ extension StartRound {
     ///   - part: how the former owner left the round; `nil`: no record tells.
     ///   - number: of its record, as if it had been written here.
     mutating func resumeMember(
-        _ member: MemberID, _ mark: StartCodec.RestoredMark, part: StartCodec.Round?, number: UInt32,
+        _ member: MemberID, _ mark: StartMemberRecord.RestoredMark, part: StartProgressRecord.Round?, number: UInt32,
         in table: inout MemberTable
     ) {
         guard mark.mark == .waits, mark.offset >= part?.lateOffset ?? 0 else {
@@ -23,7 +23,7 @@ extension StartRound {
     ///   - unheardMax: members that are told of singly.
     /// - Returns: members that may have been sent the start, and whose answer no record tells.
     mutating func resume(
-        _ start: StartStamp, part: StartCodec.Round?, at position: Int64, unheardMax: Int,
+        _ start: StartStamp, part: StartProgressRecord.Round?, at position: Int64, unheardMax: Int,
         in table: inout MemberTable, entries: inout [RingEntry]
     ) -> [MemberID] {
         // A ghost may come back, and stand where the round has not been.
@@ -38,7 +38,7 @@ extension StartRound {
     }
     /// - Parameter named: members that surely were not started.
     private func unheard(
-        of part: StartCodec.Round, from unmet: Int64, named: [MemberID], max most: Int,
+        of part: StartProgressRecord.Round, from unmet: Int64, named: [MemberID], max most: Int,
         in table: borrowing MemberTable, entries: inout [RingEntry]
     ) -> [MemberID] {
         var members: [MemberID] = []
@@ -52,7 +52,8 @@ extension StartRound {
         var from = unmet
         while from < part.horizon, members.count < most {
             entries.removeAll(keepingCapacity: true)
-            let end = table.fill(self.ring, from: UInt64(from), limit: StartCodec.unansweredMax, into: &entries)
+            let end = table.fill(
+                self.ring, from: UInt64(from), limit: StartProgressRecord.unansweredMax, into: &entries)
             for entry in entries where Int64(entry.position) < part.horizon && members.count < most {
                 // Members that joined late are not met in turn, and those that left are gone.
                 guard Self.isMetInTurn(entry.member, in: table), told.insert(entry.member).inserted else { continue }

@@ -270,9 +270,9 @@ struct StartRound {
     ///   - number: of the record.
     mutating func record(
         of member: MemberID, current: StartStamp?, number: UInt32, in table: borrowing MemberTable
-    ) -> StartCodec.Member {
+    ) -> StartMemberRecord {
         let flags = table.flags(of: member)
-        var record = StartCodec.Member()
+        var record = StartMemberRecord()
         record.environment = self.environment
         record.isFrequent = flags.contains(.isFrequent)
         record.isChannelCapable = flags.contains(.isChannelCapable)
@@ -398,14 +398,14 @@ struct StartRound {
     mutating func record(
         of start: StartStamp, announcing announced: Int?, resends: Bool, spread: StartSpread,
         in table: borrowing MemberTable, pushes: borrowing MemberPushStore, entries: inout [RingEntry], now: EngineTime
-    ) -> StartCodec.Round {
+    ) -> StartProgressRecord.Round {
         if let announced {
             self.extendHorizon(
                 countMax: announced, resends: resends, spread: spread, in: table, entries: &entries, now: now)
         }
         self.late.announce(max: resends || self.retries.isFull ? 0 : announced ?? 0)
         var named = self.retries.announce(nowMillis: now.steadyMillis, namesAll: resends || announced == nil)
-        var part = StartCodec.Round()
+        var part = StartProgressRecord.Round()
         part.environment = self.environment
         part.horizon = self.nextHorizon
         if resends {
@@ -431,7 +431,7 @@ struct StartRound {
     }
     /// Some of those, whom the round does not come to in turn.
     private func unansweredApart(of start: StartStamp, pushes: borrowing MemberPushStore) -> [MemberID] {
-        let most = StartCodec.unansweredMax
+        let most = StartProgressRecord.unansweredMax
         var members = self.retries.unnamed(max: most)
         members += self.late.unanswered(max: most - members.count)
         var push = self.inFlight.first

@@ -93,16 +93,34 @@ extension Journal {
     ) {
         self.writeBus(
             .channelNews, id: audience.span, to: Murmur2.partition(key: audience.span, count: partitionCount),
-            byteCountMax: BusRecord.byteCountMax(news), acknowledgement: acknowledgement
-        ) { BusRecord.write(news, to: &$0) }
+            acknowledgement: acknowledgement
+        ) { news.write(to: &$0) }
     }
     /// The owner of an audience tells the keeper of its app's channels.
     mutating func tellWish(
         _ wish: BusRecord.ChannelWish, audience: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {
         self.writeBus(
-            .channelWish, id: audience, to: partition, byteCountMax: BusRecord.byteCountMax(wish),
+            .channelWish, id: audience, to: partition,
             acknowledgement: acknowledgement
-        ) { BusRecord.write(wish, to: &$0) }
+        ) { wish.write(to: &$0) }
+    }
+    /// The partition of a channel asks the keeper.
+    mutating func askKeeper(
+        _ question: BusRecord.KeptQuestion, channel: Span<UInt8>, at partition: Int32, acknowledgement: UInt64
+    ) {
+        self.writeBus(
+            .keptQuestion, id: channel, to: partition,
+            acknowledgement: acknowledgement
+        ) { question.write(to: &$0) }
+    }
+    /// The keeper answers.
+    mutating func answerKept(
+        _ answer: BusRecord.KeptAnswer, channel: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
+    ) {
+        self.writeBus(
+            .keptAnswer, id: channel, to: partition,
+            acknowledgement: acknowledgement
+        ) { answer.write(to: &$0) }
     }
 }

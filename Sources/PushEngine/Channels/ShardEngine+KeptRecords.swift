@@ -55,15 +55,12 @@ extension Journal {
         guard let channel else {
             return self.writeTombstone(key: keyRange, of: partition, acknowledgement: acknowledgement, in: &memory)
         }
-        let start = self.batch.bytes.count
         let epoch = memory.partitions[partition].epoch
-        self.batch.bytes.append(atMost: KeptChannelCodec.byteCountMax(channel), using: &self.scratchBytes) {
-            KeptChannelCodec.write(channel, epoch: epoch, to: &$0)
-        }
+        let value = self.appendValue { KeptChannelCodec.write(channel, epoch: epoch, to: &$0) }
         memory.counters.stateRecords += 1
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange,
-            value: start..<self.batch.bytes.count,
+            value: value,
             acknowledgement: acknowledgement)
     }
 }

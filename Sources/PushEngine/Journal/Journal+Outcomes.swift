@@ -132,15 +132,10 @@ extension Journal {
         let texts = self.texts
         let traceparent = carried.extracting(
             first: TraceContext.headerByteCount(ofCarried: carried.count, isTraced: isTraced))
-        let start = self.batch.bytes.count
-        let byteCountMax = OutcomeWriter.byteCountMax(
-            key: key.count, eventID: eventID.count, traceparent: traceparent.count, reason: details.reason.utf8.count,
-            texts: texts, app: app, source: source, into: details.into)
-        self.batch.bytes.append(atMost: byteCountMax, using: &self.scratchBytes) { cursor in
+        return self.appendValue { cursor in
             OutcomeWriter.write(
                 outcome, kind: kind, app: app, key: key, source: source, eventID: eventID, traceparent: traceparent,
                 details: details, texts: texts, to: &cursor)
         }
-        return start..<self.batch.bytes.count
     }
 }

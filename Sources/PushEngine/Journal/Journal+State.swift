@@ -112,27 +112,26 @@ extension Journal {
         // Nothing here changes the slot's budget.
         let answerTimes = unsafe budgets.answers(budget)
         let answers = unsafe Span(_unsafeElements: answerTimes)
-        var byteCountMax = StateCodec.byteCountMax(memory.slots[slot], budgetUnits: answers.count)
-        let count =
-            self.noteWritten(held.0, &byteCountMax, in: &memory) + self.noteWritten(held.1, &byteCountMax, in: &memory)
-            + self.noteWritten(held.2, &byteCountMax, in: &memory)
+        Self.noteWritten(held.0, in: &memory)
+        Self.noteWritten(held.1, in: &memory)
+        Self.noteWritten(held.2, in: &memory)
         // Nothing here changes the slot's token.
         let tokenBytes = unsafe memory.slots.tokenBytes(slot)
         let token = unsafe Span(_unsafeElements: tokenBytes)
         let isHandedOn = self.isHandedOn(slot, in: memory)
         if memory.formerTokens.isEmpty {
             Self.compose(
-                into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax,
+                into: &self.batch.bytes, scratch: &self.scratchBytes,
                 slot: memory.slots[slot], isStorageConfigured: memory.isStorageConfigured(of: slot),
                 isUnkept: memory.isUnkept(slot), token: token,
                 routed: memory.slots.routedPositions(of: slot), answers: answers,
-                isInFlight: budgets.isInFlight(budget), held: held, heldCount: count,
+                isInFlight: budgets.isInFlight(budget), held: held,
                 updates: memory.updates, epoch: memory.partitions[memory.slots[slot].partition].epoch,
                 isReleased: isHandedOn, topicHashes: self.topicHashes, now: now)
         } else {
             self.composeWithOtherToken(
-                of: slot, token: token, byteCountMax: byteCountMax, answers: answers,
-                isInFlight: budgets.isInFlight(budget), held: held, heldCount: count, isHandedOn: isHandedOn,
+                of: slot, token: token, answers: answers,
+                isInFlight: budgets.isInFlight(budget), held: held, isHandedOn: isHandedOn,
                 in: memory, now: now)
         }
         if memory.slots[slot].kind == .audience { self.appendBook(of: slot, in: memory, now: now) }
@@ -141,8 +140,8 @@ extension Journal {
 
     /// Writes a newest token that is set aside as the activity's own. A restore knows one token alone.
     @inline(never) private mutating func composeWithOtherToken(
-        of slot: SlotID, token: Span<UInt8>, byteCountMax: Int, answers: Span<Int64>, isInFlight: Bool,
-        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64, isHandedOn: Bool, in memory: borrowing ShardMemory,
+        of slot: SlotID, token: Span<UInt8>, answers: Span<Int64>, isInFlight: Bool,
+        held: (UpdateID, UpdateID, UpdateID), isHandedOn: Bool, in memory: borrowing ShardMemory,
         now: EngineTime
     ) {
         var stated = memory.slots[slot]
@@ -150,23 +149,19 @@ extension Journal {
         if let newest { stated.registeredWallMillis = newest.registeredWallMillis }
         let newestBytes = newest?.bytes ?? []
         Self.compose(
-            into: &self.batch.bytes, scratch: &self.scratchBytes, byteCountMax: byteCountMax + newestBytes.count,
+            into: &self.batch.bytes, scratch: &self.scratchBytes,
             slot: stated, isStorageConfigured: memory.isStorageConfigured(of: slot), isUnkept: memory.isUnkept(slot),
             token: newest == nil ? token : newestBytes.span, routed: memory.slots.routedPositions(of: slot),
-            answers: answers, isInFlight: isInFlight, held: held, heldCount: heldCount, updates: memory.updates,
+            answers: answers, isInFlight: isInFlight, held: held, updates: memory.updates,
             epoch: memory.partitions[memory.slots[slot].partition].epoch, isReleased: isHandedOn,
             topicHashes: self.topicHashes, now: now)
     }
 
-    /// The update, if there is one, stands in a state record from here on. 1 or 0; adds the bytes it may take.
-    private mutating func noteWritten(_ update: UpdateID, _ byteCountMax: inout Int, in memory: inout ShardMemory)
-        -> UInt64
-    {
-        guard update.isSome else { return 0 }
-        byteCountMax += StateCodec.byteCountMax(memory.updates[update])
+    /// The update, if there is one, stands in a state record from here on.
+    private static func noteWritten(_ update: UpdateID, in memory: inout ShardMemory) {
+        guard update.isSome else { return }
         memory.updates[update].top.isWritten = true
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].isWritten = true }
-        return 1
     }
 
     /// Its record says that nothing of it is unrecorded. An owner that leaves before it has read what the one before may have pushed without
@@ -178,21 +173,18 @@ extension Journal {
     }
 
     @inline(__always) private static func compose(
-        into bytes: inout [UInt8], scratch: inout [UInt8], byteCountMax: Int, slot: Slot, isStorageConfigured: Bool,
+        into bytes: inout [UInt8], scratch: inout [UInt8], slot: Slot, isStorageConfigured: Bool,
         isUnkept: Bool, token: Span<UInt8>, routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool,
-        held: (UpdateID, UpdateID, UpdateID), heldCount: UInt64,
+        held: (UpdateID, UpdateID, UpdateID),
         updates: borrowing UpdateStore, epoch: Int64, isReleased: Bool, topicHashes: [UInt32], now: EngineTime
     ) {
-        bytes.append(atMost: byteCountMax, using: &scratch) { cursor in
-            StateCodec.write(
+        bytes.append(using: &scratch) { cursor in
+            SlotRecord.write(
                 slot, isStorageConfigured: isStorageConfigured, isUnkept: isUnkept, token: token, routed: routed,
                 answers: answers,
                 isInFlight: isInFlight, epoch: epoch, isReleased: isReleased, topicHashes: topicHashes, now: now,
                 to: &cursor)
-            cursor.unsigned(heldCount)
-            if held.0.isSome { StateCodec.write(updates[held.0], topicHashes: topicHashes, now: now, to: &cursor) }
-            if held.1.isSome { StateCodec.write(updates[held.1], topicHashes: topicHashes, now: now, to: &cursor) }
-            if held.2.isSome { StateCodec.write(updates[held.2], topicHashes: topicHashes, now: now, to: &cursor) }
+            SlotRecord.writeHeld(held, of: updates, topicHashes: topicHashes, now: now, to: &cursor)
         }
     }
 
@@ -203,19 +195,15 @@ extension Journal {
     mutating func writeMarker(
         _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false, in memory: inout ShardMemory
     ) -> UInt64 {
-        let markerKey = StateCodec.markerKey
+        let markerKey = MarkerRecord.key
         let key = self.batch.append(markerKey.span)
-        let start = self.batch.bytes.count
-        let marker = StateCodec.Marker(
+        let marker = MarkerRecord(
             epoch: isClaim ? -1 : memory.partitions[partition].epoch,
             takenOverWallMillis: max(
                 memory.partitions[partition].assignedWallMillis, memory.partitions[partition].former.stampBaseMillis),
             partitionCount: memory.configuration.partitionCount, clusterID: self.texts.clusterID,
             voidBefore: isClaim ? -1 : memory.partitions[partition].voids.before)
-        self.batch.bytes.append(atMost: StateCodec.byteCountMax(marker), using: &self.scratchBytes) { cursor in
-            StateCodec.write(marker, to: &cursor)
-        }
-        let value = start..<self.batch.bytes.count
+        let value = self.appendValue { marker.write(to: &$0) }
         let acknowledgement = self.open(
             .partition(claimNumber: isClaim ? memory.partitions[partition].claimNumber : 0), partition: partition,
             in: &memory)
@@ -235,9 +223,7 @@ extension Journal {
     private mutating func appendBook(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) {
         let book = memory.owners[slot]
         let topicHashes = self.topicHashes
-        self.batch.bytes.append(atMost: AudienceCodec.byteCountMax(book), using: &self.scratchBytes) { cursor in
-            AudienceCodec.write(book, topicHashes: topicHashes, now: now, to: &cursor)
-        }
+        _ = self.appendValue { book.write(topicHashes: topicHashes, now: now, to: &$0) }
     }
     /// For a key that no slot stands behind.
     mutating func writeTombstone(key: Span<UInt8>, of partition: PartitionIndex, in memory: inout ShardMemory) {

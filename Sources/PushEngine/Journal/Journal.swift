@@ -33,6 +33,13 @@ struct Journal: ~Copyable {
     /// Records about these apps may have to be written from here on.
     mutating func follow(_ configuration: borrowing EngineConfiguration) { self.texts = RecordTexts(configuration) }
 
+    /// Adds the value of a record to the batch, and says where it lies.
+    @inline(__always) mutating func appendValue(_ write: (inout ByteCursor) -> Void) -> Range<Int> {
+        let start = self.batch.bytes.count
+        self.batch.bytes.append(using: &self.scratchBytes, write)
+        return start..<self.batch.bytes.count
+    }
+
     /// The partition has nothing left to write, and Kafka has everything that was.
     func isSettled(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         guard memory.partitions[partition].unacknowledged == 0 else { return false }

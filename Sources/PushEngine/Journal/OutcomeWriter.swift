@@ -2,20 +2,6 @@ import PushModel
 
 /// The text of an outcome record (contract: What an outcome says): one JSON object. Composed in one piece, since every push writes one.
 enum OutcomeWriter {
-    /// An upper bound of what `write` writes: names, numbers, and the parts whose length varies.
-    static func byteCountMax(
-        key: Int, eventID: Int, traceparent: Int, reason: Int, texts: borrowing RecordTexts, app: UInt16?,
-        source: SourcePosition, into: SourcePosition?
-    ) -> Int {
-        // Fixed names, causes and at most eight numbers of twenty digits come to less.
-        var count = 1_024 + ByteCursor.jsonByteCountMax(of: key) + ByteCursor.jsonByteCountMax(of: eventID)
-        count += ByteCursor.jsonByteCountMax(of: traceparent) + ByteCursor.jsonByteCountMax(of: reason)
-        if let app { count += texts.appMembers[Int(app)].count }
-        count += texts.topicMembers[Int(source.topic)].count
-        if let into { count += texts.topicMembers[Int(into.topic)].count }
-        return count
-    }
-
     /// - Parameters:
     ///   - eventID: empty when the event gave none; likewise `key` and `traceparent`.
     ///   - details: with a push, its token's hash is said.

@@ -21,7 +21,7 @@ final class RecordTexts: Sendable {
             JSONBytes.appendString(app.bundleID, to: &text)
             return text
         }
-        self.clusterID = Array(configuration.clusterID.utf8.prefix(StateCodec.clusterIDByteCountMax))
+        self.clusterID = Array(configuration.clusterID.utf8.prefix(MarkerRecord.clusterIDByteCountMax))
         self.topicMembers = configuration.inputTopics.map { topic in
             var text: [UInt8] = []
             text.append(utf8: "\"topic\":")
@@ -30,9 +30,9 @@ final class RecordTexts: Sendable {
             return text
         }
         self.crowdKeyPrefixes = configuration.apps.flatMap { app in
-            AudienceCodec.CrowdRecord.allCases.map { record in
+            StateCodec.CrowdRecord.allCases.map { record in
                 var text: [UInt8] = []
-                AudienceCodec.appendKey(record, bundleID: app.bundleID, id: [], to: &text)
+                StateCodec.appendKey(record, bundleID: app.bundleID, id: [], to: &text)
                 return text
             }
         }
@@ -53,7 +53,7 @@ final class RecordTexts: Sendable {
     }
 
     /// The audience that a record of `state` about a crowd names, by its key; `nil`: the key is another's, or of an app that is configured no more.
-    func crowdKey(ofState key: Span<UInt8>) -> (record: AudienceCodec.CrowdRecord, app: UInt16, id: [UInt8])? {
+    func crowdKey(ofState key: Span<UInt8>) -> (record: StateCodec.CrowdRecord, app: UInt16, id: [UInt8])? {
         for index in self.crowdKeyPrefixes.indices {
             let prefix = self.crowdKeyPrefixes[index]
             guard key.count > prefix.count, key.count - prefix.count <= EventRules.keyByteCountMax,
@@ -61,7 +61,7 @@ final class RecordTexts: Sendable {
             else { continue }
             var id: [UInt8] = []
             id.append(copying: key.extracting(prefix.count..<key.count))
-            let records = AudienceCodec.CrowdRecord.allCases
+            let records = StateCodec.CrowdRecord.allCases
             return (records[index % records.count], UInt16(index / records.count), id)
         }
         return nil

@@ -202,7 +202,7 @@ struct PartitionState {
     /// - Parameters:
     ///   - takeovers: what its header `RecordHeader.takeovers` says, or, of a first marker, `RecordHeader.acceptedEnd`; `nil` without one.
     ///   - offset: where it lies in `state`.
-    mutating func met(_ marker: borrowing StateCodec.Marker, takeovers: Int64?, at offset: Int64) -> FormerOwners.News {
+    mutating func met(_ marker: borrowing MarkerRecord, takeovers: Int64?, at offset: Int64) -> FormerOwners.News {
         var news = FormerOwners.News()
         if marker.epoch >= offset {
             // The marker is of another log.
@@ -225,7 +225,7 @@ struct PartitionState {
     }
     /// A marker says by its cluster, and by what it calls void, which positions mean something here.
     /// - Parameter clusterID: Kafka's name of this cluster; empty: not known.
-    mutating func notePositions(of marker: borrowing StateCodec.Marker, at offset: Int64, clusterID: [UInt8]) {
+    mutating func notePositions(of marker: borrowing MarkerRecord, at offset: Int64, clusterID: [UInt8]) {
         // One without a name knows nothing about the other.
         guard !marker.clusterID.isEmpty, !clusterID.isEmpty, marker.clusterID != clusterID else {
             return self.voids.note(marker, at: offset)

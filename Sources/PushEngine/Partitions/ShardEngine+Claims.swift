@@ -28,7 +28,7 @@ extension ShardEngine {
 
     /// What is known of these keys is written to the partition's `state` again, with the epoch that has begun.
     public mutating func writeAgain(partition number: Int32, keys: [[UInt8]], now: EngineTime) {
-        for key in keys where key != StateCodec.markerKey {
+        for key in keys where key != MarkerRecord.key {
             _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
         }
     }

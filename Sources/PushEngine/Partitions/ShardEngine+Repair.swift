@@ -24,12 +24,12 @@ extension ShardEngine {
         guard let partition = self.memory.partitions.index(of: number),
             self.memory.partitions[partition].phase == .running
         else { return .ignored }
-        let markerKey = StateCodec.markerKey
+        let markerKey = MarkerRecord.key
         if key.holdsSameBytes(as: markerKey.span) {
             var reader = StateReader(value)
             // A marker of a release to come belongs to somebody newer, too.
             guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
-                let marker = try? StateCodec.readMarker(&reader)
+                let marker = try? MarkerRecord(&reader)
             else { return .succeeded }
             // A first marker here is a former owner's, late on its way: repairs go on only while the group confirms the ownership. One who
             // has run longer than this owner has to be taken for real.

@@ -26,7 +26,7 @@ extension ShardEngine {
                     return self.outdated(key, of: partition)
                 }
             }
-            if key.count > 1, key[0] == AudienceCodec.memberKeyMark {
+            if key.count > 1, key[0] == MemberRecord.keyMark {
                 self.restoreMemberTombstone(key.extracting(1..<key.count), partition: partition)
                 return .ignored
             }
@@ -34,7 +34,7 @@ extension ShardEngine {
                 self.audiences.pauses.remove(pause)
                 return .ignored
             }
-            if key.count > 1, key[0] == StartCodec.memberKeyMark {
+            if key.count > 1, key[0] == StartMemberRecord.keyMark {
                 self.restoreStartTombstone(key: key, partition: partition)
                 return .ignored
             }
@@ -87,7 +87,7 @@ extension ShardEngine {
         let kind = try StateCodec.readKind(&reader)
         switch kind {
         case .member:
-            guard key.count > 1, key[0] == AudienceCodec.memberKeyMark else {
+            guard key.count > 1, key[0] == MemberRecord.keyMark else {
                 throw .malformed("a member under a key that names none")
             }
             return try self.restoreMember(
@@ -104,7 +104,7 @@ extension ShardEngine {
             return try self.restoreSlot(slotKey, of: partition, value: value, reader: &reader, offset: offset, now: now)
         case .marker:
             return self.memory.noteMarker(
-                try StateCodec.readMarker(&reader), takeovers: headerNumber, partition: partition, offset: offset,
+                try MarkerRecord(&reader), takeovers: headerNumber, partition: partition, offset: offset,
                 clusterID: self.journal.texts.clusterID)
         case .activity:
             guard let slotKey = self.journal.texts.slotKey(ofState: key) else { return .ignored }
@@ -122,19 +122,11 @@ extension ShardEngine {
         offset: Int64, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
         if !self.restoredAges.isEmpty { self.restoredAges.removeAll(keepingCapacity: true) }
-        var read = try StateCodec.readParts(
+        var read = try SlotRecord(
             &reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now, ages: &self.restoredAges)
         guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }
-        let count = try reader.unsigned()
-        guard count <= 3 else { throw .malformed("\(count) updates") }
-        var held: [Update] = []
-        for _ in 0..<count {
-            held.append(try StateCodec.readUpdate(&reader, topicHashes: self.journal.topicHashes, now: now))
-        }
-        let book =
-            key.kind == .audience
-            ? try AudienceCodec.readBook(&reader, topicHashes: self.journal.topicHashes, now: now) : nil
-        guard reader.isAtEnd else { throw .malformed("bytes behind the last update") }
+        let held = try SlotRecord.readHeld(&reader, topicHashes: self.journal.topicHashes, now: now)
+        let book = try SlotRecord.readBook(&reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now)
         // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }

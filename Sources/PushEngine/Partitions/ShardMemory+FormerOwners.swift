@@ -56,7 +56,7 @@ extension ShardMemory {
     ///   one.
     /// - Parameter clusterID: Kafka's name of the cluster; empty: not known.
     mutating func noteMarker(
-        _ marker: StateCodec.Marker, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,
+        _ marker: MarkerRecord, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,
         clusterID: [UInt8]
     ) -> RestoreResult {
         let news = self.partitions[partition].met(marker, takeovers: takeovers, at: offset)

@@ -21,7 +21,7 @@ struct VoidPositions {
 
     /// An owner at work says which positions are void. A first marker says nothing of what lies before it: its owner may have died over it, or be this one. An
     /// owner that took over before the cause knows nothing of it.
-    mutating func note(_ marker: borrowing StateCodec.Marker, at offset: Int64) {
+    mutating func note(_ marker: borrowing MarkerRecord, at offset: Int64) {
         // An owner that does not know the name of its cluster has kept the positions of another one.
         if case .cluster = self.cause, marker.clusterID.isEmpty { return }
         if marker.epoch < 0, offset > self.causeOffset, self.claimOffset < 0 { self.claimOffset = offset }

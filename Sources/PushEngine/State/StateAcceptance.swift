@@ -6,7 +6,7 @@ import PushModel
 /// been acknowledged. Releases that do not know the header take it for the claim of an owner that did nothing.
 public enum StateAcceptance {
     /// The record's key.
-    public static var key: [UInt8] { StateCodec.markerKey }
+    public static var key: [UInt8] { MarkerRecord.key }
 
     /// The record's value.
     /// - Parameters:
@@ -14,12 +14,12 @@ public enum StateAcceptance {
     ///   - clusterID: Kafka's name of the cluster; empty: not known.
     ///   - wallMillis: now, milliseconds since 1970.
     public static func value(partitionCount: Int32, clusterID: String, wallMillis: Int64) -> [UInt8] {
-        let marker = StateCodec.Marker(
+        let marker = MarkerRecord(
             epoch: -1, takenOverWallMillis: wallMillis, partitionCount: partitionCount,
-            clusterID: Array(clusterID.utf8.prefix(StateCodec.clusterIDByteCountMax)))
+            clusterID: Array(clusterID.utf8.prefix(MarkerRecord.clusterIDByteCountMax)))
         var bytes: [UInt8] = []
         var scratch: [UInt8] = []
-        bytes.append(atMost: StateCodec.byteCountMax(marker), using: &scratch) { StateCodec.write(marker, to: &$0) }
+        bytes.append(using: &scratch) { marker.write(to: &$0) }
         return bytes
     }
 }

@@ -268,6 +268,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var partitionCount: Int32
         /// Empty: not known.
         public var cluster: String
+        /// Records of `state` below this offset name positions of another cluster; `nil`: none does.
+        public var voidBefore: Int64?
     }
 
     /// Bundle id that the key names; `nil`: it names none.

@@ -1,12 +1,13 @@
-/// Writes pieces one after the other into memory whose size was fixed before. A record of thirty small pieces then asks
-/// for room once. An array would ask for room, and check for a shared copy, thirty times.
+/// Writes pieces one after the other into memory that nobody shares. Each of the thirty small pieces of a record only
+/// compares two addresses. An array would also check for a shared copy, thirty times.
 ///
-/// Only `Array.append(atMost:using:_:)` makes one. Writing past the end means that the caller's bound is wrong. It
-/// stops the process before the write.
+/// `Array.append(using:_:)` makes one. A piece that does not fit goes on in memory of the cursor's own, twice as large.
 @safe public struct ByteCursor: ~Copyable {
-    @usableFromInline let start: UnsafeMutablePointer<UInt8>
+    @usableFromInline var start: UnsafeMutablePointer<UInt8>
     @usableFromInline var next: UnsafeMutablePointer<UInt8>
-    @usableFromInline let end: UnsafeMutablePointer<UInt8>
+    @usableFromInline var end: UnsafeMutablePointer<UInt8>
+    /// The memory is the cursor's own.
+    @usableFromInline var isGrown = false
 
     @inlinable init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
         // Memory of at least one byte has an address.
@@ -14,16 +15,33 @@
         unsafe self.next = self.start
         unsafe self.end = self.start + memory.count
     }
+    @inlinable deinit {
+        if self.isGrown { unsafe self.start.deallocate() }
+    }
 
     /// Bytes written so far.
     @inlinable public var count: Int { unsafe self.next - self.start }
 
     /// The address for the next `byteCount` bytes, which count as written.
     @inlinable mutating func room(_ byteCount: Int) -> UnsafeMutablePointer<UInt8> {
-        precondition(unsafe byteCount <= self.end - self.next, "more bytes than the caller made room for")
+        if unsafe byteCount > self.end - self.next { self.grow(byteCount) }
         let start = unsafe self.next
         unsafe self.next = start + byteCount
         return unsafe start
+    }
+
+    /// Makes room for `byteCount` bytes more.
+    @inline(never) @usableFromInline mutating func grow(_ byteCount: Int) {
+        let count = self.count
+        let capacity = 2 * max(unsafe self.end - self.start, count + byteCount)
+        let memory = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity)
+        // `count` bytes have been written, and fit.
+        unsafe memory.initialize(from: self.start, count: count)
+        if self.isGrown { unsafe self.start.deallocate() }
+        unsafe self.start = memory
+        unsafe self.next = memory + count
+        unsafe self.end = memory + capacity
+        self.isGrown = true
     }
 
     /// Appends one byte.
@@ -53,22 +71,9 @@
 
     /// Appends an integer in decimal: 1 to 20 digits.
     @inlinable public mutating func append(decimal value: UInt64) {
-        if unsafe self.end - self.next >= DecimalDigits.byteCountMax {
-            // There is room for any number, and this many bytes of it were written.
-            unsafe self.next += DecimalDigits.write(value, to: UnsafeMutableRawPointer(self.next))
-            return
-        }
-        let count = DecimalDigits.count(value)
-        let start = unsafe self.room(count)
-        var index = count
-        var rest = value
-        repeat {
-            index -= 1
-            let quotient = rest / 10
-            // At most `count` digits are written.
-            unsafe start[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
-            rest = quotient
-        } while index > 0
+        if unsafe self.end - self.next < DecimalDigits.byteCountMax { self.grow(DecimalDigits.byteCountMax) }
+        // There is room for any number, and this many bytes of it were written.
+        unsafe self.next += DecimalDigits.write(value, to: UnsafeMutableRawPointer(self.next))
     }
 
     /// Appends sixteen lower-case hexadecimal digits.
@@ -106,31 +111,31 @@
         unsafe start.storeBytes(of: words.3.littleEndian, toByteOffset: 28, as: UInt64.self)
     }
 
-    /// Appends an unsigned integer as LEB128: seven bits a byte, the lowest first. It takes at most
-    /// `leb128ByteCountMax` bytes.
+    /// Appends an unsigned integer as LEB128: seven bits a byte, the lowest first.
     @inlinable public mutating func append(leb128 value: UInt64) {
+        if unsafe self.end - self.next < Self.leb128ByteCountMax { self.grow(Self.leb128ByteCountMax) }
+        // There is room for any number.
+        var next = unsafe self.next
         var rest = value
         while rest >= 0x80 {
-            self.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            unsafe next.initialize(to: UInt8(truncatingIfNeeded: rest) | 0x80)
+            unsafe next += 1
             rest >>= 7
         }
-        self.append(UInt8(truncatingIfNeeded: rest))
+        unsafe next.initialize(to: UInt8(truncatingIfNeeded: rest))
+        unsafe self.next = next + 1
     }
 
     /// The most bytes a LEB128 number takes: 64 bits, seven in each byte.
-    public static var leb128ByteCountMax: Int { 10 }
+    @usableFromInline static var leb128ByteCountMax: Int { 10 }
 
-    /// Appends a JSON string (RFC 8259 §7), quotes included, of at most `jsonByteCountMax(of: text.count)` bytes. A
-    /// byte that is not UTF-8 becomes U+FFFD.
+    /// Appends a JSON string (RFC 8259 §7), quotes included. A byte that is not UTF-8 becomes U+FFFD.
     @inlinable public mutating func append(jsonString text: Span<UInt8>) {
         guard text.isPlainASCII else { return self.appendEscaped(text) }
         self.append(UInt8(ascii: "\""))
         self.append(text)
         self.append(UInt8(ascii: "\""))
     }
-
-    /// Largest size of a JSON string: every byte may become six, as `\u001f` does.
-    @inlinable public static func jsonByteCountMax(of byteCount: Int) -> Int { 6 * byteCount + 2 }
 
     @usableFromInline mutating func appendEscaped(_ text: Span<UInt8>) {
         self.append(UInt8(ascii: "\""))
@@ -166,6 +171,17 @@
         }
     }
 
+    /// Moves the last bytes before those from `index` on.
+    mutating func moveLast(_ byteCount: Int, to index: Int) {
+        for _ in 0..<byteCount {
+            let last = self.count - 1
+            // Both places lie within what has been written.
+            let byte = unsafe self.start[last]
+            unsafe (self.start + index + 1).update(from: self.start + index, count: last - index)
+            unsafe self.start[index] = byte
+        }
+    }
+
     // MARK: On the stack
 
     /// Number of bytes that still have room.
@@ -191,19 +207,19 @@
 }
 
 extension Array where Element == UInt8 {
-    /// Appends what `body` writes: at most `byteCountMax` bytes. They are composed in `scratch`, which the caller keeps
-    /// from record to record. It grows to the size of the largest record. Its content means nothing between two calls.
-    @inlinable public mutating func append(
-        atMost byteCountMax: Int, using scratch: inout [UInt8], _ body: (inout ByteCursor) -> Void
-    ) {
-        if scratch.count < byteCountMax {
-            scratch.append(contentsOf: repeatElement(0, count: Swift.max(256, byteCountMax) - scratch.count))
-        }
-        unsafe scratch.withUnsafeMutableBufferPointer { memory in
+    /// Appends what `body` writes. It is composed in `scratch`, which the caller keeps from record to record. `scratch`
+    /// grows to the size of the largest record. Its content means nothing between two calls.
+    @inlinable public mutating func append(using scratch: inout [UInt8], _ body: (inout ByteCursor) -> Void) {
+        if scratch.isEmpty { scratch.append(contentsOf: repeatElement(0, count: 4_096)) }
+        let byteCount = unsafe scratch.withUnsafeMutableBufferPointer { memory in
             var cursor = unsafe ByteCursor(memory)
             body(&cursor)
             // `count` bytes have been written from the start on.
             unsafe self.append(contentsOf: UnsafeBufferPointer(start: cursor.start, count: cursor.count))
+            return cursor.count
+        }
+        if byteCount > scratch.count {
+            scratch.append(contentsOf: repeatElement(0, count: 2 * byteCount - scratch.count))
         }
     }
 }

@@ -4,17 +4,9 @@ public enum JSONBytes {
     /// Appends `text` as a JSON string, quotes included. A byte that is not UTF-8 becomes U+FFFD, so that the result is
     /// always valid.
     public static func appendString(_ text: Span<UInt8>, to target: inout [UInt8]) {
-        let byteCountMax = ByteCursor.jsonByteCountMax(of: text.count)
-        if byteCountMax <= ByteCursor.stackByteCount || text.count + 2 <= ByteCursor.stackByteCount && text.isPlainASCII
-        {
-            ByteCursor.onStack { cursor in
-                cursor.append(jsonString: text)
-                cursor.flush(to: &target)
-            }
-        } else {
-            // A long text with something to escape is a refusal's, not a push's.
-            var scratch: [UInt8] = []
-            target.append(atMost: byteCountMax, using: &scratch) { $0.append(jsonString: text) }
+        ByteCursor.onStack { cursor in
+            cursor.append(jsonString: text)
+            cursor.flush(to: &target)
         }
     }
 

@@ -1,6 +1,5 @@
 /// The primitive parts of records in `state`, and of those in `routed` that are no events. Integers are LEB128, and
-/// signed ones are zigzag encoded first. Byte runs follow their count. A number takes at most
-/// `ByteCursor.leb128ByteCountMax` bytes.
+/// signed ones are zigzag encoded first. Byte runs follow their count.
 extension ByteCursor {
     /// Writes one byte.
     @inlinable public mutating func byte(_ value: UInt8) { self.append(value) }
@@ -25,6 +24,21 @@ extension ByteCursor {
         self.unsigned(UInt64(span.count))
         self.append(span)
     }
+
+    /// Appends what `body` writes, as a byte run after its count.
+    public mutating func run(_ body: (inout ByteCursor) -> Void) {
+        let begin = self.count
+        body(&self)
+        let end = self.count
+        self.unsigned(UInt64(end - begin))
+        self.moveLast(self.count - end, to: begin)
+    }
+
+    /// Appends eight bytes, the lowest first.
+    @inlinable public mutating func word(_ value: UInt64) {
+        // There is room for eight bytes.
+        unsafe UnsafeMutableRawPointer(self.room(8)).storeBytes(of: value.littleEndian, as: UInt64.self)
+    }
 }
 
 /// Reads what the functions above have written. A record that is cut short, or has an impossible count, throws; nothing
@@ -39,6 +53,11 @@ public struct StateReader: ~Escapable {
 
     /// Whether all bytes have been read.
     @inlinable public var isAtEnd: Bool { self.index == self.bytes.count }
+
+    /// Refuses a record that goes on after `what`.
+    @inlinable public func checkEnd(behind what: StaticString) throws(StateError) {
+        guard self.isAtEnd else { throw .bytes(behind: what) }
+    }
 
     /// Reads one byte.
     @inlinable @inline(__always) public mutating func byte() throws(StateError) -> UInt8 {
@@ -85,6 +104,28 @@ public struct StateReader: ~Escapable {
         return Int64(bitPattern: value >> 1) ^ -Int64(bitPattern: value & 1)
     }
 
+    /// Reads a count of something.
+    /// - Parameters:
+    ///   - max: a larger count is refused.
+    ///   - what: is counted, as the refusal names it.
+    @inlinable public mutating func count(atMost max: Int, _ what: StaticString) throws(StateError) -> Int {
+        let count = try self.unsigned()
+        guard count <= UInt64(max) else { throw .tooMany(count, what) }
+        return Int(count)
+    }
+
+    /// Reads what `ByteCursor.word` has written.
+    @inlinable public mutating func word() throws(StateError) -> UInt64 {
+        guard self.bytes.count - self.index >= 8 else { throw .truncated }
+        var word: UInt64 = 0
+        for offset in 0..<8 {
+            // Eight bytes are present.
+            word |= UInt64(unsafe self.bytes[unchecked: self.index &+ offset]) &<< UInt64(8 &* offset)
+        }
+        self.index &+= 8
+        return word
+    }
+
     /// Reads what `ByteCursor.optional` has written.
     @inlinable public mutating func optional() throws(StateError) -> Int64? {
         switch try self.byte() {
@@ -125,4 +166,14 @@ public enum StateError: Error, Equatable, Sendable {
     case malformed(String)
     /// The record was written in a format that this release does not know.
     case unknownVersion(UInt8)
+}
+
+/// Refusals whose texts are put together away from the reading of good records.
+extension StateError {
+    @inline(never) @usableFromInline static func tooMany(_ count: UInt64, _ what: StaticString) -> StateError {
+        .malformed("\(count) \(what)")
+    }
+    @inline(never) @usableFromInline static func bytes(behind what: StaticString) -> StateError {
+        .malformed("bytes behind \(what)")
+    }
 }

@@ -13,7 +13,7 @@ enum KeptRecordBytes {
     static func value(_ channel: KeptChannel) -> [UInt8] {
         var scratch: [UInt8] = []
         var bytes: [UInt8] = []
-        bytes.append(atMost: KeptChannelCodec.byteCountMax(channel), using: &scratch) {
+        bytes.append(using: &scratch) {
             KeptChannelCodec.write(channel, epoch: 0, to: &$0)
         }
         return bytes

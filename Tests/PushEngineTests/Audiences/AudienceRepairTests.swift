@@ -55,12 +55,7 @@ import Testing
     }
     private static func void(of audience: String, epoch: Int64, life: Int64) -> WrittenRecord {
         var (value, scratch): ([UInt8], [UInt8]) = ([], [])
-        value.append(atMost: 64, using: &scratch) { cursor in
-            cursor.byte(StateCodec.version)
-            cursor.byte(StateCodec.Kind.voided.rawValue)
-            cursor.signed(epoch)
-            cursor.signed(life)
-        }
+        value.append(using: &scratch) { VoidedRecord(epoch: epoch, life: life).write(to: &$0) }
         return WrittenRecord(
             topic: .state, partition: 0, key: Array("d/com.example.pizza/\(audience)".utf8), hasKey: true, value: value,
             isNull: false, headers: [:], timestampMillis: 0, acknowledgement: 0)
@@ -72,7 +67,7 @@ import Testing
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
         h.join(4, of: "other")
-        let records = h.stateLog.filter { $0.key.first == AudienceCodec.memberKeyMark }
+        let records = h.stateLog.filter { $0.key.first == MemberRecord.keyMark }
         #expect(records.count == 4)
         h.engine = ShardEngine(configuration: h.configuration, randomSeed: 9)
         h.engine.partitionAssigned(h.partition, releasedWallMillis: nil, now: h.now)

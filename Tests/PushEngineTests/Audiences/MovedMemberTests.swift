@@ -81,7 +81,7 @@ import Testing
         h.deliverAll()
         h.leave(1)
         func newest() -> WrittenRecord? {
-            h.stateLog.last { $0.key.first == AudienceCodec.memberKeyMark && $0.key.last == 1 }
+            h.stateLog.last { $0.key.first == MemberRecord.keyMark && $0.key.last == 1 }
         }
         #expect(newest()?.isNull == false)
         if isBack { h.join(1) }

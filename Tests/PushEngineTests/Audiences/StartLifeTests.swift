@@ -180,21 +180,21 @@ import Testing
     // MARK: Records of other releases
     /// The release before reads the tail and does not write it; this one writes it, and reads records without it. The bytes are what both go by.
     @Test func whoHasNoAnswerStandsAtTheEnd() throws {
-        var progress = StartCodec.Progress(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
+        var progress = StartProgressRecord(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
         progress.rounds = [
-            StartCodec.Round(
+            StartProgressRecord.Round(
                 horizon: 400, lateOffset: 3, unansweredCount: 3, named: [6], unmet: 5, unanswered: [7, 2])
         ]
         let head: [UInt8] =
             [1, 10, 10, 18, 18, 0, 0, 1] + [0, 0xa0, 6, 6, 3, 1, 12] + Array(repeating: 0, count: 14) + [0, 0]
         let tail: [UInt8] = [10, 2, 14, 4]
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: StartCodec.byteCountMax(progress), using: &scratch) { StartCodec.write(progress, to: &$0) }
+        bytes.append(using: &scratch) { progress.write(to: &$0) }
         #expect(bytes == head + tail)
-        func read(_ bytes: [UInt8]) throws -> StartCodec.Progress {
+        func read(_ bytes: [UInt8]) throws -> StartProgressRecord {
             var reader = StateReader(bytes.span)
             #expect(try StateCodec.readKind(&reader) == .startProgress)
-            return try StartCodec.readProgress(&reader)
+            return try StartProgressRecord(&reader)
         }
         #expect(try read(head + tail) == progress)
         progress.rounds[0].unmet = nil

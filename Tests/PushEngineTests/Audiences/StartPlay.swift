@@ -7,8 +7,8 @@ import Testing
 struct StartPlay: ~Copyable {
     /// A record of the partition's `state`.
     enum Record {
-        case member(Int, StartCodec.Member?, number: UInt32, round: Int)
-        case progress(StartCodec.Progress, number: UInt32)
+        case member(Int, StartMemberRecord?, number: UInt32, round: Int)
+        case progress(StartProgressRecord, number: UInt32)
     }
     static let memberCount = 80
 

@@ -190,23 +190,23 @@ import Testing
     }
 
     // MARK: Records
-    private static func read(_ bytes: [UInt8]) throws -> StartCodec.Progress {
+    private static func read(_ bytes: [UInt8]) throws -> StartProgressRecord {
         var reader = StateReader(bytes.span)
         #expect(try StateCodec.readKind(&reader) == .startProgress)
-        return try StartCodec.readProgress(&reader)
+        return try StartProgressRecord(&reader)
     }
-    private static func write(_ progress: StartCodec.Progress) -> [UInt8] {
+    private static func write(_ progress: StartProgressRecord) -> [UInt8] {
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: StartCodec.byteCountMax(progress), using: &scratch) { StartCodec.write(progress, to: &$0) }
+        bytes.append(using: &scratch) { progress.write(to: &$0) }
         return bytes
     }
 
     /// Those of before end where the refusals do, and say only how many are in doubt.
     @Test func recordsOfBeforeAreRead() throws {
-        var progress = StartCodec.Progress(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
+        var progress = StartProgressRecord(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
         progress.rounds = [
-            StartCodec.Round(horizon: 400, unansweredCount: 3, unmet: 5, unanswered: [7, 2]),
-            StartCodec.Round(environment: .development, horizon: 40, unmet: 40),
+            StartProgressRecord.Round(horizon: 400, unansweredCount: 3, unmet: 5, unanswered: [7, 2]),
+            StartProgressRecord.Round(environment: .development, horizon: 40, unmet: 40),
         ]
         let bytes = Self.write(progress)
         #expect(try Self.read(bytes) == progress)
@@ -220,10 +220,10 @@ import Testing
         #expect(throws: StateError.self) { try Self.read(bytes + [0]) }
     }
     @Test func moreThanOneRecordTellsOfAreNotRead() throws {
-        var progress = StartCodec.Progress(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
+        var progress = StartProgressRecord(epoch: 5, start: StartStamp(life: 9, stampSeconds: 9))
         progress.rounds = [
-            StartCodec.Round(
-                horizon: 400, unmet: 5, unanswered: Array(repeating: 7, count: StartCodec.unansweredMax))
+            StartProgressRecord.Round(
+                horizon: 400, unmet: 5, unanswered: Array(repeating: 7, count: StartProgressRecord.unansweredMax))
         ]
         #expect(try Self.read(Self.write(progress)) == progress)
         progress.rounds[0].unanswered.append(7)

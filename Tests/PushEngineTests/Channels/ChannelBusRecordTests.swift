@@ -9,9 +9,9 @@ import Testing
 @Suite struct ChannelBusRecordTests {
     private static let bundleID = Array("com.example.pizza".utf8)
 
-    private static func bytes(_ byteCountMax: Int, _ write: (inout ByteCursor) -> Void) -> [UInt8] {
+    private static func bytes(_ write: (inout ByteCursor) -> Void) -> [UInt8] {
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: byteCountMax, using: &scratch) { write(&$0) }
+        bytes.append(using: &scratch) { write(&$0) }
         return bytes
     }
     private static let wishes: [BusRecord.ChannelWish] =
@@ -39,33 +39,33 @@ import Testing
 
     static let samples: [(kind: RoutedKind, value: [UInt8])] =
         Self.wishes.map { wish in
-            (.channelWish, Self.bytes(BusRecord.byteCountMax(wish)) { BusRecord.write(wish, to: &$0) })
+            (.channelWish, Self.bytes { wish.write(to: &$0) })
         }
         + Self.news.map { news in
-            (.channelNews, Self.bytes(BusRecord.byteCountMax(news)) { BusRecord.write(news, to: &$0) })
+            (.channelNews, Self.bytes { news.write(to: &$0) })
         }
         + Self.answers.map { answer in
-            (.keptAnswer, Self.bytes(BusRecord.byteCountMax(answer)) { BusRecord.write(answer, to: &$0) })
+            (.keptAnswer, Self.bytes { answer.write(to: &$0) })
         }
         + [
             (
                 .keptQuestion,
-                Self.bytes(BusRecord.byteCountMax(Self.question)) { BusRecord.write(Self.question, to: &$0) }
+                Self.bytes { Self.question.write(to: &$0) }
             )
         ]
 
     @Test func whatIsWrittenIsRead() throws {
         let samples = Self.samples.map(\.value)
-        for (wish, value) in zip(Self.wishes, samples) { #expect(try BusRecord.readChannelWish(value.span) == wish) }
+        for (wish, value) in zip(Self.wishes, samples) { #expect(try BusRecord.ChannelWish(value.span) == wish) }
         for (news, value) in zip(Self.news, samples.dropFirst(Self.wishes.count)) {
-            #expect(try BusRecord.readChannelNews(value.span) == news)
+            #expect(try BusRecord.ChannelNews(value.span) == news)
         }
         let rest = Array(samples.dropFirst(Self.wishes.count + Self.news.count))
         for (answer, value) in zip(Self.answers, rest) {
-            #expect(try BusRecord.readKeptAnswer(value.span) == answer)
+            #expect(try BusRecord.KeptAnswer(value.span) == answer)
         }
         let question = rest[rest.count - 1]
-        #expect(try BusRecord.readKeptQuestion(question.span) == Self.question)
+        #expect(try BusRecord.KeptQuestion(question.span) == Self.question)
     }
 
     /// A longer reason than a record holds is cut, and its record can be read.
@@ -73,12 +73,12 @@ import Testing
         let news = BusRecord.ChannelNews(
             bundleID: Self.bundleID, life: 1,
             news: .refused(.byAPNs(status: 400, reason: String(repeating: "x", count: 9_000))))
-        let value = Self.bytes(BusRecord.byteCountMax(news)) { BusRecord.write(news, to: &$0) }
-        guard case .refused(.byAPNs(400, let reason)) = try BusRecord.readChannelNews(value.span).news else {
+        let value = Self.bytes { news.write(to: &$0) }
+        guard case .refused(.byAPNs(400, let reason)) = try BusRecord.ChannelNews(value.span).news else {
             Issue.record("not a refusal")
             return
         }
-        #expect(reason.utf8.count == BusRecord.reasonByteCountMax)
+        #expect(reason.utf8.count == KeeperRefusal.reasonByteCountMax)
     }
 
     /// This release keeps no channel: it passes over them, and whoever wishes asks again.
@@ -113,10 +113,10 @@ import Testing
             for _ in 0..<3 {
                 value[Int.random(in: value.indices, using: &random)] = UInt8.random(in: .min ... .max, using: &random)
             }
-            _ = try? BusRecord.readChannelWish(value.span)
-            _ = try? BusRecord.readChannelNews(value.span)
-            _ = try? BusRecord.readKeptQuestion(value.span)
-            _ = try? BusRecord.readKeptAnswer(value.span)
+            _ = try? BusRecord.ChannelWish(value.span)
+            _ = try? BusRecord.ChannelNews(value.span)
+            _ = try? BusRecord.KeptQuestion(value.span)
+            _ = try? BusRecord.KeptAnswer(value.span)
         }
     }
 
@@ -124,16 +124,16 @@ import Testing
 
     @Test func aQuestionMayNameEnvironments() throws {
         let question = BusRecord.Question(bundleID: Self.bundleID, partition: 3, life: 5)
-        let value = Self.bytes(BusRecord.byteCountMax(bundleID: Self.bundleID)) { BusRecord.write(question, to: &$0) }
+        let value = Self.bytes { question.write(to: &$0) }
         for environments in 0..<4 as Range<UInt8> {
             let bytes = value + [environments]
             var expected = question
             expected.environments = environments
-            #expect(try BusRecord.readQuestion(bytes.span) == expected)
+            #expect(try BusRecord.Question(bytes.span) == expected)
         }
         for rest in [[4], [0, 0]] as [[UInt8]] {
             let bytes = value + rest
-            #expect(throws: StateError.self) { try BusRecord.readQuestion(bytes.span) }
+            #expect(throws: StateError.self) { try BusRecord.Question(bytes.span) }
         }
     }
 
@@ -141,13 +141,13 @@ import Testing
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
         func read(_ value: [UInt8]) throws(StateError) -> AudienceOwner {
             var reader = StateReader(value.span)
-            let book = try AudienceCodec.readBook(&reader, topicHashes: [1], now: now)
+            let book = try AudienceOwner(&reader, topicHashes: [1], now: now)
             guard reader.isAtEnd else { throw .malformed("bytes behind it") }
             return book
         }
         func write(_ book: AudienceOwner) -> [UInt8] {
-            Self.bytes(AudienceCodec.byteCountMax(book)) {
-                AudienceCodec.write(book, topicHashes: [1], now: now, to: &$0)
+            Self.bytes {
+                book.write(topicHashes: [1], now: now, to: &$0)
             }
         }
         let plain = write(AudienceOwner(life: 1_700_000_000))
@@ -188,31 +188,31 @@ import Testing
                 environment: .development, id: Array("Y2g=".utf8), serves: true, isOpen: true, takenStampSeconds: 7,
                 takenAlertStampSeconds: 8)
         ]
-        let value = Self.bytes(AudienceCodec.byteCountMax(version)) {
-            AudienceCodec.write(version, topicHashes: [1], to: &$0)
+        let value = Self.bytes {
+            version.write(topicHashes: [1], to: &$0)
         }
         var reader = StateReader(value.span)
-        let taken = try AudienceCodec.readVersion(&reader, topicHashes: [1], now: now)
+        let taken = try Version(&reader, topicHashes: [1], now: now)
         let (isAtEnd, channels, turn) = (reader.isAtEnd, taken.channels, taken.turn)
         #expect(isAtEnd && channels == version.channels && turn == 9)
 
-        func read(_ bytes: [UInt8]) throws(StateError) -> AudienceCodec.Member {
+        func read(_ bytes: [UInt8]) throws(StateError) -> MemberRecord {
             var reader = StateReader(bytes.span)
             _ = try StateCodec.readKind(&reader)
-            return try AudienceCodec.readMember(&reader)
+            return try MemberRecord(&reader)
         }
-        for number in [nil] + (0..<AudienceCodec.channelNumbersMax).map({ Optional($0) }) {
-            var member = AudienceCodec.Member(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
+        for number in [nil] + (0..<MemberRecord.channelNumbersMax).map({ Optional($0) }) {
+            var member = MemberRecord(epoch: 1, isFrequent: true, joinedSeconds: 7, reference: 8)
             member.channelNumber = number
-            member.origin = number.map { AudienceCodec.Origin(topicHash: 9, partition: 4, offset: Int64($0) << 40) }
-            if number ?? 0 > 2 { member.formerOrigin = AudienceCodec.Origin(topicHash: 9, partition: 1, offset: 70) }
+            member.origin = number.map { MemberRecord.Origin(topicHash: 9, partition: 4, offset: Int64($0) << 40) }
+            if number ?? 0 > 2 { member.formerOrigin = MemberRecord.Origin(topicHash: 9, partition: 1, offset: 70) }
             (member.hasLeft, member.hadTens) = (number ?? 1 > 0, number == 2)
             member.owedAlertStampSeconds = number.map { Int64($0) * 1_000_000 } ?? 0
-            let bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(member, to: &$0) }
+            let bytes = Self.bytes { member.write(to: &$0) }
             #expect(try read(bytes) == member)
         }
-        let plain = AudienceCodec.Member(epoch: 1, joinedSeconds: 7, reference: 8)
-        var bytes = Self.bytes(AudienceCodec.memberByteCountMax) { AudienceCodec.write(plain, to: &$0) }
+        let plain = MemberRecord(epoch: 1, joinedSeconds: 7, reference: 8)
+        var bytes = Self.bytes { plain.write(to: &$0) }
         bytes[3] |= 32
         #expect(throws: StateError.self, "the number of no channel") { try read(bytes) }
     }

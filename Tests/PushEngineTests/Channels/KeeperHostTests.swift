@@ -261,7 +261,7 @@ extension EngineHarness {
         let wish = BusRecord.ChannelWish(
             bundleID: Array("com.example.pizza".utf8), environment: .production, life: life, demand: demand)
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: BusRecord.byteCountMax(wish), using: &scratch) { BusRecord.write(wish, to: &$0) }
+        bytes.append(using: &scratch) { wish.write(to: &$0) }
         self.consume(keyBytes: Array(audience.utf8), valueBytes: bytes, topic: 1, kind: .channelWish)
     }
     /// Of the newest record of a kept channel; `nil`: there is none.
@@ -274,7 +274,7 @@ extension EngineHarness {
     /// What owners were told over the bus, in order.
     func newsTold() -> [KeeperNews] {
         self.written.filter { $0.headers[RecordHeader.kind.text] == "channel-news" }.compactMap {
-            try? BusRecord.readChannelNews($0.value.span).news
+            try? BusRecord.ChannelNews($0.value.span).news
         }
     }
 }

@@ -110,7 +110,7 @@ import Testing
         let last = try #require(h.stateLog.last { $0.keyText.hasPrefix("c/") })
         var reader = StateReader(last.value.span)
         _ = try StateCodec.readKind(&reader)
-        let read = try StateCodec.readSlot(&reader, kind: .channel, topicHashes: [1], now: h.now)
+        let read = try SlotRecord.Whole(&reader, kind: .channel, topicHashes: [1], now: h.now)
         #expect(read.channel?.isUnkept == true && !read.slot.awaitsTokenOfStart)
         h.crash()
         h.advance(15_000)
@@ -219,7 +219,7 @@ import Testing
         let answer = BusRecord.KeptAnswer(
             bundleID: Array("com.example.pizza".utf8), environment: environment, isKept: isKept)
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: BusRecord.byteCountMax(answer), using: &scratch) { BusRecord.write(answer, to: &$0) }
+        bytes.append(using: &scratch) { answer.write(to: &$0) }
         return bytes
     }
 
@@ -252,8 +252,8 @@ import Testing
             let question = BusRecord.KeptQuestion(
                 bundleID: Array(bundleID.utf8), environment: .production, partition: partition)
             var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-            bytes.append(atMost: BusRecord.byteCountMax(question), using: &scratch) {
-                BusRecord.write(question, to: &$0)
+            bytes.append(using: &scratch) {
+                question.write(to: &$0)
             }
             h.consume(keyBytes: Array(Self.own.utf8), valueBytes: bytes, topic: 1, kind: .keptQuestion)
         }

@@ -25,7 +25,7 @@ import Testing
     }
     static func value(_ channel: KeptChannel, epoch: Int64) -> [UInt8] {
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: KeptChannelCodec.byteCountMax(channel), using: &scratch) {
+        bytes.append(using: &scratch) {
             KeptChannelCodec.write(channel, epoch: epoch, to: &$0)
         }
         return bytes
@@ -98,9 +98,9 @@ import Testing
     /// That of a worker which died over it comes to lie before the owner's records: they are believed by whoever comes next.
     @Test func aFirstMarkerThatComesLateHidesNoRecord() throws {
         let h = try Self.harness()
-        let marker = StateCodec.Marker(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        let marker = MarkerRecord(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
         var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        bytes.append(using: &scratch) { marker.write(to: &$0) }
         h.writeState(Self.foreign("m", value: bytes))
         let value = Self.value(Self.channel(.open), epoch: try Self.epoch(h))
         h.writeState(Self.foreign(value: value))

@@ -118,18 +118,18 @@ import Testing
         report.counts.listeners[.development] = 2
         func written(_ report: BusRecord.Report) -> [UInt8] {
             var (bytes, scratch): ([UInt8], [UInt8]) = ([], [])
-            bytes.append(atMost: BusRecord.byteCountMax(bundleID: report.bundleID), using: &scratch) {
-                BusRecord.write(report, to: &$0)
+            bytes.append(using: &scratch) {
+                report.write(to: &$0)
             }
             return bytes
         }
-        #expect(try BusRecord.readReport(written(report).span) == report)
+        #expect(try BusRecord.Report(written(report).span) == report)
         // Where nobody listens it is written as before channels were kept.
         report.counts.listeners = ListenerCounts()
         let bytes = written(report)
-        #expect(try BusRecord.readReport(bytes.span) == report)
+        #expect(try BusRecord.Report(bytes.span) == report)
         for count in 0..<bytes.count {
-            #expect(throws: (any Error).self) { try BusRecord.readReport(Array(bytes.prefix(count)).span) }
+            #expect(throws: (any Error).self) { try BusRecord.Report(Array(bytes.prefix(count)).span) }
         }
     }
 

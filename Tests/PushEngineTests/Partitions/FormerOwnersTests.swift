@@ -25,7 +25,7 @@ import Testing
             cluster: String = "ours", voidBefore: Int64 = -1
         ) -> RestoreResult {
             self.memory.noteMarker(
-                StateCodec.Marker(
+                MarkerRecord(
                     epoch: epoch, takenOverWallMillis: takenOverMillis, partitionCount: partitionCount,
                     clusterID: Array(cluster.utf8), voidBefore: voidBefore),
                 partition: 0, offset: offset, clusterID: Array("ours".utf8))
@@ -249,7 +249,7 @@ import Testing
 extension ShardMemory {
     /// A person accepts that `state` is lost. 900 of its records were acknowledged.
     fileprivate mutating func noteAcceptance(at offset: Int64, partitionCount: Int32) {
-        let marker = StateCodec.Marker(
+        let marker = MarkerRecord(
             epoch: -1, takenOverWallMillis: 1, partitionCount: partitionCount, clusterID: Array("ours".utf8))
         _ = self.noteMarker(marker, takeovers: 900, partition: 0, offset: offset, clusterID: Array("ours".utf8))
     }

@@ -219,8 +219,8 @@ import Testing
         let h = Self.harness()
         var bytes: [UInt8] = []
         var scratch: [UInt8] = []
-        let marker = StateCodec.Marker(epoch: 900, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
-        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        let marker = MarkerRecord(epoch: 900, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(using: &scratch) { marker.write(to: &$0) }
         h.writeState(Self.foreign("m", value: bytes))
         h.consume(key: "order-2", value: Self.register)
         h.advance(1_000)
@@ -232,8 +232,8 @@ import Testing
         let h = Self.harness()
         var bytes: [UInt8] = []
         var scratch: [UInt8] = []
-        let marker = StateCodec.Marker(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
-        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        let marker = MarkerRecord(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(using: &scratch) { marker.write(to: &$0) }
         h.writeState(Self.foreign("m", value: bytes))
         h.consume(key: "order-2", value: Self.register)
         h.advance(1_000)
@@ -265,8 +265,8 @@ import Testing
         h.crash()
         var bytes: [UInt8] = []
         var scratch: [UInt8] = []
-        let marker = StateCodec.Marker(epoch: 0, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
-        bytes.append(atMost: 100, using: &scratch) { StateCodec.write(marker, to: &$0) }
+        let marker = MarkerRecord(epoch: 0, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])
+        bytes.append(using: &scratch) { marker.write(to: &$0) }
         h.writeState(Self.foreign("m", value: bytes))
         h.consume(key: "order-2", value: Self.register)
         h.advance(1_000)

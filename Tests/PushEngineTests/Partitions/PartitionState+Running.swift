@@ -20,7 +20,7 @@ extension PartitionState {
     /// Owners that the restore has met at work, each with its clock when it took over.
     mutating func meet(takenOverWallMillis: [Int64]) {
         for (epoch, millis) in takenOverWallMillis.enumerated() {
-            let marker = StateCodec.Marker(
+            let marker = MarkerRecord(
                 epoch: Int64(epoch), takenOverWallMillis: millis, partitionCount: 1, clusterID: [])
             _ = self.met(marker, takeovers: nil, at: Int64(epoch) + 1)
         }

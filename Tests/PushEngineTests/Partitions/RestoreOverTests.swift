@@ -25,16 +25,13 @@ import Testing
             update.start = []
             updates.append(update)
         }
-        let byteCountMax =
-            StateCodec.byteCountMax(read.slot, budgetUnits: read.budget.answers.count)
-            + updates.reduce(0) { $0 + StateCodec.byteCountMax($1) }
-        let value = StateRandom.written(byteCountMax: byteCountMax) { writer in
-            StateCodec.write(
+        let value = StateRandom.written { writer in
+            SlotRecord.write(
                 read.slot, token: read.token.span, routed: read.routed, answers: read.budget.answers.span,
                 isInFlight: read.budget.inFlight, epoch: Self.epoch, isReleased: read.isReleased,
                 topicHashes: Self.hashes, now: Self.now, to: &writer)
             writer.unsigned(UInt64(updates.count))
-            for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
+            for update in updates { Update.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
         }
         return StateRecord(id: id, value: value)
     }

@@ -99,7 +99,7 @@ enum GoldenCrowds {
         record.stampSeconds = 1_699_999_720
         change(&record)
         let stated = record
-        return GoldenReading.written(stated.byteCountMax) {
+        return GoldenReading.written {
             stated.write(topicHashes: GoldenReading.topicHashes, to: &$0)
         }
     }
@@ -121,18 +121,18 @@ enum GoldenCrowds {
     ]
 
     private static func progressRecord(
-        _ change: (inout AudienceCodec.Progress) -> Void
+        _ change: (inout PassesRecord) -> Void
     ) -> [UInt8] {
-        var progress = AudienceCodec.Progress()
+        var progress = PassesRecord()
         progress.epoch = 47
         progress.life = 1_699_990_000
         progress.stampSeconds = 1_699_999_720
         change(&progress)
         let stated = progress
-        return GoldenReading.written(AudienceCodec.byteCountMax(stated)) { AudienceCodec.write(stated, to: &$0) }
+        return GoldenReading.written { stated.write(to: &$0) }
     }
-    private static func pass(_ change: (inout AudienceCodec.PassPart) -> Void = { _ in }) -> AudienceCodec.PassPart {
-        var pass = AudienceCodec.PassPart()
+    private static func pass(_ change: (inout PassesRecord.PassPart) -> Void = { _ in }) -> PassesRecord.PassPart {
+        var pass = PassesRecord.PassPart()
         pass.position = 1_000_001
         pass.alertUntil = 1_000_002
         pass.highUntil = 1_000_003
@@ -159,7 +159,7 @@ enum GoldenCrowds {
             Self.progressRecord {
                 $0.passes = [
                     Self.pass {
-                        $0.listening = AudienceCodec.Listening(number: 5, id: Array("cHJvZA==".utf8), isServed: false)
+                        $0.listening = PassesRecord.Listening(number: 5, id: Array("cHJvZA==".utf8), isServed: false)
                     }
                 ]
             }
@@ -170,7 +170,7 @@ enum GoldenCrowds {
                 $0.passes = [
                     Self.pass {
                         $0.environment = .development
-                        $0.listening = AudienceCodec.Listening(number: 2, id: Array("ZGV2".utf8), isServed: true)
+                        $0.listening = PassesRecord.Listening(number: 2, id: Array("ZGV2".utf8), isServed: true)
                     }
                 ]
             }
@@ -208,16 +208,16 @@ enum GoldenCrowds {
 
     // MARK: Members
 
-    private static func member(_ change: (inout AudienceCodec.Member) -> Void = { _ in }) -> [UInt8] {
-        var member = AudienceCodec.Member()
+    private static func member(_ change: (inout MemberRecord) -> Void = { _ in }) -> [UInt8] {
+        var member = MemberRecord()
         member.epoch = 48
         member.joinedSeconds = 1_699_999_600
         member.reference = 0x0102_0304_0506_0708
         change(&member)
         let stated = member
-        return GoldenReading.written(AudienceCodec.memberByteCountMax) { AudienceCodec.write(stated, to: &$0) }
+        return GoldenReading.written { stated.write(to: &$0) }
     }
-    private static let origin = AudienceCodec.Origin(
+    private static let origin = MemberRecord.Origin(
         topicHash: GoldenReading.topicHashes[0], partition: 9, offset: 1_234)
     private static let members: [Case] = [
         ("member.plain", Self.member()), ("member.development", Self.member { $0.environment = .development }),
@@ -229,7 +229,7 @@ enum GoldenCrowds {
             "member.forwarded-from-two",
             Self.member {
                 $0.origin = Self.origin
-                $0.formerOrigin = AudienceCodec.Origin(
+                $0.formerOrigin = MemberRecord.Origin(
                     topicHash: GoldenReading.topicHashes[0], partition: 10, offset: 77)
             }
         ),
@@ -259,30 +259,30 @@ enum GoldenCrowds {
         ),
     ]
 
-    private static func startMember(_ change: (inout StartCodec.Member) -> Void = { _ in }) -> [UInt8] {
-        var member = StartCodec.Member()
+    private static func startMember(_ change: (inout StartMemberRecord) -> Void = { _ in }) -> [UInt8] {
+        var member = StartMemberRecord()
         member.epoch = 49
         member.joinedSeconds = 1_699_999_601
         change(&member)
         let stated = member
-        return GoldenReading.written(StartCodec.memberByteCountMax) { StartCodec.write(stated, to: &$0) }
+        return GoldenReading.written { stated.write(to: &$0) }
     }
     private static func startProgress(
-        _ change: (inout StartCodec.Progress) -> Void
+        _ change: (inout StartProgressRecord) -> Void
     ) -> [UInt8] {
-        var progress = StartCodec.Progress()
+        var progress = StartProgressRecord()
         progress.epoch = 50
         progress.start = GoldenParts.order().stamp
         progress.beganMillis = 1_699_999_822_000
         change(&progress)
         let stated = progress
-        return GoldenReading.written(StartCodec.byteCountMax(stated)) { StartCodec.write(stated, to: &$0) }
+        return GoldenReading.written { stated.write(to: &$0) }
     }
     private static let rounds = [
-        StartCodec.Round(
+        StartProgressRecord.Round(
             environment: .production, horizon: 2_000_001, lateOffset: 901, unansweredCount: 3,
             named: [1_900_001, 1_900_002], unmet: 1_950_000, unanswered: [1_940_001, 1_940_002]),
-        StartCodec.Round(environment: .development, horizon: 2_000_002, lateOffset: 902),
+        StartProgressRecord.Round(environment: .development, horizon: 2_000_002, lateOffset: 902),
     ]
     private static let starts: [Case] = [
         ("start-member.plain", Self.startMember()),

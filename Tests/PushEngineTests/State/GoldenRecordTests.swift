@@ -112,28 +112,28 @@ import Testing
 
     @Test func keysAreAsTheyWere() {
         let id = Array("match-7".utf8)
-        #expect(StateCodec.markerKey == Self.keys["marker"])
+        #expect(MarkerRecord.key == Self.keys["marker"])
         for (kind, name) in [(SlotKind.activity, "activity"), (.channel, "channel"), (.audience, "audience")] {
             var key: [UInt8] = []
             StateCodec.appendKey(kind: kind, bundleID: "com.example.pizza", id: id.span, to: &key)
             #expect(key == Self.keys[name])
         }
-        let records: [(AudienceCodec.CrowdRecord, String)] = [
+        let records: [(StateCodec.CrowdRecord, String)] = [
             (.versions, "versions"), (.progress, "progress"), (.voided, "voided"), (.starts, "start-progress"),
         ]
         for (record, name) in records {
             var key: [UInt8] = []
-            AudienceCodec.appendKey(record, bundleID: "com.example.pizza", id: id, to: &key)
+            StateCodec.appendKey(record, bundleID: "com.example.pizza", id: id, to: &key)
             #expect(key == Self.keys[name])
         }
         let kept = KeptChannelKey(bundleID: "com.example.pizza", environment: .production, number: 3)
         #expect(kept.bytes == Self.keys["kept"])
         var start: [UInt8] = []
         let token: [UInt8] = [0xd0, 0xd1, 0xd2]
-        StartCodec.appendKey(reference: 0x0102_0304_0506_0708, token: token.span, to: &start)
+        StartMemberRecord.appendKey(reference: 0x0102_0304_0506_0708, token: token.span, to: &start)
         #expect(start == Self.keys["start-member"])
-        let reference = StartCodec.reference(inKey: start.span)
-        let range = StartCodec.tokenRange(inKey: start.span)
+        let reference = StartMemberRecord.reference(inKey: start.span)
+        let range = StartMemberRecord.tokenRange(inKey: start.span)
         #expect(reference == 0x0102_0304_0506_0708 && range == 9..<12)
     }
     /// How members' records name an audience, on every worker.

@@ -19,13 +19,13 @@ enum GoldenRouted {
         let question = BusRecord.Question(
             bundleID: Self.bundleID, partition: 7, life: 1_699_990_000, lastJoinSeconds: 1_699_999_650,
             startsUntilSeconds: 1_700_600_000, environments: environments)
-        return GoldenReading.written(BusRecord.byteCountMax(bundleID: Self.bundleID)) {
-            BusRecord.write(question, to: &$0)
+        return GoldenReading.written {
+            question.write(to: &$0)
         }
     }
     private static func void(isEnded: Bool) -> [UInt8] {
         let void = BusRecord.Void(bundleID: Self.bundleID, life: 1_699_990_000, isEnded: isEnded)
-        return GoldenReading.written(BusRecord.byteCountMax(bundleID: Self.bundleID)) { BusRecord.write(void, to: &$0) }
+        return GoldenReading.written { void.write(to: &$0) }
     }
     private static let questions: [Case] = [
         ("question.plain", Self.question(0)), ("question.production", Self.question(1)),
@@ -58,8 +58,8 @@ enum GoldenRouted {
         report.counts = GoldenParts.report()
         change(&report)
         let stated = report
-        return GoldenReading.written(BusRecord.byteCountMax(bundleID: Self.bundleID)) {
-            BusRecord.write(stated, to: &$0)
+        return GoldenReading.written {
+            stated.write(to: &$0)
         }
     }
     private static let reports: [Case] = [
@@ -83,12 +83,12 @@ enum GoldenRouted {
     ) -> [UInt8] {
         let wish = BusRecord.ChannelWish(
             bundleID: Self.bundleID, environment: environment, life: 1_699_990_000, demand: demand)
-        return GoldenReading.written(BusRecord.byteCountMax(wish)) { BusRecord.write(wish, to: &$0) }
+        return GoldenReading.written { wish.write(to: &$0) }
     }
     private static func news(_ news: KeeperNews, _ environment: PushEnvironment = .production) -> [UInt8] {
         let told = BusRecord.ChannelNews(
             bundleID: Self.bundleID, environment: environment, life: 1_699_990_000, news: news)
-        return GoldenReading.written(BusRecord.byteCountMax(told)) { BusRecord.write(told, to: &$0) }
+        return GoldenReading.written { told.write(to: &$0) }
     }
     private static let channels: [Case] = [
         ("channel-wish.open", Self.wish(.open(.none))),
@@ -108,14 +108,14 @@ enum GoldenRouted {
 
     private static func question(_ environment: PushEnvironment) -> [UInt8] {
         let question = BusRecord.KeptQuestion(bundleID: Self.bundleID, environment: environment, partition: 7)
-        return GoldenReading.written(BusRecord.byteCountMax(question)) { BusRecord.write(question, to: &$0) }
+        return GoldenReading.written { question.write(to: &$0) }
     }
     private static func answer(
         isKept: Bool, audience: String = "", _ environment: PushEnvironment = .production
     ) -> [UInt8] {
         let answer = BusRecord.KeptAnswer(
             bundleID: Self.bundleID, environment: environment, isKept: isKept, audience: Array(audience.utf8))
-        return GoldenReading.written(BusRecord.byteCountMax(answer)) { BusRecord.write(answer, to: &$0) }
+        return GoldenReading.written { answer.write(to: &$0) }
     }
     private static let kept: [Case] = [
         ("kept-question.production", Self.question(PushEnvironment.production)),

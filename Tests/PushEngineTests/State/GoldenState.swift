@@ -16,8 +16,8 @@ enum GoldenState {
     // MARK: Slots
 
     /// A slot as a restore reads it, and what is different about it.
-    static func slot(_ change: (inout StateCodec.ReadSlot) -> Void = { _ in }) -> StateCodec.ReadSlot {
-        var read = StateCodec.ReadSlot()
+    static func slot(_ change: (inout SlotRecord.Whole) -> Void = { _ in }) -> SlotRecord.Whole {
+        var read = SlotRecord.Whole()
         read.epoch = 41
         read.token = [0xa0, 0xb1, 0xc2]
         read.slot.registeredWallMillis = 1_699_999_000_001
@@ -30,26 +30,26 @@ enum GoldenState {
         (
             "marker.first",
             Self.marker(
-                StateCodec.Marker(
+                MarkerRecord(
                     epoch: -1, takenOverWallMillis: 1_700_000_000_123, partitionCount: 24, clusterID: []))
         ),
         (
             "marker.later",
             Self.marker(
-                StateCodec.Marker(
+                MarkerRecord(
                     epoch: 77, takenOverWallMillis: 1_700_000_000_456, partitionCount: 8,
                     clusterID: Array("cluster-1".utf8)))
         ),
         (
             "marker.void-before",
             Self.marker(
-                StateCodec.Marker(
+                MarkerRecord(
                     epoch: 78, takenOverWallMillis: 1_700_000_000_789, partitionCount: 8,
                     clusterID: Array("cluster-2".utf8), voidBefore: 70))
         ),
     ]
-    private static func marker(_ marker: StateCodec.Marker) -> [UInt8] {
-        GoldenReading.written(StateCodec.byteCountMax(marker)) { StateCodec.write(marker, to: &$0) }
+    private static func marker(_ marker: MarkerRecord) -> [UInt8] {
+        GoldenReading.written { marker.write(to: &$0) }
     }
     private static let slots: [Case] = [
         ("activity.plain", GoldenReading.slot(Self.slot())),
@@ -167,11 +167,11 @@ enum GoldenState {
 
     private static func channel(
         _ storage: StoragePolicy, steps: UInt8 = 0, waitMillis: Int64 = 0, isUnkept: Bool = false
-    ) -> StateCodec.ReadSlot {
+    ) -> SlotRecord.Whole {
         Self.slot {
             $0.slot.kind = .channel
             $0.token = []
-            $0.channel = StateCodec.ChannelPart(
+            $0.channel = SlotRecord.Channel(
                 storage: storage, throttleSteps: steps,
                 notBeforeWallMillis: GoldenReading.now.wallMillis + waitMillis, isUnkept: isUnkept)
         }
@@ -203,7 +203,7 @@ enum GoldenState {
         if phase == .ended { channel.endedMillis = 1_699_999_600_003 }
         change(&channel)
         let stated = channel
-        return GoldenReading.written(KeptChannelCodec.byteCountMax(stated)) {
+        return GoldenReading.written {
             KeptChannelCodec.write(stated, epoch: 43, to: &$0)
         }
     }

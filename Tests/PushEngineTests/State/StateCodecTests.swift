@@ -9,34 +9,24 @@ import Testing
     private static let id = Array("activity".utf8)
 
     /// A slot's record as the engine writes it.
-    private static func write(_ slot: StateCodec.ReadSlot, _ updates: [Update], epoch: Int64) -> [UInt8] {
+    private static func write(_ slot: SlotRecord.Whole, _ updates: [Update], epoch: Int64) -> [UInt8] {
         // The bound is the engine's own: a record past it would stop the process.
-        let byteCountMax =
-            StateCodec.byteCountMax(slot.slot, budgetUnits: slot.budget.answers.count)
-            + updates.reduce(0) { $0 + StateCodec.byteCountMax($1) }
-        return StateRandom.written(byteCountMax: byteCountMax) { writer in
-            StateCodec.write(
+        return StateRandom.written { writer in
+            SlotRecord.write(
                 slot.slot, token: slot.token.span, routed: slot.routed, answers: slot.budget.answers.span,
                 isInFlight: slot.budget.inFlight, epoch: epoch, isReleased: slot.isReleased,
                 topicHashes: Self.hashes, now: Self.now, to: &writer)
             writer.unsigned(UInt64(updates.count))
-            for update in updates { StateCodec.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
+            for update in updates { Update.write(update, topicHashes: Self.hashes, now: Self.now, to: &writer) }
         }
     }
 
-    private static func read(_ bytes: [UInt8]) throws(StateError) -> (
-        slot: StateCodec.ReadSlot, updates: [Update], isAtEnd: Bool
-    ) {
+    private static func read(
+        _ bytes: [UInt8], topicHashes: [UInt32] = Self.hashes
+    ) throws(StateError) -> SlotRecord.Whole {
         var reader = StateReader(bytes.span)
         guard try StateCodec.readKind(&reader) == .activity else { throw .malformed("a marker") }
-        let slot = try StateCodec.readSlot(&reader, kind: .activity, topicHashes: Self.hashes, now: Self.now)
-        let count = try reader.unsigned()
-        guard count <= 3 else { throw .malformed("\(count) updates") }
-        var updates: [Update] = []
-        for _ in 0..<count {
-            updates.append(try StateCodec.readUpdate(&reader, topicHashes: Self.hashes, now: Self.now))
-        }
-        return (slot, updates, reader.isAtEnd)
+        return try SlotRecord.Whole(&reader, kind: .activity, topicHashes: topicHashes, now: Self.now)
     }
 
     @Test(arguments: 1...80 as ClosedRange<UInt64>)
@@ -46,33 +36,32 @@ import Testing
         let updates = (0..<random.int(0...3)).map { _ in random.update(now: Self.now) }
         let epoch = random.extreme()
         let back = try Self.read(Self.write(slot, updates, epoch: epoch))
-        #expect(back.isAtEnd)
-        #expect(back.slot.epoch == epoch)
-        Self.expectEqual(back.slot, slot)
+        #expect(back.epoch == epoch)
+        Self.expectEqual(back, slot)
         #expect(back.updates.count == updates.count)
         for (read, written) in zip(back.updates, updates) { Self.expectEqual(read, written) }
     }
 
     /// A marker with nothing void is what releases before it wrote.
     @Test func aMarkerSaysWhatIsVoid() throws {
-        var marker = StateCodec.Marker(
+        var marker = MarkerRecord(
             epoch: 7, takenOverWallMillis: 1_700_000_000_000, partitionCount: 64, clusterID: Array("ours".utf8))
         var lengths: [Int] = []
         for voidBefore in [-1, 0, 9, .max] as [Int64] {
             marker.voidBefore = voidBefore
-            let bytes = StateRandom.written(byteCountMax: StateCodec.byteCountMax(marker)) { writer in
-                StateCodec.write(marker, to: &writer)
+            let bytes = StateRandom.written { writer in
+                marker.write(to: &writer)
             }
             var reader = StateReader(bytes.span)
             let kind = try StateCodec.readKind(&reader)
-            let back = try StateCodec.readMarker(&reader)
+            let back = try MarkerRecord(&reader)
             #expect(kind == .marker && back == marker)
             lengths.append(bytes.count)
         }
         #expect(lengths == [lengths[0], lengths[0] + 1, lengths[0] + 1, lengths[0] + 10])
     }
 
-    private static func expectEqual(_ read: StateCodec.ReadSlot, _ written: StateCodec.ReadSlot) {
+    private static func expectEqual(_ read: SlotRecord.Whole, _ written: SlotRecord.Whole) {
         Self.expectEqual(read.slot, written.slot)
         #expect(read.token == written.token)
         #expect(read.isReleased == written.isReleased)
@@ -190,22 +179,16 @@ import Testing
 
     /// Positions name topics: another order of the input topics does not move them, a topic no longer read makes them void.
     @Test func positionsFollowTheTopicsName() throws {
-        var slot = StateCodec.ReadSlot()
+        var slot = SlotRecord.Whole()
         slot.slot.applied = AppliedPosition(offset: 77, topic: 0)
         slot.routed.appliedOrigin = SourcePosition(topic: 0, partition: 3, offset: 9)
         slot.routed.formerOrigin = SourcePosition(topic: 0, partition: 1, offset: 70)
-        var written = Self.write(slot, [], epoch: 0)
-        written.removeLast()
-        func read(_ hashes: [UInt32]) throws -> StateCodec.ReadSlot {
-            var reader = StateReader(written.span)
-            _ = try StateCodec.readKind(&reader)
-            return try StateCodec.readSlot(&reader, kind: .activity, topicHashes: hashes, now: Self.now)
-        }
-        let swapped = try read(Self.hashes.reversed())
+        let written = Self.write(slot, [], epoch: 0)
+        let swapped = try Self.read(written, topicHashes: Self.hashes.reversed())
         #expect(swapped.slot.applied == AppliedPosition(offset: 77, topic: 1))
         #expect(swapped.routed.appliedOrigin == SourcePosition(topic: 1, partition: 3, offset: 9))
         #expect(swapped.routed.formerOrigin == SourcePosition(topic: 1, partition: 1, offset: 70))
-        let gone = try read([Self.hashes[1]])
+        let gone = try Self.read(written, topicHashes: [Self.hashes[1]])
         #expect(gone.slot.applied == AppliedPosition())
         #expect(gone.routed.appliedOrigin.offset == -1 && gone.routed.formerOrigin.offset == -1)
     }

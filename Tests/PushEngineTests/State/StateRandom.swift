@@ -7,11 +7,11 @@ struct StateRandom {
 
     init(seed: UInt64) { self.random = SplitMix64(seed: seed) }
 
-    /// What `body` writes, as the engine writes it: at most `byteCountMax` bytes.
-    static func written(byteCountMax: Int = 1_000, _ body: (inout ByteCursor) -> Void) -> [UInt8] {
+    /// What `body` writes, as the engine writes it.
+    static func written(_ body: (inout ByteCursor) -> Void) -> [UInt8] {
         var bytes: [UInt8] = []
         var scratch: [UInt8] = [9, 9]
-        bytes.append(atMost: byteCountMax, using: &scratch, body)
+        bytes.append(using: &scratch, body)
         return bytes
     }
 
@@ -38,8 +38,8 @@ struct StateRandom {
         (0..<self.int(counts)).map { _ in UInt8.random(in: 0...255, using: &self.random) }
     }
 
-    mutating func slot(now: EngineTime) -> StateCodec.ReadSlot {
-        var read = StateCodec.ReadSlot()
+    mutating func slot(now: EngineTime) -> SlotRecord.Whole {
+        var read = SlotRecord.Whole()
         var slot = Slot()
         read.token = self.bytes(0...100)
         slot.tokenByteCount = UInt16(read.token.count)

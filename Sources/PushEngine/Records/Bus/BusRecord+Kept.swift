@@ -1,0 +1,61 @@
+import ChannelKeeping
+import PushModel
+
+/// What the partition of a channel asks the keeper of its app's channels before the channel's first broadcast, and what that answers (fan-out contract: Mixed audiences;
+/// events sent straight to a kept channel are rejected). The key of both is the channel's id.
+extension BusRecord {
+    struct KeptQuestion: Equatable {
+        var bundleID: [UInt8] = []
+        var environment = PushEnvironment.production
+        /// Where the channel's slot is, and the answer goes.
+        var partition: Int32 = 0
+
+        func write(to writer: inout ByteCursor) {
+            BusRecord.writeHead(self.bundleID, to: &writer)
+            writer.byte(self.environment.rawValue)
+            writer.signed(Int64(self.partition))
+        }
+    }
+    struct KeptAnswer: Equatable {
+        var bundleID: [UInt8] = []
+        var environment = PushEnvironment.production
+        /// The channel is one of the keeper's.
+        var isKept = false
+        /// For whom; empty: for an audience that has not come yet, or nobody.
+        var audience: [UInt8] = []
+
+        func write(to writer: inout ByteCursor) {
+            BusRecord.writeHead(self.bundleID, to: &writer)
+            writer.byte(self.environment.rawValue)
+            writer.byte(self.isKept ? 1 : 0)
+            if self.isKept { writer.run(self.audience.span) }
+        }
+    }
+}
+
+extension BusRecord.KeptQuestion {
+    init(_ value: Span<UInt8>) throws(StateError) {
+        var reader = StateReader(value)
+        self.bundleID = try BusRecord.readHead(&reader)
+        self.environment = try StateCodec.readEnvironment(&reader)
+        self.partition = try StateCodec.readPartition(&reader)
+        guard self.partition >= 0 else { throw .malformed("a partition number") }
+        try reader.checkEnd(behind: "a question about a channel")
+    }
+}
+
+extension BusRecord.KeptAnswer {
+    init(_ value: Span<UInt8>) throws(StateError) {
+        var reader = StateReader(value)
+        self.bundleID = try BusRecord.readHead(&reader)
+        self.environment = try StateCodec.readEnvironment(&reader)
+        switch try reader.byte() {
+        case 0: break
+        case 1:
+            self.isKept = true
+            self.audience = try reader.run(byteCountMax: KeptChannelCodec.audienceByteCountMax)
+        case let kind: throw .malformed("an answer of kind \(kind) about a channel")
+        }
+        try reader.checkEnd(behind: "an answer about a channel")
+    }
+}

@@ -1,0 +1,42 @@
+import PushModel
+
+extension BusRecord {
+    /// A partition asks the owner of an audience. The key is the audience's id.
+    struct Question: Equatable {
+        var bundleID: [UInt8] = []
+        var partition: Int32 = 0
+        /// The newest life that the partition has met; 0: none.
+        var life: Int64 = 0
+        /// When the newest member there joined, seconds since 1970.
+        var lastJoinSeconds: Int64 = 0
+        /// Until when it keeps start members, seconds since 1970; 0: it has none.
+        var startsUntilSeconds: Int64 = 0
+        /// Those in which it has members, by `AudienceChannels.bit`; 0: it does not say, as its app has no channels.
+        var environments: UInt8 = 0
+
+        func write(to writer: inout ByteCursor) {
+            BusRecord.writeHead(self.bundleID, to: &writer)
+            writer.signed(Int64(self.partition))
+            writer.signed(self.life)
+            writer.signed(self.lastJoinSeconds)
+            writer.signed(self.startsUntilSeconds)
+            if self.environments != 0 { writer.byte(self.environments) }
+        }
+    }
+}
+
+extension BusRecord.Question {
+    init(_ value: Span<UInt8>) throws(StateError) {
+        var reader = StateReader(value)
+        self.bundleID = try BusRecord.readHead(&reader)
+        self.partition = try StateCodec.readPartition(&reader)
+        self.life = try StateCodec.readSeconds(&reader)
+        self.lastJoinSeconds = try StateCodec.readSeconds(&reader)
+        self.startsUntilSeconds = try StateCodec.readSeconds(&reader)
+        if !reader.isAtEnd {
+            self.environments = try reader.byte()
+            guard self.environments < 4 else { throw .malformed("environments \(self.environments) of a question") }
+        }
+        try reader.checkEnd(behind: "a question")
+    }
+}

@@ -1,0 +1,27 @@
+import PushModel
+
+extension BusRecord {
+    /// The owner of an audience tells a partition that a life of it is over. The key is the audience's id.
+    struct Void: Equatable {
+        var bundleID: [UInt8] = []
+        var life: Int64 = 0
+        /// It was ended; otherwise nothing has come for it for so long that it is forgotten.
+        var isEnded = false
+
+        func write(to writer: inout ByteCursor) {
+            BusRecord.writeHead(self.bundleID, to: &writer)
+            writer.signed(self.life)
+            writer.byte(self.isEnded ? 1 : 0)
+        }
+    }
+}
+
+extension BusRecord.Void {
+    init(_ value: Span<UInt8>) throws(StateError) {
+        var reader = StateReader(value)
+        self.bundleID = try BusRecord.readHead(&reader)
+        self.life = try StateCodec.readSeconds(&reader)
+        self.isEnded = try reader.byte() != 0
+        try reader.checkEnd(behind: "a void")
+    }
+}

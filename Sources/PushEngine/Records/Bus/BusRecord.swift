@@ -1,0 +1,72 @@
+import PushModel
+
+/// What a record of `routed` is (fan-out, "`routed` as a bus"). Its header `RecordHeader.kind` says so; without one it is an event that lay on the
+/// wrong partition.
+public enum RoutedKind: UInt8, Sendable, CaseIterable {
+    /// An event, as its producer wrote it.
+    case event
+    /// A partition has a member of an audience it does not know, and asks the audience's owner for its newest version.
+    case question
+    /// The owner of an audience tells a partition of a version.
+    case version
+    /// The owner of an audience has forgotten it.
+    case void
+    /// A partition tells the owner how far it is.
+    case report
+    /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them go on.
+    case pause
+    /// The owner of an audience tells the keeper of its app's channels what it wants for a life.
+    case channelWish
+    /// The keeper tells the owner of an audience what has become of its channel.
+    case channelNews
+    /// The partition of a channel asks the keeper of its app's channels whether it is kept for an audience.
+    case keptQuestion
+    /// The keeper answers.
+    case keptAnswer
+    /// Of a release to come. Its name is given in place of the record's `traceparent`.
+    case unknown
+
+    /// What the header says; `nil`: there is none.
+    public var name: StaticString? {
+        switch self {
+        case .event, .unknown: nil
+        case .question: "question"
+        case .version: "version"
+        case .void: "void"
+        case .report: "report"
+        case .pause: "pause"
+        case .channelWish: "channel-wish"
+        case .channelNews: "channel-news"
+        case .keptQuestion: "kept-question"
+        case .keptAnswer: "kept-answer"
+        }
+    }
+    /// - Parameter name: the header's value.
+    public init(named name: Span<UInt8>) {
+        for kind in Self.allCases {
+            guard let known = kind.name, known.utf8CodeUnitCount == name.count else { continue }
+            if (0..<name.count).allSatisfy({ unsafe known.utf8Start[$0] == name[$0] }) {
+                self = kind
+                return
+            }
+        }
+        self = .unknown
+    }
+}
+
+/// The values of such records, version 1: integers LEB128, as in `state`. Each has a file of its own beside this one, which writes and reads it.
+enum BusRecord {
+    private static let version: UInt8 = 1
+    private static let bundleIDByteCountMax = 512
+
+    /// What each begins with: its version, and the app that it is about.
+    static func writeHead(_ bundleID: [UInt8], to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.run(bundleID.span)
+    }
+    static func readHead(_ reader: inout StateReader) throws(StateError) -> [UInt8] {
+        let version = try reader.byte()
+        guard version == Self.version else { throw .unknownVersion(version) }
+        return try reader.run(byteCountMax: Self.bundleIDByteCountMax)
+    }
+}

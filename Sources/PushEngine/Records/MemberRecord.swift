@@ -1,0 +1,109 @@
+import PushModel
+
+/// A member of an audience, or one that has left and stays for an hour. Its key is `t`, then the raw token.
+struct MemberRecord: Equatable {
+    /// A position of an input topic, which goes by the hash of its name.
+    struct Origin: Equatable {
+        var topicHash: UInt32
+        var partition: Int32
+        var offset: Int64
+    }
+    static let keyMark = UInt8(ascii: "t")
+    /// Channels that members of a crowd in one environment name, at a time.
+    static let channelNumbersMax: UInt8 = 8
+
+    /// Offset of the marker of the owner that wrote it.
+    var epoch: Int64 = -1
+    var environment = PushEnvironment.production
+    var isFrequent = false
+    var isMoved = false
+    /// Written again of a member that was known, and not late.
+    var isKnown = false
+    /// Of the channel that it listens on, among those of the crowd, whose ids stand in `PassesRecord`; `nil`: it listens on none.
+    var channelNumber: UInt8?
+    /// Seconds since 1970; of one that has left, when it did.
+    var joinedSeconds: UInt32 = 0
+    /// `CrowdTable.reference`; of one that has left, 0 where it had come from another audience within the hour.
+    var reference: UInt64 = 0
+    /// Where its last record first lay, if it was forwarded.
+    var origin: Origin?
+    /// Where the last one from another partition than that first lay.
+    var formerOrigin: Origin?
+    /// It is a member no more.
+    var hasLeft = false
+    /// It has left, and may have had priority 10 there within the hour.
+    var hadTens = false
+    /// It came to its ring before the alert of this version had come to it where it was; 0: none is owed.
+    var owedAlertStampSeconds: Int64 = 0
+
+    func write(to writer: inout ByteCursor) {
+        StateCodec.writeKind(.member, to: &writer)
+        writer.signed(self.epoch)
+        writer.byte(
+            (self.environment == .development ? 1 : 0) | (self.isFrequent ? 2 : 0) | (self.isMoved ? 4 : 0)
+                | (self.isKnown ? 8 : 0) | (self.channelNumber.map { 16 | $0 << 5 } ?? 0))
+        writer.unsigned(UInt64(self.joinedSeconds))
+        writer.word(self.reference)
+        let marks: UInt8 =
+            (self.origin == nil ? 0 : 1) | (self.hasLeft ? 2 : 0) | (self.hadTens ? 4 : 0)
+            | (self.owedAlertStampSeconds == 0 ? 0 : 8) | (self.formerOrigin == nil ? 0 : 16)
+        // Most records end here.
+        guard marks != 0 else { return }
+        writer.byte(marks)
+        self.origin?.write(to: &writer)
+        self.formerOrigin?.write(to: &writer)
+        if self.owedAlertStampSeconds != 0 { writer.signed(self.owedAlertStampSeconds) }
+    }
+}
+
+extension MemberRecord {
+    /// Reads on behind the kind.
+    init(_ reader: inout StateReader) throws(StateError) {
+        self.epoch = try reader.signed()
+        let flags = try reader.byte()
+        guard flags & 16 != 0 || flags < 16 else { throw .malformed("member flags \(flags)") }
+        self.environment = flags & 1 != 0 ? .development : .production
+        self.isFrequent = flags & 2 != 0
+        self.isMoved = flags & 4 != 0
+        self.isKnown = flags & 8 != 0
+        if flags & 16 != 0 { self.channelNumber = flags >> 5 }
+        self.joinedSeconds = try StateCodec.readJoined(&reader)
+        self.reference = try reader.word()
+        if !reader.isAtEnd { try self.readMarks(&reader) }
+        try reader.checkEnd(behind: "the member")
+    }
+    private mutating func readMarks(_ reader: inout StateReader) throws(StateError) {
+        let marks = try reader.byte()
+        guard marks != 0, marks < 32 else { throw .malformed("member marks \(marks)") }
+        self.hasLeft = marks & 2 != 0
+        self.hadTens = marks & 4 != 0
+        if marks & 1 != 0 { self.origin = try Origin(&reader) }
+        if marks & 16 != 0 { self.formerOrigin = try Origin(&reader) }
+        if marks & 8 != 0 { self.owedAlertStampSeconds = try StateCodec.readSeconds(&reader) }
+    }
+
+    /// - Parameter key: of the record.
+    func described(key: [UInt8]) throws(StateError) -> StateRecordDescription.Member {
+        guard key.count > 1, key[0] == Self.keyMark else { throw .malformed("a member under a key that names none") }
+        return .init(
+            epoch: self.epoch, tokenHash: StateRecordReader.hash(Array(key.dropFirst())), hasLeft: self.hasLeft,
+            environment: "\(self.environment)", frequentUpdates: self.isFrequent, listens: self.channelNumber != nil,
+            joinedSeconds: Int64(self.joinedSeconds), audienceReference: StateRecordReader.digits(self.reference))
+    }
+}
+
+extension MemberRecord.Origin {
+    func write(to writer: inout ByteCursor) {
+        writer.unsigned(UInt64(self.topicHash))
+        writer.signed(Int64(self.partition))
+        writer.signed(self.offset)
+    }
+    init(_ reader: inout StateReader) throws(StateError) {
+        let topicHash = try reader.unsigned()
+        let partition = try reader.signed()
+        guard let topicHash = UInt32(exactly: topicHash), let partition = Int32(exactly: partition) else {
+            throw .malformed("an origin in partition \(partition) of topic \(topicHash)")
+        }
+        self.init(topicHash: topicHash, partition: partition, offset: try reader.signed())
+    }
+}

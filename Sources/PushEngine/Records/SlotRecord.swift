@@ -1,0 +1,262 @@
+import APNSProtocol
+import PushModel
+
+/// What `state` says of an activity, a channel or the owner of an audience: the slot, then what waits in it (`Update`), then the book of an audience.
+///
+/// Its key is `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>` or `o/<bundle id>/<audience id>`. Read, it has nothing on the heap: a restore
+/// reads millions.
+struct SlotRecord {
+    var slot = Slot()
+    /// What a channel has before the rest.
+    var channel: Channel?
+    /// Offset of the marker of the owner that wrote it.
+    var epoch: Int64 = -1
+    /// Its writer was giving the partition back: it took nothing more, and sent nothing more.
+    var isReleased = false
+    /// Where it lies in the record's bytes.
+    var token = 0..<0
+    var routed = RoutedPositions()
+
+    struct Channel {
+        /// Not known, too, where it is configured.
+        var storage: StoragePolicy
+        var throttleSteps: UInt8
+        var notBeforeWallMillis: Int64
+        /// Its keeper has said that it keeps it for no audience. Records from before it was asked do not say so.
+        var isUnkept = false
+    }
+
+    /// More budget units than a slot may ever have out.
+    static let budgetUnitsMax = 4_096
+    private static let heldMax = 3
+
+    /// Everything but what waits, and the book.
+    /// - Parameters:
+    ///   - isUnkept: of a channel: its keeper has said that it keeps it for no audience.
+    ///   - answers: of its budget's units, oldest first, steady milliseconds.
+    ///   - isInFlight: another unit of it is.
+    static func write(
+        _ slot: borrowing Slot, isStorageConfigured: Bool = false, isUnkept: Bool = false, token: Span<UInt8>,
+        routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool, epoch: Int64, isReleased: Bool,
+        topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor
+    ) {
+        switch slot.kind {
+        case .activity: StateCodec.writeKind(.activity, to: &writer)
+        case .audience: StateCodec.writeKind(.audience, to: &writer)
+        case .channel:
+            StateCodec.writeKind(.channel, to: &writer)
+            let waits = slot.notBeforeMillis == .min ? 0 : max(0, slot.notBeforeMillis - now.steadyMillis)
+            Channel(
+                storage: isStorageConfigured ? .unknown : slot.storage, throttleSteps: slot.throttleSteps,
+                notBeforeWallMillis: now.wallMillis + waits
+            ).write(to: &writer)
+        }
+        writer.signed(epoch)
+        writer.byte(slot.life.rawValue)
+        writer.byte(
+            (slot.frequentUpdates ? 1 : 0) | (slot.tokenStanding == .dead ? 2 : 0)
+                | (slot.environment == .development ? 4 : 0) | (slot.awaitsTokenOfStart || isUnkept ? 8 : 0)
+                | (isReleased ? 16 : 0) | (routed.formerOrigin.offset >= 0 ? 32 : 0))
+        writer.run(token)
+        writer.signed(slot.registeredWallMillis)
+        writer.optional(slot.lastAcceptedSeconds == .min ? nil : slot.lastAcceptedSeconds)
+        writer.signed(slot.lastStampSeconds)
+        writer.signed(slot.lastTouchedWallMillis)
+        writer.unsigned(slot.applied.topic < 0 ? 0 : UInt64(topicHashes[Int(slot.applied.topic)]))
+        writer.signed(slot.applied.offset)
+        routed.write(topicHashes: topicHashes, to: &writer)
+        var first = 0
+        while first < answers.count, answers[first] + RollingBudget.windowMillis <= now.steadyMillis { first += 1 }
+        writer.unsigned(UInt64(answers.count - first + (isInFlight ? 1 : 0)))
+        for index in first..<answers.count { writer.signed(now.wallMillis - (now.steadyMillis - answers[index])) }
+        // A unit in flight counts as spent now: who restores this cannot know the answer.
+        if isInFlight { writer.signed(now.wallMillis) }
+    }
+    /// What waits in the slot, or was on its way.
+    @inline(__always) static func writeHeld(
+        _ held: (UpdateID, UpdateID, UpdateID), of updates: borrowing UpdateStore, topicHashes: [UInt32],
+        now: EngineTime, to writer: inout ByteCursor
+    ) {
+        writer.unsigned((held.0.isSome ? 1 : 0) + (held.1.isSome ? 1 : 0) + (held.2.isSome ? 1 : 0))
+        if held.0.isSome { Update.write(updates[held.0], topicHashes: topicHashes, now: now, to: &writer) }
+        if held.1.isSome { Update.write(updates[held.1], topicHashes: topicHashes, now: now, to: &writer) }
+        if held.2.isSome { Update.write(updates[held.2], topicHashes: topicHashes, now: now, to: &writer) }
+    }
+}
+
+extension SlotRecord {
+    /// Reads on behind the kind.
+    /// - Parameter ages: gets how long ago each unit of its budget was answered, oldest first, milliseconds by the wall clock.
+    init(
+        _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime, ages: inout [Int64]
+    ) throws(StateError) {
+        self.slot.kind = kind
+        if kind == .channel { self.channel = try Channel(&reader) }
+        self.epoch = try reader.signed()
+        let life = try reader.byte()
+        guard let life = SlotLife(rawValue: life) else { throw .malformed("life \(life)") }
+        self.slot.life = life
+        let flags = try reader.byte()
+        guard flags < 64 else { throw .malformed("flags \(flags)") }
+        self.token = try reader.runRange(byteCountMax: StateCodec.tokenByteCountMax)
+        self.slot.frequentUpdates = flags & 1 != 0
+        self.slot.tokenStanding = flags & 2 != 0 ? .dead : .usable
+        self.slot.environment = flags & 4 != 0 ? .development : .production
+        // A channel is never started.
+        if kind == .channel {
+            self.channel?.isUnkept = flags & 8 != 0
+        } else {
+            self.slot.awaitsTokenOfStart = flags & 8 != 0
+        }
+        self.isReleased = flags & 16 != 0
+        self.slot.registeredWallMillis = try reader.signed()
+        self.slot.lastAcceptedSeconds = try reader.optional() ?? .min
+        self.slot.lastStampSeconds = try StateCodec.readSeconds(&reader)
+        self.slot.lastTouchedWallMillis = try StateCodec.readMillis(&reader)
+        let appliedHash = try reader.unsigned()
+        let appliedOffset = try reader.signed()
+        if let topic = topicHashes.firstIndex(where: { UInt64($0) == appliedHash }) {
+            self.slot.applied = AppliedPosition(offset: appliedOffset, topic: UInt16(topic))
+        }
+        self.routed = try RoutedPositions(&reader, hasFormer: flags & 32 != 0, topicHashes: topicHashes)
+        for _ in 0..<(try reader.count(atMost: Self.budgetUnitsMax, "budget units")) {
+            ages.append(now.wallMillis - (try StateCodec.readMillis(&reader)))
+        }
+    }
+    /// What waits in the slot, or was on its way.
+    static func readHeld(
+        _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> [Update] {
+        var held: [Update] = []
+        for _ in 0..<(try reader.count(atMost: Self.heldMax, "updates")) {
+            held.append(try Update(&reader, topicHashes: topicHashes, now: now))
+        }
+        return held
+    }
+    /// What follows that to the end of the record.
+    /// - Returns: `nil`: it is no audience.
+    static func readBook(
+        _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
+    ) throws(StateError) -> AudienceOwner? {
+        let book = kind == .audience ? try AudienceOwner(&reader, topicHashes: topicHashes, now: now) : nil
+        try reader.checkEnd(behind: "the last update")
+        return book
+    }
+}
+
+extension SlotRecord.Channel {
+    fileprivate func write(to writer: inout ByteCursor) {
+        writer.byte(self.storage.rawValue)
+        writer.byte(self.throttleSteps)
+        writer.signed(self.notBeforeWallMillis)
+    }
+    fileprivate init(_ reader: inout StateReader) throws(StateError) {
+        let storage = try reader.byte()
+        guard let storage = StoragePolicy(rawValue: storage) else { throw .malformed("storage \(storage)") }
+        self.init(
+            storage: storage, throttleSteps: try reader.byte(), notBeforeWallMillis: try StateCodec.readMillis(&reader))
+    }
+
+    fileprivate var described: StateRecordDescription.Channel {
+        let storage: String? =
+            switch self.storage {
+            case .unknown: nil
+            case .none: ChannelStoragePolicy.none.rawValue
+            case .mostRecent: ChannelStoragePolicy.mostRecent.rawValue
+            }
+        return .init(
+            storage: storage, throttleSteps: Int(self.throttleSteps), notBeforeMillis: self.notBeforeWallMillis)
+    }
+}
+
+extension RoutedPositions {
+    fileprivate func write(topicHashes: [UInt32], to writer: inout ByteCursor) {
+        writer.signed(self.appliedOffset)
+        self.appliedOrigin.writeOrigin(topicHashes: topicHashes, to: &writer)
+        if self.formerOrigin.offset >= 0 { self.formerOrigin.writeOrigin(topicHashes: topicHashes, to: &writer) }
+    }
+    fileprivate init(_ reader: inout StateReader, hasFormer: Bool, topicHashes: [UInt32]) throws(StateError) {
+        self.appliedOffset = try reader.signed()
+        self.appliedOrigin = try SourcePosition(originFrom: &reader, topicHashes: topicHashes)
+        if hasFormer { self.formerOrigin = try SourcePosition(originFrom: &reader, topicHashes: topicHashes) }
+    }
+}
+
+/// Where a record that was forwarded first lay.
+extension SourcePosition {
+    fileprivate func writeOrigin(topicHashes: [UInt32], to writer: inout ByteCursor) {
+        writer.unsigned(self.offset < 0 ? 0 : UInt64(topicHashes[Int(self.topic)]))
+        writer.signed(Int64(self.partition))
+        writer.signed(self.offset)
+    }
+    /// `RoutedPositions.nowhere` if its topic is not configured.
+    fileprivate init(originFrom reader: inout StateReader, topicHashes: [UInt32]) throws(StateError) {
+        let hash = try reader.unsigned()
+        let partition = try reader.signed()
+        let offset = try reader.signed()
+        guard let topic = topicHashes.firstIndex(where: { UInt64($0) == hash }),
+            let partition = Int32(exactly: partition)
+        else {
+            self = RoutedPositions.nowhere
+            return
+        }
+        self.init(topic: UInt16(topic), partition: partition, offset: offset)
+    }
+}
+
+// MARK: - Whole ones
+
+extension SlotRecord {
+    /// A whole record, for whoever has no tables of slots.
+    struct Whole {
+        var slot = Slot()
+        var channel: Channel?
+        var epoch: Int64 = -1
+        var isReleased = false
+        var token: [UInt8] = []
+        var routed = RoutedPositions()
+        var budget = RollingBudget()
+        var updates: [Update] = []
+        var book: AudienceOwner?
+
+        init() {}
+        /// Reads on behind the kind, to the end.
+        init(
+            _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
+        ) throws(StateError) {
+            var ages: [Int64] = []
+            let record = try SlotRecord(&reader, kind: kind, topicHashes: topicHashes, now: now, ages: &ages)
+            (self.slot, self.channel, self.epoch) = (record.slot, record.channel, record.epoch)
+            (self.isReleased, self.token, self.routed) = (record.isReleased, reader.bytes(record.token), record.routed)
+            for age in ages { self.budget.restore(ageMillis: age, nowMillis: now.steadyMillis) }
+            self.updates = try SlotRecord.readHeld(&reader, topicHashes: topicHashes, now: now)
+            self.book = try SlotRecord.readBook(&reader, kind: kind, topicHashes: topicHashes, now: now)
+        }
+
+        /// - Parameter topics: the names of those that positions name.
+        func described(topics: [String]) -> StateRecordDescription.Slot {
+            func position(_ origin: SourcePosition) -> StateRecordDescription.Position? {
+                origin.offset < 0 ? nil : .init(origin, topics: topics)
+            }
+            let applied = self.slot.applied
+            return .init(
+                epoch: self.epoch, life: "\(self.slot.life)", environment: "\(self.slot.environment)",
+                frequentUpdates: self.slot.frequentUpdates,
+                tokenHash: self.token.isEmpty ? nil : StateRecordReader.hash(self.token),
+                tokenIsDead: self.slot.tokenStanding == .dead,
+                registeredMillis: self.slot.registeredWallMillis > 0 ? self.slot.registeredWallMillis : nil,
+                lastAcceptedSeconds: self.slot.lastAcceptedSeconds <= 0 ? nil : self.slot.lastAcceptedSeconds,
+                lastStampSeconds: self.slot.lastStampSeconds > 0 ? self.slot.lastStampSeconds : nil,
+                lastTouchedMillis: self.slot.lastTouchedWallMillis,
+                applied: applied.offset < 0
+                    ? nil : .init(topicIndex: Int(applied.topic), topics: topics, offset: applied.offset),
+                appliedRoutedOffset: self.routed.appliedOffset < 0 ? nil : self.routed.appliedOffset,
+                appliedRoutedOrigin: position(self.routed.appliedOrigin),
+                formerRoutedOrigin: position(self.routed.formerOrigin),
+                budgetUnitsOut: self.budget.answers.count,
+                budgetReturnsMillis: self.budget.answers.first.map { $0 + RollingBudget.windowMillis },
+                channel: self.channel?.described, isAudience: self.slot.kind == .audience, book: self.book?.described,
+                updates: self.updates.map { $0.described(topics: topics) })
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import PushModel
+
+/// How far a crowd's start is. Its key is `r/<bundle id>/<audience id>`.
+struct StartProgressRecord: Equatable {
+    /// One ring of start members.
+    struct Round: Equatable {
+        var environment = PushEnvironment.production
+        /// Members before it are announced.
+        var horizon: Int64 = 0
+        /// Late members whose record lies below it are announced.
+        var lateOffset: Int64 = 0
+        /// Of those announced, how many have no answer.
+        var unansweredCount: UInt64 = 0
+        /// Of those announced, the positions of whoever surely was not started, in ascending order.
+        var named: [Int64] = []
+        /// The position from which on, up to the horizon, no member has been met; `nil`: the record does not say.
+        var unmet: Int64?
+        /// Positions of other members that are announced and have no answer: `unansweredMax` at most.
+        var unanswered: [Int64] = []
+    }
+    /// The most members that are told of singly.
+    static var unansweredMax: Int { StartReports.membersToldMax }
+
+    /// Offset of the marker of the owner that wrote it.
+    var epoch: Int64 = -1
+    /// The newest that has gone round here, or does; 0, 0: none has.
+    var start = StartStamp()
+    /// Nobody is owed it any more.
+    var isOver = false
+    /// Wall milliseconds.
+    var beganMillis: Int64 = 0
+    var rounds: [Round] = []
+    var report = StartReport()
+    /// Which, and wall milliseconds of the last push.
+    var past: [CrowdStarts.Past] = []
+
+    func write(to writer: inout ByteCursor) {
+        StateCodec.writeKind(.startProgress, to: &writer)
+        writer.signed(self.epoch)
+        writer.signed(self.start.life)
+        writer.signed(self.start.stampSeconds)
+        writer.byte(self.isOver ? 1 : 0)
+        writer.signed(self.beganMillis)
+        writer.unsigned(UInt64(self.rounds.count))
+        for round in self.rounds { round.write(to: &writer) }
+        self.report.write(to: &writer)
+        writer.unsigned(UInt64(self.past.count))
+        for past in self.past {
+            writer.signed(past.start.stampSeconds)
+            writer.signed(past.lastSentMillis)
+            writer.signed(past.lastSentWallMillis)
+        }
+        for past in self.past { past.start.writeLife(to: &writer) }
+        self.report.refusals.write(to: &writer)
+        // Records of former releases end here.
+        for round in self.rounds { round.writeUnanswered(to: &writer) }
+    }
+}
+
+extension StartProgressRecord {
+    /// Reads on behind the kind.
+    init(_ reader: inout StateReader) throws(StateError) {
+        self.epoch = try reader.signed()
+        self.start.life = try StateCodec.readSeconds(&reader)
+        self.start.stampSeconds = try StateCodec.readSeconds(&reader)
+        self.isOver = try reader.byte() != 0
+        self.beganMillis = try StateCodec.readMillis(&reader)
+        for _ in 0..<(try reader.count(atMost: PushEnvironment.allCases.count, "start rounds")) {
+            self.rounds.append(try Round(&reader))
+        }
+        self.report = try StartReport(&reader)
+        for _ in 0..<(try reader.count(atMost: CrowdStarts.pastMax, "starts within the hour")) {
+            self.past.append(
+                CrowdStarts.Past(
+                    start: StartStamp(stampSeconds: try StateCodec.readSeconds(&reader)),
+                    lastSentMillis: try StateCodec.readMillis(&reader),
+                    lastSentWallMillis: try StateCodec.readMillis(&reader)))
+        }
+        for index in self.past.indices {
+            let stamp = self.past[index].start.stampSeconds
+            self.past[index].start = try StartStamp(stampSeconds: stamp, lifeFrom: &reader)
+        }
+        self.report.refusals = try RefusalCounts(&reader)
+        guard !reader.isAtEnd else { return }
+        for index in self.rounds.indices { try self.rounds[index].readUnanswered(&reader) }
+        try reader.checkEnd(behind: "the unanswered")
+    }
+
+    var described: StateRecordDescription.Crowd {
+        .init(
+            record: "starts", epoch: self.epoch, life: self.start.life, stampSeconds: [self.start.stampSeconds],
+            passes: self.rounds.map {
+                .init(
+                    environment: "\($0.environment)", shareMet: Double($0.horizon) / Double(StartRound.end),
+                    waitingCount: $0.named.count)
+            })
+    }
+}
+
+extension StartProgressRecord.Round {
+    func write(to writer: inout ByteCursor) {
+        writer.byte(self.environment.rawValue)
+        writer.signed(self.horizon)
+        writer.signed(self.lateOffset)
+        writer.unsigned(self.unansweredCount)
+        writer.unsigned(UInt64(self.named.count))
+        for position in self.named { writer.signed(position) }
+    }
+    init(_ reader: inout StateReader) throws(StateError) {
+        self.environment = try StateCodec.readEnvironment(&reader)
+        self.horizon = try Self.readPosition(&reader)
+        self.lateOffset = try reader.signed()
+        self.unansweredCount = UInt64(try reader.count(atMost: Int(Int32.max), "unanswered"))
+        for _ in 0..<(try reader.count(atMost: StateCodec.runByteCountMax, "members named")) {
+            self.named.append(try Self.readPosition(&reader))
+        }
+    }
+
+    /// The rest of it, at the end of the record.
+    func writeUnanswered(to writer: inout ByteCursor) {
+        writer.signed(self.unmet ?? self.horizon)
+        writer.unsigned(UInt64(self.unanswered.count))
+        for position in self.unanswered { writer.signed(position) }
+    }
+    mutating func readUnanswered(_ reader: inout StateReader) throws(StateError) {
+        self.unmet = try Self.readPosition(&reader)
+        for _ in 0..<(try reader.count(atMost: StartProgressRecord.unansweredMax, "unanswered")) {
+            self.unanswered.append(try Self.readPosition(&reader))
+        }
+    }
+    private static func readPosition(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let position = try reader.signed()
+        guard position >= 0, position <= StartRound.end else { throw .malformed("a position of \(position)") }
+        return position
+    }
+}

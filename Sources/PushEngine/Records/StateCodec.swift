@@ -1,0 +1,125 @@
+import PushModel
+
+/// What all records of `state` have in common, version 1. Each kind has a file of its own beside this one, which writes and reads it: integers LEB128 (signed:
+/// zigzag), byte runs behind their count.
+///
+/// Positions name topics by a hash of their name, so that a changed order of `topics.events` does not move them.
+enum StateCodec {
+    private static let version: UInt8 = 1
+    /// No run in a record is longer: a payload is at most 4,096 bytes. Releases before this one could let an update grow with every attempt, up
+    /// to what Kafka takes.
+    static let runByteCountMax = 1_048_576
+    static let tokenByteCountMax = 1_024
+    /// No time in a record lies further from 1970, either way: in seconds, so that milliseconds and what is added to them stay in range.
+    static let timeSecondsMax: Int64 = 1 << 50
+    /// More events than one push can have merged; three such counts can be added.
+    static let mergedCountMax = 1 << 30
+
+    /// What a record is about. 11 has never been one.
+    enum Kind: UInt8 {
+        /// See `SlotRecord`.
+        case activity = 1, channel = 3, audience = 4
+        /// See `MarkerRecord`.
+        case marker = 2
+        /// Of a partition that has members: see `VersionsRecord`, `PassesRecord`, `MemberRecord`, `VoidedRecord`, `PausedRecord`.
+        case versions = 5, progress = 6, member = 7, voided = 8, paused = 12
+        /// Of one that has start members: see `StartMemberRecord`, `StartProgressRecord`.
+        case startMember = 9, startProgress = 10
+        /// See `KeptChannelCodec`.
+        case keptChannel = 13
+    }
+
+    /// What a record begins with.
+    @inline(__always) static func writeKind(_ kind: Kind, to writer: inout ByteCursor) {
+        writer.byte(Self.version)
+        writer.byte(kind.rawValue)
+    }
+    /// Reads version and kind; what follows is read by the kind's own record.
+    static func readKind(_ reader: inout StateReader) throws(StateError) -> Kind {
+        let version = try reader.byte()
+        guard version == Self.version else { throw .unknownVersion(version) }
+        let kind = try reader.byte()
+        guard let kind = Kind(rawValue: kind) else { throw .malformed("a record of kind \(kind)") }
+        return kind
+    }
+
+    // MARK: Parts of many
+
+    static func readSeconds(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let seconds = try reader.signed()
+        try Self.checkSeconds(seconds)
+        return seconds
+    }
+    static func checkSeconds(_ seconds: Int64) throws(StateError) {
+        guard seconds.magnitude <= UInt64(Self.timeSecondsMax) else { throw .malformed("a time of \(seconds) s") }
+    }
+    static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
+        let millis = try reader.signed()
+        guard millis.magnitude / 1_000 <= UInt64(Self.timeSecondsMax) else {
+            throw .malformed("a time of \(millis) ms")
+        }
+        return millis
+    }
+    /// When a member joined, seconds since 1970.
+    static func readJoined(_ reader: inout StateReader) throws(StateError) -> UInt32 {
+        let joined = try reader.unsigned()
+        guard joined <= UInt64(UInt32.max) else { throw .malformed("joined at \(joined)") }
+        return UInt32(joined)
+    }
+    static func readPartition(_ reader: inout StateReader) throws(StateError) -> Int32 {
+        guard let partition = Int32(exactly: try reader.signed()) else { throw .malformed("a partition number") }
+        return partition
+    }
+    static func readEnvironment(_ reader: inout StateReader) throws(StateError) -> PushEnvironment {
+        let environment = try reader.byte()
+        guard let environment = PushEnvironment(rawValue: environment) else {
+            throw .malformed("environment \(environment)")
+        }
+        return environment
+    }
+    /// FNV-1a, 32 bits; 0 is kept for "none".
+    static func topicHash(_ name: String) -> UInt32 {
+        var hash: UInt32 = 0x811c_9dc5
+        for byte in name.utf8 { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+        return hash == 0 ? 1 : hash
+    }
+
+    // MARK: Keys
+
+    /// Which record of a crowd a key names.
+    enum CrowdRecord: UInt8, CaseIterable {
+        case versions, progress, voided, starts
+
+        var keyPrefix: StaticString {
+            switch self {
+            case .versions: "v/"
+            case .progress: "p/"
+            case .voided: "d/"
+            case .starts: "r/"
+            }
+        }
+    }
+    static func appendKey(_ record: CrowdRecord, bundleID: String, id: [UInt8], to bytes: inout [UInt8]) {
+        bytes.append(utf8: record.keyPrefix)
+        bytes.append(contentsOf: bundleID.utf8)
+        bytes.append(UInt8(ascii: "/"))
+        bytes.append(contentsOf: id)
+    }
+    /// The key of a slot's record.
+    static func appendKey(
+        kind: SlotKind = .activity, bundleID: String, id: Span<UInt8>, to bytes: inout [UInt8]
+    ) {
+        bytes.append(utf8: Self.keyPrefix(of: kind))
+        bytes.append(contentsOf: bundleID.utf8)
+        bytes.append(UInt8(ascii: "/"))
+        bytes.append(copying: id)
+    }
+    /// What the key of a record about such a slot begins with.
+    static func keyPrefix(of kind: SlotKind) -> StaticString {
+        switch kind {
+        case .activity: "a/"
+        case .channel: "c/"
+        case .audience: "o/"
+        }
+    }
+}
