@@ -259,7 +259,7 @@ def use_faults(browser):
     browser.until("document.getElementById('fault-list').innerText.includes('APNs answers 503 ServiceUnavailable, 1 more time.')", "the fault in words")
     browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', priority: 10, 'content-state': {homeTeam: 'Lions', awayTeam: 'Bears', homeScore: 3, awayScore: 0, minute: 80}}); "
                 "document.getElementById('publish').requestSubmit()")
-    browser.until("document.getElementById('entries').innerText.includes('Refused by APNs: 503 ServiceUnavailable')", "the refusal")
+    browser.until("document.getElementById('entries').innerText.includes('efused (503 ServiceUnavailable)')", "the refusal")
     browser.until("document.querySelector('.lock-card .score')?.innerText.includes('3 : 0')", "the push that was tried again")
     browser.run((button % "'Answers take 2 s'") + ".click()")
     browser.until("document.getElementById('fault-list').innerText.includes('Answers take 2000 ms.')", "slow answers in words")
