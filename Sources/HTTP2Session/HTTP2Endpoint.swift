@@ -1,22 +1,22 @@
 import CNGHTTP2
 
-/// What both sides of an HTTP/2 connection do alike: bytes in, bytes out, PING. No socket, no clock, no lock; nghttp2 underneath. The sides are
-/// `HTTP2ClientSession` and `HTTP2ServerSession`; nobody else derives from it.
+/// What both sides of an HTTP/2 connection have in common: bytes in, bytes out, PING. No socket, no clock, no lock; it
+/// uses nghttp2. The sides are `HTTP2ClientSession` and `HTTP2ServerSession`, the only subclasses.
 ///
-/// Confined to one thread or event loop.
+/// It is confined to one thread or event loop.
 public class HTTP2Endpoint {
-    /// Output is serialised in pieces of about this many bytes unless the caller says otherwise.
+    /// Output is serialised in pieces of about this many bytes, unless the caller chooses another size.
     public static let outputByteCountDefault = 256 * 1024
 
     let session: OpaquePointer
     private let allocator: UnsafeMutablePointer<SessionAllocator>
-    /// Lies in the state of the side, which outlives the session.
+    /// Part of the side's state, which outlives the session.
     private let line: UnsafeMutablePointer<SessionLine>
 
     /// - Parameters:
-    ///   - state: what nghttp2 gives to `callbacks`. Its owner calls `delete` before it gives the memory back.
-    ///   - line: lies in it.
-    ///   - callbacks: are given back here; nghttp2 keeps a copy.
+    ///   - state: what nghttp2 passes to `callbacks`. Its owner calls `delete` before it frees the memory.
+    ///   - line: part of the state.
+    ///   - callbacks: freed here; nghttp2 keeps a copy.
     ///   - make: `nghttp2_session_client_new3` or its counterpart.
     init(
         state: UnsafeMutableRawPointer, line: UnsafeMutablePointer<SessionLine>, callbacks: OpaquePointer,
@@ -39,7 +39,7 @@ public class HTTP2Endpoint {
         self.session = made!
     }
 
-    /// Ends nghttp2's part: the last that is done to a session, and the first thing in the `deinit` of a side.
+    /// Ends nghttp2's session. It is the last call to a session, and the first thing in the `deinit` of a side.
     final func delete() {
         nghttp2_session_del(self.session)
         SessionAllocator.destroy(self.allocator)
@@ -47,7 +47,7 @@ public class HTTP2Endpoint {
 
     // MARK: Bytes
 
-    /// Feeds bytes that came from the peer, any number, cut anywhere. They are not kept.
+    /// Takes bytes that arrived from the peer, any number, cut anywhere. They are not kept.
     @discardableResult
     public final func receive(_ bytes: RawSpan) -> HTTP2SessionResult {
         if let detail = self.line.pointee.failure { return .failed(detail: detail) }
@@ -58,9 +58,9 @@ public class HTTP2Endpoint {
         return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
     }
 
-    /// Lends the bytes to be written to the peer, about `byteCountMax` of them at most, and forgets them when `body`
-    /// returns: they count as sent. `body` must not call this session. `nil`, and no call of `body`: there is nothing
-    /// to write now.
+    /// Passes `body` the bytes to write to the peer, about `byteCountMax` at most, and forgets them when it returns:
+    /// they count as sent. `body` must not call this session. Returns `nil`, without a call of `body`, if there is
+    /// nothing to write now.
     public final func takeOutput<Result>(
         byteCountMax: Int = HTTP2Endpoint.outputByteCountDefault, _ body: (RawSpan) -> Result
     ) -> Result? {
@@ -73,8 +73,8 @@ public class HTTP2Endpoint {
         return result
     }
 
-    /// Fills `buffer` from the start with bytes to be written to the peer and returns how many; 0: nothing to write
-    /// now.
+    /// Fills `buffer` from the start with bytes to write to the peer and returns their number; 0 if there is nothing to
+    /// write now.
     public final func drain(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         self.takeOutput(byteCountMax: buffer.count) { output in
             output.withUnsafeBytes { buffer.copyMemory(from: $0) }
@@ -95,13 +95,13 @@ public class HTTP2Endpoint {
         }
     }
 
-    /// Has nghttp2 serialise frames until the output holds about `byteCount` bytes or there is nothing more to send.
+    /// Lets nghttp2 serialise frames until the output holds about `byteCount` bytes or there is nothing more to send.
     private func serialise(upTo byteCount: Int) {
         guard self.line.pointee.failure == nil else { return }
         self.line.pointee.outputLimit = byteCount
         while self.line.pointee.output.count < byteCount {
-            // The piece lives until the next `mem_send`. DATA frames are not given here: the send-data callback appends
-            // them itself. HEADERS are, but the on-frame-send callback has appended ours by then.
+            // The piece is valid until the next `mem_send`. DATA frames are not returned here: the send-data callback
+            // appends them itself. HEADERS are, but the on-frame-send callback has appended ours by then.
             var piece: UnsafePointer<UInt8>?
             let count = nghttp2_session_mem_send(self.session, &piece)
             if count < 0 { _ = self.fail(Int32(truncatingIfNeeded: count)) }
@@ -127,14 +127,14 @@ public class HTTP2Endpoint {
         }
     }
 
-    // MARK: What holds now
+    // MARK: Present state
 
-    /// nghttp2 expects input.
+    /// Whether nghttp2 expects input.
     public final var wantsRead: Bool {
         self.line.pointee.failure == nil && nghttp2_session_want_read(self.session) != 0
     }
 
-    /// There are bytes to write.
+    /// Whether there are bytes to write.
     public final var wantsWrite: Bool {
         self.line.pointee.failure == nil
             && (self.line.pointee.output.count > 0 || nghttp2_session_want_write(self.session) != 0)

@@ -1,22 +1,21 @@
-/// An HTTP/2 error code, as RST_STREAM and GOAWAY carry it (RFC 9113 §7). A code this list does not name is kept as it
-/// came.
+/// An HTTP/2 error code, as in RST_STREAM and GOAWAY (RFC 9113 §7). A code that is not listed here keeps its number.
 public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
-    /// The number as it stands in the frame.
+    /// The number in the frame.
     public var rawValue: UInt32
 
     @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// Nothing went wrong: a graceful end.
+    /// No error: a graceful end.
     public static let noError = HTTP2ErrorCode(rawValue: 0x0)
     /// The peer broke the protocol in a way that no other code names.
     public static let protocolError = HTTP2ErrorCode(rawValue: 0x1)
-    /// Something unexpected happened on the side that sends it.
+    /// Something unexpected happened at the sender.
     public static let internalError = HTTP2ErrorCode(rawValue: 0x2)
     /// The peer broke the rules of flow control.
     public static let flowControlError = HTTP2ErrorCode(rawValue: 0x3)
     /// SETTINGS were not acknowledged in time.
     public static let settingsTimeout = HTTP2ErrorCode(rawValue: 0x4)
-    /// A frame came for a stream that was half closed already.
+    /// A frame arrived for a stream that was half closed already.
     public static let streamClosed = HTTP2ErrorCode(rawValue: 0x5)
     /// A frame had a size that its type does not allow.
     public static let frameSizeError = HTTP2ErrorCode(rawValue: 0x6)
@@ -37,7 +36,7 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension HTTP2ErrorCode: CustomStringConvertible {
-    /// The name the RFC gives it, such as `REFUSED_STREAM`; an unknown code is `ERROR_0x1f`.
+    /// The code's name in the RFC, such as `REFUSED_STREAM`; an unknown code is `ERROR_0x1f`.
     public var description: String {
         switch self {
         case .noError: "NO_ERROR"

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// What nghttp2 calls. Each callback notes what happened in `ClientState` and returns; none calls nghttp2's receive or
+/// The callbacks of nghttp2. Each notes in `ClientState` what happened, and returns. None calls nghttp2's receive or
 /// send functions, which the library forbids.
 enum ClientCallbacks {
     @inline(__always)
@@ -45,8 +45,8 @@ enum ClientCallbacks {
         return callbacks
     }
 
-    /// Says how much of a stream's body goes into the next DATA frame: no more than `length`, which the windows and the
-    /// frame size allow. The bytes themselves are written by the send-data callback (NO_COPY).
+    /// Returns how many bytes of a stream's body go into the next DATA frame: at most `length`, which the windows and
+    /// the frame size allow. The send-data callback writes the bytes themselves (NO_COPY).
     static let readBody: nghttp2_data_source_read_callback = { _, _, _, length, flags, source, context in
         let entry = ClientCallbacks.state(context).pointee.streams[Int(source!.pointee.fd)]
         let left = entry.pointee.request.bodyLeft
@@ -121,7 +121,7 @@ func pingPayload(_ ping: nghttp2_ping) -> UInt64 {
     withUnsafeBytes(of: ping.opaque_data) { $0.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// What a GOAWAY says beyond its code. Valid as long as the frame.
+/// The debug data of a GOAWAY. It is valid as long as the frame.
 func debugData(_ goAway: nghttp2_goaway) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
 }

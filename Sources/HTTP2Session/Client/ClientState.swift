@@ -10,20 +10,20 @@ struct ClientStream: StreamEntry {
     var request = OutgoingMessage()
     /// The encoder's plan for the header fields; -1 once they are written.
     var plan = -1
-    /// END_STREAM of the request was serialised when the session's output stood at this count; `nil`: it was not.
+    /// Count of the session's output at which END_STREAM of the request was serialised; `nil` before.
     var requestEnd: UInt64?
     var status: UInt16 = 0
-    /// The header fields of the final answer are complete: what follows are trailers.
+    /// Whether the header fields of the final answer are complete: later ones are trailers.
     var hasFinalFields = false
     var retryAfterSeconds: Int64 = -1
     /// The part of the response body that is kept.
     var response = GrowingBytes()
     var responseByteCount = 0
-    /// END_STREAM of the response came.
+    /// Whether END_STREAM of the response arrived.
     var responseEnded = false
-    /// The code of the peer's RST_STREAM.
+    /// The code of the peer's RST_STREAM; `nil` without one.
     var peerReset: HTTP2ErrorCode?
-    /// The final event has been given; the entry waits for nghttp2 to close the stream.
+    /// Whether the final event has been given; the entry waits for nghttp2 to close the stream.
     var isAnswered = false
 
     mutating func begin(tag: UInt32) {
@@ -55,8 +55,8 @@ struct KeptAnswer {
     init(_ keeping: HTTP2AnswerKeeping) { self.keeping = keeping }
 }
 
-/// Everything the C side sees of a client session. Lives behind a pointer, because nghttp2 calls back while the session
-/// is in a call to it: nothing may hold an access to the whole struct across a call into nghttp2.
+/// Everything that the C side sees of a client session. It is behind a pointer, because nghttp2 calls back while the
+/// session is in a call to it: no access to the whole struct may last across a call into nghttp2.
 struct ClientState {
     let settings: HTTP2ClientSettings
     var streams = EntryTable<ClientStream>()
@@ -65,11 +65,11 @@ struct ClientState {
     var remoteSettingsReceived = false
     /// Last stream id of the peer's GOAWAY.
     var goAwayLastStreamID: Int32?
-    /// We sent or queued GOAWAY.
+    /// Whether we sent or queued GOAWAY.
     var isClosing = false
-    /// By stream id: the few whose answers are kept. Beside the streams, as a push has no use for it.
+    /// By stream id: the few answers that are kept. They are apart from the streams, because a push does not need them.
     var kept: [Int32: KeptAnswer] = [:]
-    /// The stream of the header callback before: most come in runs.
+    /// The stream of the header callback before. Most callbacks of a stream follow each other.
     private var recentStreamID: Int32 = 0
     private var recentEntry = 0
 
@@ -91,7 +91,8 @@ struct ClientState {
         // ":status" is the only response field that begins with a colon and has seven bytes.
         if name.count == 7, name[0] == UInt8(ascii: ":") {
             guard let entry = self.entry(session, streamID), !entry.pointee.hasFinalFields else { return }
-            // Each block begins with it. What an interim answer (1xx, RFC 9110 §15.2) asked for is not this one's.
+            // Each block begins with it. The value of an interim answer (1xx, RFC 9110 §15.2) does not count for this
+            // one.
             entry.pointee.retryAfterSeconds = -1
             if !self.kept.isEmpty { self.kept[streamID]?.field = [] }
             guard let status = decimal(value), (200...999).contains(status) else { return }
@@ -126,20 +127,22 @@ struct ClientState {
         entry.pointee.responseByteCount += byteCount
     }
 
-    /// The end of a header block that does not end the stream: after the final answer's, only trailers may come.
+    /// Notes the end of a header block that does not end the stream. After the final answer's block, only trailers may
+    /// follow.
     mutating func fieldsReceived(_ session: OpaquePointer, _ streamID: Int32) {
         guard let entry = self.entry(session, streamID), entry.pointee.status >= 200 else { return }
         entry.pointee.hasFinalFields = true
     }
 
-    /// `true`: the answer is complete although the request is not; the rest need not be sent (RFC 9113 §8.1).
+    /// Notes the end of the answer. Returns `true` if the request is not complete: the rest need not be sent (RFC 9113
+    /// §8.1).
     mutating func endReceived(_ session: OpaquePointer, _ streamID: Int32) -> Bool {
         guard let entry = self.entry(session, streamID) else { return false }
         entry.pointee.responseEnded = true
         return entry.pointee.requestEnd == nil
     }
 
-    /// nghttp2 sends HEADERS of a stream: ours are written.
+    /// Writes our HEADERS when nghttp2 sends those of a stream.
     mutating func headersSent(_ session: OpaquePointer, _ streamID: Int32, endsStream: Bool) {
         self.line.headersReplaced = true
         guard let index = entryIndex(nghttp2_session_get_stream_user_data(session, streamID)) else { return }
@@ -151,7 +154,7 @@ struct ClientState {
         if endsStream { entry.pointee.requestEnd = self.line.output.appendedByteCount }
     }
 
-    /// nghttp2 sends DATA of a stream: its frame header and the next bytes of the body are written.
+    /// Writes DATA when nghttp2 sends it for a stream: its frame header and the next bytes of the body.
     @inline(__always)
     mutating func dataSent(_ index: Int, header: UnsafeRawPointer, byteCount: Int) {
         let entry = self.streams[index]
@@ -210,7 +213,7 @@ struct ClientState {
             .streamFailed(tag: entry.pointee.tag, streamID: entry.pointee.streamID, failure: failure))
     }
 
-    /// Gives the final event of a stream we reset. `false`: it had one.
+    /// Gives the final event of a stream that we reset. Returns `false` if it had one.
     mutating func resetLocally(_ entry: UnsafeMutablePointer<ClientStream>, _ errorCode: HTTP2ErrorCode) -> Bool {
         guard !entry.pointee.isAnswered else { return false }
         self.fail(entry, self.requestHasLeft(entry) ? .resetLocally(errorCode) : .requestIncomplete)
@@ -232,7 +235,7 @@ struct ClientState {
     }
 }
 
-/// A number of 1 to 9 decimal digits and nothing else.
+/// The value of 1 to 9 decimal digits and nothing else.
 @inline(__always)
 func decimal(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
     guard (1...9).contains(text.count) else { return nil }

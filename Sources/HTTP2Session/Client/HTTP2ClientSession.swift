@@ -1,17 +1,17 @@
 import CNGHTTP2
 
-/// The client's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. nghttp2 underneath.
+/// The client's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. It uses nghttp2.
 ///
-/// Confined to one thread or event loop. A turn of the connection is: `receive` what came, `takeEvents`, `submit` new
-/// requests, then `takeOutput` (or `drain`) until it gives nothing, and write that out. Every call but the plain
+/// It is confined to one thread or event loop. In a turn, `receive` the bytes that arrived, `takeEvents`, `submit` new
+/// requests, call `takeOutput` (or `drain`) until it gives nothing, and write the output. Every call but the plain
 /// properties may leave events.
 ///
-/// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each feed collect
-/// the output, look for `.goAwaySent`, and close when `isFinished`.
+/// A protocol error of the peer is not an error of `receive`: nghttp2 answers it with GOAWAY. After each `receive`,
+/// collect the output, look for `.goAwaySent`, and close when `isFinished`.
 public final class HTTP2ClientSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ClientState>
 
-    /// Queues the connection preface and our SETTINGS; `drain` gives them.
+    /// A session that has queued the connection preface and our SETTINGS; `drain` gives them.
     public init(settings: HTTP2ClientSettings = HTTP2ClientSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ClientState(settings: settings))
@@ -19,8 +19,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
             state: self.state, line: self.state.pointer(to: \.line)!, callbacks: ClientCallbacks.make(),
             make: nghttp2_session_client_new3
         ) { option in
-            // nghttp2's checks of HTTP's own rules cost 9 % of a request. Of a response only `:status` and `retry-after`
-            // are read, each checked where it is read; framing, HPACK and flow control are checked regardless.
+            // nghttp2's checks of HTTP's own rules cost 9 % of a request. Only `:status` and `retry-after` of a
+            // response are read, and each is checked there. Framing, HPACK and flow control are checked regardless.
             nghttp2_option_set_no_http_messaging(option, 1)
         }
         self.submitSettings(settings)
@@ -51,8 +51,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Events
 
-    /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to
-    /// come.
+    /// Gives the events since the last call. The content of `events` is dropped, and its memory is used for the next
+    /// events.
     public func takeEvents(into events: inout HTTP2ClientEvents) {
         events.removeAll()
         swap(&events, &self.state.pointee.inbox)
@@ -60,9 +60,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Requests
 
-    /// Queues one request. `values` and `body` are copied into memory of the stream that is reused; both may be
-    /// refilled at once. An empty `body` is a request without DATA frames. `tag` comes back in the stream's one final
-    /// event.
+    /// Queues one request. `values` and `body` are copied into reused memory of the stream; both may be refilled at
+    /// once. An empty `body` is a request without DATA frames. The stream's single final event repeats `tag`.
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32
     ) -> HTTP2SubmitResult {
@@ -115,7 +114,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return result
     }
 
-    /// Submits a request with a body in an array; without one the request ends with its header fields.
+    /// Submits a request with a body in an array. Without one the request ends with its header fields.
     @inlinable
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = [], tag: UInt32
@@ -123,23 +122,23 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         self.submit(template, values: values, body: body.span, tag: tag)
     }
 
-    /// Resets a stream we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`, or
-    /// `.requestIncomplete` when the request had not wholly left. Its credit is free when RST_STREAM has been
+    /// Resets a stream that we opened, with CANCEL or another code, and gives its final event at once: `.resetLocally`,
+    /// or `.requestIncomplete` if the request had not completely left. Its credit is free when RST_STREAM has been
     /// serialised. An unknown or finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
         guard let index = self.index(streamID: streamID) else { return }
         self.reset(self.state.pointee.streams[index], errorCode)
     }
 
-    /// Whether the whole request of an open stream was taken as output: only then can the peer have processed it. `true`
-    /// also for a stream that is not known.
+    /// Whether the whole request of an open stream was taken as output: only then can the peer have processed it.
+    /// `true` also for an unknown stream.
     public func hasLeft(streamID: Int32) -> Bool {
         guard let index = self.index(streamID: streamID) else { return true }
         return self.state.pointee.requestHasLeft(self.state.pointee.streams[index])
     }
 
     private func index(streamID: Int32) -> Int? {
-        // A request still queued is not known to nghttp2 as a stream: then look through the entries.
+        // nghttp2 does not know a queued request as a stream, so the entries are searched then.
         entryIndex(nghttp2_session_get_stream_user_data(self.session, streamID))
             ?? self.state.pointee.streams.firstIndex { $0.streamID == streamID }
     }
@@ -149,7 +148,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         nghttp2_submit_rst_stream(self.session, 0, entry.pointee.streamID, errorCode.rawValue)
     }
 
-    /// Takes back the requests that have not left entirely, as after a drop of the peer's stream limit: each
+    /// Takes back the requests that have not left completely, for example after a drop of the peer's stream limit. Each
     /// gets `.requestIncomplete` at once and may go over another connection.
     public func withdrawUnsent() {
         for index in 0..<self.state.pointee.streams.count {
@@ -161,8 +160,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Connection
 
-    /// Queues GOAWAY. Open streams still finish; nothing new is accepted. The session is finished once the last stream
-    /// is.
+    /// Queues GOAWAY. Open streams still finish, and nothing new is accepted. The session is finished with the last
+    /// stream.
     public func goAway(errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         self.state.pointee.isClosing = true
         nghttp2_submit_goaway(self.session, 0, 0, errorCode.rawValue, debugData, debugData.count)
@@ -175,8 +174,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Says that the connection is gone: each open stream gets its final event, `.requestIncomplete` or
-    /// `.connectionEnded`. Afterwards `submit` answers `.closing` and nothing is read or written. Further calls do
+    /// Notes that the connection is gone: each open stream gets its final event, `.requestIncomplete` or
+    /// `.connectionEnded`. Afterwards `submit` returns `.closing`, and nothing is read or written. Further calls do
     /// nothing.
     public func connectionLost() {
         self.state.pointee.failAll()
@@ -184,22 +183,22 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         self.state.pointee.line.output.discard(self.state.pointee.line.output.count)
     }
 
-    // MARK: What holds now
+    // MARK: Present state
 
-    /// Streams opened and not finished.
+    /// Number of streams opened and not finished.
     public var openStreamCount: Int { self.state.pointee.streams.inUseCount }
 
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, live: 100 until its first SETTINGS came, `UInt32.max` if they set
-    /// none.
+    /// The peer's current SETTINGS_MAX_CONCURRENT_STREAMS: 100 until its first SETTINGS arrive, `UInt32.max` if they
+    /// set none.
     public var remoteConcurrentStreamsMax: UInt32 {
         nghttp2_session_get_remote_settings(self.session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     }
 
-    /// `true` once the peer's first SETTINGS came.
+    /// Whether the peer's first SETTINGS arrived.
     public var remoteSettingsReceived: Bool { self.state.pointee.remoteSettingsReceived }
 
-    /// Requests that may be submitted now: the lower of both limits less the open streams; 0 after GOAWAY. Never
-    /// negative.
+    /// Number of requests that may be submitted now: the lower of both limits minus the open streams; 0 after GOAWAY.
+    /// Never negative.
     public var credit: Int {
         guard self.state.pointee.line.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0,
             !self.state.pointee.isClosing
@@ -210,7 +209,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
         return max(0, min(limit - self.openStreamCount, self.streamIDsLeft))
     }
 
-    /// Requests that stream ids are left for.
+    /// Number of requests for which stream ids are left.
     public var streamIDsLeft: Int {
         max(0, ((1 << 31) - Int(nghttp2_session_get_next_stream_id(self.session)) + 1) / 2)
     }

@@ -1,19 +1,19 @@
-/// How a client session introduces itself and what it allows itself.
+/// The SETTINGS that a client session announces, and its own limits.
 public struct HTTP2ClientSettings: Sendable {
-    /// Streams this side opens at once, whatever the peer allows. The memory of a session grows to this many stream
-    /// entries.
+    /// Most streams that this side opens at once, whatever the peer allows. The memory of a session grows to this many
+    /// stream entries.
     public var concurrentStreamsMax = 1_000
-    /// Bytes of a request body; more is refused by `submit`.
+    /// Most bytes of a request body; `submit` refuses more.
     public var requestBodyByteCountMax = 16_384
-    /// Bytes of a response body that are kept; the rest is counted and dropped.
+    /// Number of bytes of a response body that are kept; the rest is counted and dropped.
     public var responseBodyByteCountMax = 1_024
-    /// SETTINGS_INITIAL_WINDOW_SIZE we announce: bytes a response body may take before we acknowledge them. 0...2^31-1.
+    /// Our SETTINGS_INITIAL_WINDOW_SIZE: bytes that a response body may take before we acknowledge them. 0...2^31-1.
     public var initialWindowByteCount: UInt32 = 65_535
-    /// SETTINGS_HEADER_TABLE_SIZE we announce: the peer's compressor may use this much.
+    /// Our SETTINGS_HEADER_TABLE_SIZE: bytes that the peer's compressor may use.
     public var headerTableByteCount: UInt32 = 4_096
-    /// SETTINGS_MAX_HEADER_LIST_SIZE we announce.
+    /// Our SETTINGS_MAX_HEADER_LIST_SIZE, bytes.
     public var headerListByteCountMax: UInt32 = 16_384
-    /// First stream id; odd. Only a test of id exhaustion sets it.
+    /// First stream id; odd. Only a test of exhausted ids sets it.
     public var firstStreamID: Int32 = 1
 
     /// The defaults.

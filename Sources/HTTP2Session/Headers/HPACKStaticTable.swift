@@ -1,6 +1,6 @@
 /// HPACK's static table (RFC 7541, Appendix A), index 1 first.
 enum HPACKStaticTable {
-    /// Names with the values some of them have; an empty value stands for none.
+    /// Names with the values that some of them have. An empty value means none.
     private static let rows: [(name: StaticString, values: [StaticString])] = [
         (":authority", [""]), (":method", ["GET", "POST"]), (":path", ["/", "/index.html"]),
         (":scheme", ["http", "https"]),
@@ -25,7 +25,7 @@ enum HPACKStaticTable {
         ("via", [""]), ("www-authenticate", [""]),
     ]
 
-    /// Entries in order: 61 of them.
+    /// The 61 entries in order.
     static let entries: [(name: [UInt8], value: [UInt8])] = Self.rows.flatMap { row in
         row.values.map { (Self.bytes(row.name), Self.bytes($0)) }
     }
@@ -34,10 +34,10 @@ enum HPACKStaticTable {
         Array(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    /// The index of the first entry with this name; `nil`: none.
+    /// The index of the first entry with this name; `nil` for none.
     static func index(name: [UInt8]) -> Int? { self.entries.firstIndex { $0.name == name }.map { $0 + 1 } }
 
-    /// The index of the entry with this name and value; `nil`: none. An entry without a value matches an empty one.
+    /// The index of the entry with this name and value; `nil` for none. An entry without a value matches an empty one.
     static func index(name: [UInt8], value: [UInt8]) -> Int? {
         self.entries.firstIndex { $0.name == name && $0.value == value }.map { $0 + 1 }
     }

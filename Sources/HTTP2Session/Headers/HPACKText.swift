@@ -1,11 +1,11 @@
 import CNGHTTP2
 
-/// How HPACK writes numbers and strings (RFC 7541 §5).
+/// Numbers and strings as HPACK writes them (RFC 7541 §5).
 enum HPACKText {
-    /// The most bytes a number takes that this session writes: sizes and indices below 2^28.
+    /// The most bytes of a number that this session writes: sizes and indices below 2^28.
     static let integerByteCountMax = 6
 
-    /// Appends a number whose first byte has `prefixBits` bits for it, beside the bits of `first`.
+    /// Appends a number whose first byte has `prefixBits` bits for it, next to the bits of `first`.
     static func appendInteger(_ value: Int, prefixBits: Int, first: UInt8, to output: inout [UInt8]) {
         withUnsafeTemporaryAllocation(byteCount: Self.integerByteCountMax, alignment: 1) { buffer in
             let count = Self.writeInteger(value, prefixBits: prefixBits, first: first, to: buffer.baseAddress!)
@@ -33,10 +33,10 @@ enum HPACKText {
         return count + 1
     }
 
-    /// A string literal for a text that is sent many times: in Huffman's code where that is shorter.
+    /// A string literal for a text that is sent many times, Huffman-coded if that is shorter.
     ///
-    /// Values that change per message are written plain instead: coding a push's path, id and authorization took 30 %
-    /// of all instructions of a push, and path and id are only a third longer plain.
+    /// Values that change per message are written plain instead. Coding a push's path, id and authorization took 30 %
+    /// of all its instructions, and path and id are only a third longer plain.
     static func literal(_ text: [UInt8]) -> [UInt8] {
         Self.huffmanLiteral(text) ?? Self.plainLiteral(text)
     }
@@ -47,8 +47,7 @@ enum HPACKText {
         return literal + text
     }
 
-    /// Has nghttp2's own compressor write `authorization: text`, which comes out as two bytes for the name and then the
-    /// literal.
+    /// Lets nghttp2's own compressor write `authorization: text`: two bytes for the name and then the literal.
     private static func huffmanLiteral(_ text: [UInt8]) -> [UInt8]? {
         var made: OpaquePointer?
         guard nghttp2_hd_deflate_new(&made, 4_096) == 0, let deflater = made else { return nil }

@@ -2,20 +2,21 @@
 public struct HTTP2Field: Sendable {
     /// What HPACK may do with the field.
     public enum Indexing: Sendable {
-        /// The value goes into the dynamic table: for values that seldom change.
+        /// The value is put into the dynamic table: for values that seldom change.
         case allowed
-        /// Only the name is of use in the table: the first value goes along with it, later ones are sent as literals
-        /// "never indexed". For values that differ per message and would flush the peer's table (Apple asks for this
-        /// for `apns-id` and `apns-expiration`).
+        /// Only the name is worth a place in the table. The first value is put there with it, and later ones are
+        /// literals "never indexed". For values that differ per message and would flush the peer's table (Apple asks
+        /// for this for `apns-id` and `apns-expiration`).
         case name
-        /// Always a literal "never indexed" (RFC 7541 §6.2.3), the name too unless it is in the static table: for
-        /// secrets.
+        /// The value is always a literal "never indexed" (RFC 7541 §6.2.3), and so is the name unless it is in the
+        /// static table: for secrets.
         case never
     }
 
-    /// Lower case, as HTTP/2 demands. Pseudo-header fields (`:method`, `:status` …) must come before the others.
+    /// The field's name in lower case, as HTTP/2 demands. Pseudo-header fields (`:method`, `:status` …) must precede
+    /// the others.
     public var name: String
-    /// `nil`: given with each message.
+    /// The fixed value; `nil` if each message has its own.
     public var value: [UInt8]?
     /// What HPACK may do with the field.
     public var indexing: Indexing
@@ -36,7 +37,7 @@ public struct HTTP2Field: Sendable {
         HTTP2Field(name: name, value: value, indexing: indexing)
     }
 
-    /// A field whose value comes with each message.
+    /// A field with a value for each message.
     public static func variable(_ name: String, indexing: Indexing = .name) -> HTTP2Field {
         HTTP2Field(name: name, value: nil, indexing: indexing)
     }

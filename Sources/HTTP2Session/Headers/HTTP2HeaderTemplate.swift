@@ -1,16 +1,17 @@
-/// The header fields of a request or response, prepared once, so that a message costs only its own values. One per app
-/// and provider token for requests; one per kind of answer for responses.
+/// The header fields of a request or response, prepared once, so that a message costs only its own values. There is one
+/// per app and provider token for requests, and one per kind of answer for responses.
 ///
-/// Immutable, so it may be shared by sessions of several loops. A session keeps a template alive while it may need it.
+/// It is immutable, so sessions of several loops may share it. A session keeps a template alive while it may need it.
 public final class HTTP2HeaderTemplate: Sendable {
-    /// The fields as given, in their order.
+    /// The given fields, in their order.
     public let fields: [HTTP2Field]
-    /// How many fields have a value of their own per message.
+    /// Number of fields with a value for each message.
     public let variableCount: Int
-    /// The fields as HPACK wants them.
+    /// The fields as HPACK needs them.
     let prepared: [PreparedField]
 
-    /// Field names are made lower case. Neither names nor values are checked further: the peer judges them.
+    /// A template. Field names are changed to lower case. Names and values are not checked further: the peer judges
+    /// them.
     public init(_ fields: [HTTP2Field]) {
         self.fields = fields
         self.variableCount = fields.count { $0.value == nil }
@@ -18,18 +19,18 @@ public final class HTTP2HeaderTemplate: Sendable {
     }
 }
 
-/// A field with what HPACK's static table and string coding make of it.
+/// A field with its index in HPACK's static table and its coded value.
 struct PreparedField: Sendable {
     let name: [UInt8]
-    /// `nil`: given with each message.
+    /// The fixed value; `nil` if each message has its own.
     let value: [UInt8]?
     let indexing: HTTP2Field.Indexing
-    /// The static table's entry with this name; 0: none.
+    /// Index of the static table's entry with this name; 0 for none.
     let staticNameIndex: Int
-    /// The static table's entry with this name and value; 0: none.
+    /// Index of the static table's entry with this name and value; 0 for none.
     let staticIndex: Int
     let nameLiteral: [UInt8]
-    /// Empty for a variable field.
+    /// The coded value; empty for a variable field.
     let valueLiteral: [UInt8]
 
     init(_ field: HTTP2Field) {

@@ -1,8 +1,8 @@
-/// The values of a template's variable fields for one message, in the template's order. Reused from message to message:
-/// it keeps its memory. The session copies what it needs, so it may be refilled right after the call. Use it from one
-/// thread at a time.
+/// The values of a template's variable fields for one message, in the template's order. It is reused from message to
+/// message and keeps its memory. The session copies what it needs, so it may be refilled right after the call. Use it
+/// from one thread at a time.
 public struct HTTP2HeaderValues: Sendable {
-    /// Room for what a push needs, four times over.
+    /// Four times the room that a push needs.
     private static let byteCountFirst = 512
 
     /// The values' bytes are the first `used` of these.
@@ -11,16 +11,16 @@ public struct HTTP2HeaderValues: Sendable {
     /// Where each value ends in `bytes`.
     private var ends: [UInt32] = []
 
-    /// No values yet.
+    /// A value list without values.
     public init() { self.ends.reserveCapacity(8) }
 
-    /// How many values are complete.
+    /// Number of complete values.
     public var count: Int { self.ends.count }
 
-    /// Bytes of all values together.
+    /// Number of bytes of all values together.
     public var byteCount: Int { self.used }
 
-    /// Starts over; the memory is kept.
+    /// Removes all values; the memory is kept.
     public mutating func removeAll() {
         self.used = 0
         self.ends.removeAll(keepingCapacity: true)
@@ -105,7 +105,7 @@ public struct HTTP2HeaderValues: Sendable {
     /// Completes the value being built, which may be empty.
     public mutating func endValue() { self.ends.append(UInt32(truncatingIfNeeded: self.used)) }
 
-    /// Has `body` write the next `byteCount` bytes.
+    /// Lets `body` write the next `byteCount` bytes.
     @inline(__always)
     private mutating func write(_ byteCount: Int, _ body: (UnsafeMutableRawPointer) -> Void) {
         let end = self.used + byteCount
@@ -116,8 +116,8 @@ public struct HTTP2HeaderValues: Sendable {
         self.used = end
     }
 
-    /// Eight lower-case digits, the first in the highest byte: the number's nibbles are spread to a byte each and all
-    /// turned to ASCII at once.
+    /// Eight lower-case digits, the first in the highest byte. The number's nibbles are spread to a byte each and all
+    /// changed to ASCII at once.
     @inline(__always)
     private static func hex(_ number: UInt32) -> UInt64 {
         var digits = UInt64(number)
@@ -129,7 +129,7 @@ public struct HTTP2HeaderValues: Sendable {
         return digits &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
 
-    /// Lends where the values end and their bytes.
+    /// Passes the ends of the values, and their bytes, to `body`.
     @inline(__always)
     borrowing func withMemory(_ body: (_ ends: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) -> Void) {
         self.ends.withUnsafeBytes { ends in

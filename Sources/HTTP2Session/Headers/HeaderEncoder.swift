@@ -1,14 +1,14 @@
 /// Writes the header blocks of one session (HPACK, RFC 7541), each as a HEADERS frame.
 ///
-/// nghttp2 would compress every block anew; its compressor took 40 % of a push's instructions, most of it in coding an
-/// `authorization` that stays the same for 45 minutes. So nghttp2 is given requests without fields, keeps all its state
-/// (streams, windows, order, limits), and the HEADERS frame it makes is replaced by one of ours. It is the only
-/// compressor of its direction, so the peer's table follows it alone.
+/// nghttp2 would compress every block again. Its compressor took 40 % of a push's instructions, most of it for coding
+/// an `authorization` that stays the same for 45 minutes. So nghttp2 gets requests without fields, keeps all its state
+/// (streams, windows, order, limits), and its HEADERS frame is replaced by one of ours. This encoder is the only
+/// compressor of its direction, so the peer's table depends on it alone.
 struct HeaderEncoder {
-    /// Templates whose plans are kept; past it one that no message waits for gives way. A hundred apps at two
-    /// priorities fit.
+    /// Most templates whose plans are kept. Beyond it, a template that no message waits for is replaced. A hundred apps
+    /// at two priorities fit.
     static let plansMax = 256
-    /// The largest frame every peer takes (RFC 9113 §4.2); a longer block goes on in CONTINUATION frames.
+    /// The largest frame every peer takes (RFC 9113 §4.2); a longer block is continued in CONTINUATION frames.
     private static let frameByteCountMax = 16_384
     private static let frameHeaderByteCount = 9
     private static let headersType: UInt8 = 1
@@ -17,16 +17,16 @@ struct HeaderEncoder {
 
     private var table = HeaderTable()
     private var plans = EntryTable<HeaderPlan>()
-    /// Where the plan of a template lies. The plan holds the template, so an identifier stays its own.
+    /// Index of each template's plan. The plan holds the template, so its identifier is not reused.
     private var planIndexes: [ObjectIdentifier: Int] = [:]
     private var recentPlan = -1
     private var nextVictim = 0
     private var block: [UInt8] = []
 
-    /// The peer set SETTINGS_HEADER_TABLE_SIZE.
+    /// Notes the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func peerAllowsTable(_ byteCount: UInt32) { self.table.peerAllows(byteCount) }
 
-    /// Says that a message with this template will be written; returns what to call `append` or `forget` with.
+    /// Announces a message with this template. Returns the plan's number for `append` or `forget`.
     @inline(__always)
     mutating func plan(for template: HTTP2HeaderTemplate) -> Int {
         if self.recentPlan < 0 || self.plans[self.recentPlan].pointee.template !== template {
@@ -38,7 +38,7 @@ struct HeaderEncoder {
 
     private mutating func find(_ template: HTTP2HeaderTemplate) -> Int {
         if let index = self.planIndexes[ObjectIdentifier(template)] { return index }
-        // Reuse the place of a template that no message waits for; add one when all are waited for.
+        // Reuse the entry of a template that no message waits for, or add one if messages wait for all.
         var index = -1
         if self.plans.count >= Self.plansMax {
             for offset in 0..<self.plans.count {
@@ -56,7 +56,7 @@ struct HeaderEncoder {
         return index
     }
 
-    /// A message of `plan` will not be written after all.
+    /// Notes that a message of `plan` will not be written after all.
     mutating func forget(plan: Int) { self.plans[plan].pointee.unsentCount -= 1 }
 
     /// Writes a HEADERS frame with the template's fields and the values of `message`. `flags`: END_STREAM or nothing.
@@ -76,8 +76,8 @@ struct HeaderEncoder {
         self.appendBlock(streamID: streamID, flags: flags, to: &output)
     }
 
-    /// The quick way: copies constants and values. `false`, with nothing written: the block is too long for a frame, or
-    /// a value is not in the table.
+    /// Writes the block by the plan: constants and values are copied. Returns `false`, with nothing written, if the
+    /// block is too long for a frame, or a value is not in the table.
     private func appendPlanned(
         _ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage, streamID: Int32, flags: UInt8,
         to output: inout OutputBuffer
@@ -116,8 +116,8 @@ struct HeaderEncoder {
         return true
     }
 
-    /// The thorough way: writes the block into `self.block` field by field, inserting into the table what belongs
-    /// there. When nothing had to be inserted, the next block can be written by the plan this leaves behind.
+    /// Writes the block into `self.block` field by field, and inserts into the table what is worth a place. If nothing
+    /// was inserted, the plan made here can write the next block.
     private mutating func compose(_ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage) {
         self.table.takeUpdates(into: &self.block)
         let generation = self.table.generation
@@ -146,7 +146,7 @@ struct HeaderEncoder {
         if self.table.generation == generation { plan.pointee.generation = generation }
     }
 
-    /// Writes one field: as an index where the peer has it, else as a literal, inserted where that is of use.
+    /// Writes one field: as an index if the peer has it, otherwise as a literal, which is inserted if that is of use.
     private mutating func compose(_ field: PreparedField, _ value: UnsafeRawBufferPointer, literal: [UInt8]) {
         if field.indexing == .allowed {
             let index = field.staticIndex > 0 ? field.staticIndex : self.table.index(name: field.name, value: value)
@@ -158,7 +158,7 @@ struct HeaderEncoder {
             HPACKText.appendInteger(nameIndex, prefixBits: 6, first: 0x40, to: &self.block)
             self.table.insert(name: field.name, value: value)
         } else {
-            // "Never indexed" also binds those who pass the field on; "without indexing" does not.
+            // "Never indexed" also binds intermediaries; "without indexing" does not.
             HPACKText.appendInteger(
                 nameIndex, prefixBits: 4, first: field.indexing == .allowed ? 0x00 : 0x10, to: &self.block)
         }

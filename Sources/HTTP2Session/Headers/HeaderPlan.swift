@@ -1,22 +1,22 @@
-/// How to write a template's header block while the dynamic table stays as it is: constant bytes and values in turn.
+/// How to write a template's header block while the dynamic table does not change: constant bytes and values in turn.
 struct HeaderPlan: StreamEntry {
     static var unused: HeaderPlan { HeaderPlan() }
 
     struct Step {
-        /// Constant bytes before the value.
+        /// Start of the constant bytes before the value.
         var start: Int
         var count: Int
-        /// Place of the field in the template, for a value that is looked up in the table; -1: the value is written as
-        /// a literal.
+        /// Index in the template of a field whose value is looked up in the table; -1 if the value is written as a
+        /// literal.
         var indexedField: Int
-        /// `false`: the constant bytes end the block.
+        /// Whether a value follows the constant bytes. If not, they end the block.
         var hasValue: Bool
     }
 
     var template: HTTP2HeaderTemplate?
-    /// The table's generation the plan was made for; 0: there is no plan yet.
+    /// The table's generation for which the plan was made; 0 if there is no plan yet.
     var generation: UInt64 = 0
-    /// Messages submitted with this template whose block is not written yet.
+    /// Number of messages submitted with this template whose block is not written yet.
     var unsentCount = 0
     private(set) var constants = GrowingBytes()
     private(set) var steps: UnsafeMutablePointer<Step>?
@@ -37,7 +37,7 @@ struct HeaderPlan: StreamEntry {
         self.stepCapacity = capacity
     }
 
-    /// Forgets the steps; they are to be made anew.
+    /// Removes the steps, which must be made again.
     mutating func discard() {
         self.generation = 0
         self.constants.removeAll()

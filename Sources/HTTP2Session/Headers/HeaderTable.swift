@@ -1,11 +1,11 @@
-/// Our side of HPACK's dynamic table (RFC 7541 §2.3.2): what the peer's decoder holds by now.
+/// Our side of HPACK's dynamic table (RFC 7541 §2.3.2): the present content of the peer's decoder.
 ///
 /// Nothing is ever evicted: what does not fit is not inserted, which the RFC leaves to the encoder. A dozen names and
 /// values that seldom change need a fraction of the 4,096 bytes.
 struct HeaderTable {
-    /// The most we use, whatever the peer allows.
+    /// The most bytes that we use, whatever the peer allows.
     static let byteCountMax = 4_096
-    /// What an entry counts beyond its text (RFC 7541 §4.1).
+    /// Number of bytes that an entry counts beyond its text (RFC 7541 §4.1).
     private static let entryOverhead = 32
     private static let firstIndex = 62
 
@@ -14,16 +14,16 @@ struct HeaderTable {
         var value: [UInt8]
     }
 
-    /// Oldest first.
+    /// The entries, oldest first.
     private var entries: [Entry] = []
     private var byteCount = 0
     private var limit = Self.byteCountMax
-    /// The next header block has to begin with size updates.
+    /// Whether the next header block must begin with size updates.
     private(set) var updatePending = false
-    /// Changes whenever indices change.
+    /// A number that changes whenever indices change.
     private(set) var generation: UInt64 = 1
 
-    /// The peer set SETTINGS_HEADER_TABLE_SIZE.
+    /// Notes the peer's SETTINGS_HEADER_TABLE_SIZE.
     mutating func peerAllows(_ byteCount: UInt32) {
         let limit = min(Int(byteCount), Self.byteCountMax)
         guard limit != self.limit else { return }
@@ -34,7 +34,8 @@ struct HeaderTable {
         self.generation += 1
     }
 
-    /// The size updates due, if any: to 0, which empties the peer's table, and then to what is allowed (RFC 7541 §4.2).
+    /// Appends the size updates that are due: to 0, which empties the peer's table, and then to what is allowed (RFC
+    /// 7541 §4.2).
     mutating func takeUpdates(into block: inout [UInt8]) {
         guard self.updatePending else { return }
         self.updatePending = false
@@ -56,7 +57,7 @@ struct HeaderTable {
         self.byteCount + name.count + valueByteCount + Self.entryOverhead <= self.limit
     }
 
-    /// The peer inserts this entry when it reads the block now written.
+    /// Inserts an entry, as the peer does when it reads the block now written.
     mutating func insert(name: [UInt8], value: UnsafeRawBufferPointer) {
         self.entries.append(Entry(name: name, value: Array(value)))
         self.byteCount += name.count + value.count + Self.entryOverhead

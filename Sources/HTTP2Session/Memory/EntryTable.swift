@@ -1,19 +1,19 @@
-/// What an entry of an `EntryTable` must be able to do.
+/// The requirements of an entry in an `EntryTable`.
 protocol StreamEntry {
     /// An entry not in use. Its buffers may hold memory to be reused.
     static var unused: Self { get }
     var isInUse: Bool { get }
-    /// Gives all memory back.
+    /// Frees all memory.
     mutating func free()
 }
 
-/// The open streams of one session: entries by index, reused, with their buffers. The index travels through nghttp2 as
-/// the stream's user data.
+/// The open streams of one session: entries by index, reused with their buffers. nghttp2 carries the index as the
+/// stream's user data.
 ///
 /// An entry may move when the table grows; its buffers do not.
 struct EntryTable<Entry: StreamEntry> {
     private(set) var entries: UnsafeMutablePointer<Entry>?
-    /// Entries that were ever used: those that lie behind have no memory.
+    /// Number of entries that were ever used: those after them have no memory.
     private(set) var count = 0
     private var capacity = 0
     private var unused: [Int32] = []
@@ -22,7 +22,7 @@ struct EntryTable<Entry: StreamEntry> {
     @inline(__always)
     subscript(index: Int) -> UnsafeMutablePointer<Entry> { self.entries! + index }
 
-    /// The index of an entry for the caller to fill.
+    /// Takes a free entry, which the caller must fill, and returns its index.
     mutating func take() -> Int {
         self.inUseCount += 1
         if let index = self.unused.popLast() { return Int(index) }
@@ -31,13 +31,13 @@ struct EntryTable<Entry: StreamEntry> {
         return self.count - 1
     }
 
-    /// Takes the entry back. Its buffers stay.
+    /// Returns an entry that is no longer used. Its buffers stay.
     mutating func giveBack(_ index: Int) {
         self.inUseCount -= 1
         self.unused.append(Int32(truncatingIfNeeded: index))
     }
 
-    /// The entry in use that `matches`, looked for among all.
+    /// The index of the first used entry that `matches`, searched among all.
     func firstIndex(where matches: (Entry) -> Bool) -> Int? {
         (0..<self.count).first { self[$0].pointee.isInUse && matches(self[$0].pointee) }
     }

@@ -1,8 +1,7 @@
-/// Bytes in memory of their own that grows, keeps its capacity and does not move unless it grows. Its owner
-/// calls `free`.
+/// Bytes in memory of their own, which grows, keeps its capacity and moves only when it grows. The owner calls `free`.
 ///
-/// Used instead of an array where C code writes or reads by pointer and where the checks and reference counts of an
-/// array per push would show.
+/// It is used instead of an array where C code writes or reads by pointer, or where the checks and reference counts of
+/// an array per push would be noticeable.
 struct GrowingBytes {
     private(set) var base: UnsafeMutableRawPointer?
     private(set) var count = 0
@@ -10,7 +9,7 @@ struct GrowingBytes {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: self.base, count: self.count) }
 
-    /// Makes room for `byteCount` bytes in all, keeping what is there.
+    /// Makes room for `byteCount` bytes in total, keeping the content.
     mutating func reserve(_ byteCount: Int) {
         guard byteCount > self.capacity else { return }
         // Steps of 256, so that a slightly longer message does not move it again.
@@ -35,12 +34,12 @@ struct GrowingBytes {
         if let base = bytes.baseAddress { self.append(base, bytes.count) }
     }
 
-    /// Counts `byteCount` bytes in that were written behind the end, within what was reserved.
+    /// Counts `byteCount` bytes that were written behind the end, within the reserved room.
     mutating func commit(_ byteCount: Int) { self.count += byteCount }
 
     mutating func removeAll() { self.count = 0 }
 
-    /// Gives the memory back.
+    /// Frees the memory.
     mutating func free() {
         self.base?.deallocate()
         self.base = nil
@@ -50,7 +49,7 @@ struct GrowingBytes {
 }
 
 extension Array where Element == UInt8 {
-    /// Appends and says where.
+    /// Appends bytes and returns their range.
     mutating func appendRange(_ bytes: UnsafeRawBufferPointer) -> Range<Int> {
         let start = self.count
         self.append(contentsOf: bytes)

@@ -1,11 +1,11 @@
-/// What one stream sends: the values of its header fields and its body, in memory of the stream that the next stream
-/// reuses.
+/// What one stream sends: the values of its header fields and its body. The memory belongs to the stream, and the next
+/// stream reuses it.
 struct OutgoingMessage {
-    /// Where each value ends (`UInt32`, from the first value's start), then the values, then the body.
+    /// The end of each value (`UInt32`, from the first value's start), then the values, then the body.
     private var storage = GrowingBytes()
     private(set) var valueCount = 0
     private(set) var valuesByteCount = 0
-    /// Body bytes written so far.
+    /// Number of body bytes written so far.
     private(set) var sentByteCount = 0
     private(set) var bodyByteCount = 0
 
@@ -26,7 +26,7 @@ struct OutgoingMessage {
         body.withUnsafeBytes { self.storage.append($0) }
     }
 
-    /// The value with this number. Valid until the message is filled anew.
+    /// The value with this number. It is valid until the message is filled again.
     @inline(__always)
     func value(_ number: Int) -> UnsafeRawBufferPointer {
         let base = UnsafeRawPointer(self.storage.base!)

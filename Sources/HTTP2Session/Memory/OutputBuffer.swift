@@ -1,16 +1,16 @@
-/// Frames serialised and not yet taken: the end of the line inside a session. Counts every byte that ever passed, so
-/// that a stream can tell whether its last one has left.
+/// Frames that were serialised and not yet taken. It counts every byte that ever passed, so that a stream can tell
+/// whether its last one has left.
 struct OutputBuffer {
     /// Capacity kept after a burst has been taken.
     static let capacityKeptMax = 1 << 20
 
     private var storage = GrowingBytes()
     private var start = 0
-    /// Bytes ever appended.
+    /// Number of bytes ever appended.
     private(set) var appendedByteCount: UInt64 = 0
 
     var count: Int { self.storage.count - self.start }
-    /// Bytes ever taken.
+    /// Number of bytes ever taken.
     var takenByteCount: UInt64 { self.appendedByteCount - UInt64(self.count) }
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self.storage.bytes[self.start...]) }
 
@@ -19,7 +19,8 @@ struct OutputBuffer {
         self.appendedByteCount += UInt64(byteCount)
     }
 
-    /// Memory for `byteCount` bytes to be written in place and then counted in by `commit`. Valid until the next call.
+    /// Memory for `byteCount` bytes, to be written in place and then counted by `commit`. It is valid until the next
+    /// call.
     mutating func reserve(_ byteCount: Int) -> UnsafeMutableRawPointer {
         self.storage.reserve(self.storage.count + byteCount)
         return self.storage.base! + self.storage.count
@@ -30,7 +31,7 @@ struct OutputBuffer {
         self.appendedByteCount += UInt64(byteCount)
     }
 
-    /// Forgets the first `byteCount` bytes.
+    /// Removes the first `byteCount` bytes.
     mutating func discard(_ byteCount: Int) {
         self.start += byteCount
         guard self.start == self.storage.count else { return }

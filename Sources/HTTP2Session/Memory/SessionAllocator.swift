@@ -1,13 +1,13 @@
 import CNGHTTP2
 import Glibc
 
-/// Memory for one nghttp2 session: freed blocks are kept by size and handed out again. nghttp2 allocates and frees
-/// about five small blocks per request, a thousand streams at a time, which is more than malloc's per-thread cache
-/// holds. Confined to the session's thread.
+/// Memory for one nghttp2 session: freed blocks are kept by size and reused. nghttp2 allocates and frees about five
+/// small blocks per request, a thousand streams at a time, which is more than malloc's per-thread cache holds. It is
+/// confined to the session's thread.
 ///
-/// A block carries its size class in the 16 bytes before it. What is kept is bounded by what was in use at once.
+/// A block has its size class in the 16 bytes before it. The most blocks kept are those that were in use at once.
 struct SessionAllocator {
-    /// Classes of 64 bytes: blocks up to 1 KiB are kept, larger ones go to malloc and back.
+    /// Size of a class: blocks up to 1 KiB are kept, and larger ones are returned to malloc.
     static let classByteCount = 64
     static let classCount = 17
     private static let headerByteCount = 16
@@ -22,7 +22,7 @@ struct SessionAllocator {
         return allocator
     }
 
-    /// Call after `nghttp2_session_del`: all blocks have come back by then.
+    /// Frees the allocator. Call it after `nghttp2_session_del`, when all blocks have been returned.
     static func destroy(_ allocator: UnsafeMutablePointer<SessionAllocator>) {
         for index in 0..<Self.classCount {
             var next = allocator.pointee.free[index]
@@ -65,7 +65,7 @@ struct SessionAllocator {
         return index < Self.classCount ? index * Self.classByteCount : (block + 8).load(as: Int.self)
     }
 
-    /// nghttp2's view of the allocator. It copies the struct; the allocator must outlive the session.
+    /// nghttp2's view of the allocator. nghttp2 copies the struct; the allocator must outlive the session.
     static func functions(_ allocator: UnsafeMutablePointer<SessionAllocator>) -> nghttp2_mem {
         nghttp2_mem(
             mem_user_data: allocator,

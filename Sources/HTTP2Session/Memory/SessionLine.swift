@@ -1,12 +1,12 @@
-/// What the state of either side keeps for the way out: frames, and why no more leave.
+/// The output part of either side's state: frames, and why no more leave.
 struct SessionLine {
     var output = OutputBuffer()
     var encoder = HeaderEncoder()
-    /// nghttp2 made a HEADERS frame and ours was written instead: the piece it gives next is to be dropped.
+    /// Whether nghttp2 made a HEADERS frame and ours was written instead: the next piece from nghttp2 must be dropped.
     var headersReplaced = false
-    /// Serialising pauses when the output holds this much.
+    /// Number of bytes of output at which serialising pauses.
     var outputLimit = 0
-    /// Why the session has failed; `nil`: it has not.
+    /// Why the session has failed; `nil` if it has not.
     var failure: String?
 
     var isFull: Bool { self.output.count >= self.outputLimit }

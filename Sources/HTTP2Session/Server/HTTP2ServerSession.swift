@@ -1,14 +1,15 @@
 import CNGHTTP2
 
-/// The server's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. nghttp2 underneath. It answers
-/// what it is told to and can misbehave on demand, for a simulator.
+/// The server's side of one HTTP/2 connection, over bytes: no socket, no clock, no lock. It uses nghttp2. The owner
+/// decides each answer, and can make it misbehave on demand, for a simulator.
 ///
-/// Confined to one thread or event loop. A turn: `receive`, `takeEvents`, `respond` …, `takeOutput` until it gives
-/// nothing, write that out. `receive` and `takeOutput` both may leave events. Close the connection when `isFinished`.
+/// It is confined to one thread or event loop. In a turn, call `receive`, `takeEvents`, `respond` …, then `takeOutput`
+/// until it gives nothing, and write the output. `receive` and `takeOutput` both may leave events. Close the connection
+/// when `isFinished`.
 public final class HTTP2ServerSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ServerState>
 
-    /// Queues our SETTINGS; `drain` gives them.
+    /// A session that has queued our SETTINGS; `drain` gives them.
     public init(settings: HTTP2ServerSettings = HTTP2ServerSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ServerState(settings: settings))
@@ -19,8 +20,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
             nghttp2_option_set_no_http_messaging(option, settings.checksMessages ? 0 : 1)
             nghttp2_option_set_no_auto_window_update(option, settings.acknowledgesData ? 0 : 1)
             nghttp2_option_set_no_closed_streams(option, 1)
-            // nghttp2's guard against rapid resets ends a connection of more than 1,000 in a burst by a GOAWAY INTERNAL_ERROR
-            // without a word, in some of its versions. A sender whose answers do not come in time resets as many.
+            // In some versions, nghttp2's guard against rapid resets silently ends a connection with more than 1,000 in
+            // a burst, by a GOAWAY INTERNAL_ERROR. A sender whose answers are late resets as many.
             mailboat_allow_any_stream_resets(option)
         }
         self.change(
@@ -45,8 +46,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Events
 
-    /// Hands over the events since the last call: what is in `events` is dropped, its memory is used for the events to
-    /// come.
+    /// Gives the events since the last call. The content of `events` is dropped, and its memory is used for the next
+    /// events.
     public func takeEvents(into events: inout HTTP2ServerEvents) {
         events.removeAll()
         self.state.pointee.hasMalformedRequests = false
@@ -55,9 +56,9 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Answers
 
-    /// Queues the answer of a request, also before the request is complete. The template's first field is `:status`.
-    /// `values` and `body` are copied. `false`: the stream is unknown, closed or answered already, or the values do not
-    /// fit the template.
+    /// Queues the answer of a request, which need not be complete. The template's first field is `:status`. `values`
+    /// and `body` are copied. Returns `false` if the stream is unknown, closed or answered already, or the values do
+    /// not fit the template.
     @discardableResult
     public func respond(
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>
@@ -84,7 +85,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         return true
     }
 
-    /// Answers with a body in an array; without one the answer ends with its header fields.
+    /// Answers with a body in an array. Without one the answer ends with its header fields.
     @inlinable @discardableResult
     public func respond(
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: [UInt8] = []
@@ -101,9 +102,9 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Connection
 
-    /// Queues SETTINGS. Streams the client opens above a lowered limit before it acknowledged are refused
-    /// (REFUSED_STREAM), after that the connection ends with PROTOCOL_ERROR. A value outside its range is not sent, nor
-    /// are the others of that change; `false` then.
+    /// Queues SETTINGS. Before the client has acknowledged a lowered limit, streams above it are refused
+    /// (REFUSED_STREAM); afterwards the connection ends with PROTOCOL_ERROR. Returns `false`, and sends none of the
+    /// change, if a value is outside its range.
     @discardableResult
     public func change(_ settings: HTTP2SettingsChange) -> Bool {
         var entries: [nghttp2_settings_entry] = []
@@ -120,8 +121,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
     }
 
     /// Queues GOAWAY and stays open: streams up to `lastStreamID` may still be answered, those above are closed and new
-    /// ones ignored. `lastStreamID` `nil`: the highest the client opened; an even one is lowered to the client's stream
-    /// before it. Debug data is sent as it is given (APNs: `{"reason":"Shutdown"}`).
+    /// ones ignored. `nil` means the highest that the client opened. An even `lastStreamID` is lowered to the client's
+    /// stream before it. Debug data is sent unchanged (APNs: `{"reason":"Shutdown"}`).
     public func goAway(lastStreamID: Int32? = nil, errorCode: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         let asked = max(0, lastStreamID ?? self.state.pointee.lastStreamID)
         let last = asked == 0 || asked % 2 == 1 ? asked : asked - 1
@@ -133,7 +134,7 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// With `acknowledgesData` off: gives the client back the window it has used so far.
+    /// Returns to the client the window it has used so far, with `acknowledgesData` off.
     public func releaseWindows() {
         guard !self.state.pointee.settings.acknowledgesData else { return }
         nghttp2_session_consume_connection(self.session, self.state.pointee.unacknowledgedByteCount)
@@ -146,14 +147,14 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         }
     }
 
-    // MARK: What holds now
+    // MARK: Present state
 
-    /// Requests begun and not closed.
+    /// Number of requests begun and not closed.
     public var openStreamCount: Int { self.state.pointee.streams.inUseCount }
 
-    /// Highest stream id the client has opened; 0: none.
+    /// Highest stream id the client has opened; 0 if none.
     public var lastStreamID: Int32 { self.state.pointee.lastStreamID }
 
-    /// `HTTP2ServerEvent.requestMalformed` waits to be taken.
+    /// Whether `HTTP2ServerEvent.requestMalformed` waits to be taken.
     public var hasMalformedRequests: Bool { self.state.pointee.hasMalformedRequests }
 }

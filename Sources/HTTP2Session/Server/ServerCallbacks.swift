@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// What nghttp2 calls on the server's side. See `ClientCallbacks`.
+/// The callbacks of nghttp2 on the server's side. See `ClientCallbacks`.
 enum ServerCallbacks {
     @inline(__always)
     private static func state(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<ServerState> {
@@ -24,7 +24,7 @@ enum ServerCallbacks {
                 value: UnsafeRawBufferPointer(start: value, count: valueCount))
             return 0
         }
-        // nghttp2 would pass over such a field and go on. RFC 9113 §8.2.1 calls the whole message malformed.
+        // nghttp2 would skip such a field and continue. RFC 9113 §8.2.1 calls the whole message malformed.
         nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
             session, frame, name, nameCount, _, _, _, context in
             let streamID = frame!.pointee.hd.stream_id
@@ -67,7 +67,7 @@ enum ServerCallbacks {
         return callbacks
     }
 
-    /// Bytes of a stranger's field name that are shown.
+    /// Number of bytes of a foreign field name that are shown.
     private static let shownByteCountMax = 40
 
     /// See `ClientCallbacks.readBody`.

@@ -1,10 +1,10 @@
 import CNGHTTP2
 
-/// One request being received or answered.
+/// One request that is being received or answered.
 struct ServerStream: StreamEntry {
     static var unused: ServerStream { ServerStream() }
 
-    /// Lengths of one field; its name and value follow the one before in `fieldBytes`.
+    /// Lengths of one field. Its name and value follow the one before in `fieldBytes`.
     struct FieldLengths {
         var name: UInt32
         var value: UInt32
@@ -16,14 +16,14 @@ struct ServerStream: StreamEntry {
     var fieldLengths: [FieldLengths] = []
     var fieldsTruncated = false
     var fieldListByteCount = 0
-    /// What makes the request malformed; `nil`: nothing so far.
+    /// Why the request is malformed; `nil` if it is not, so far.
     var malformation: String?
-    /// The owner asked for the stream's reset.
+    /// Whether the owner asked to reset the stream.
     var isResetByOwner = false
     /// The part of the body that is kept.
     var body = GrowingBytes()
     var bodyByteCount = 0
-    /// Bytes received for which no window was given back (with `acknowledgesData` off).
+    /// Number of bytes received without returning window (with `acknowledgesData` off).
     var unacknowledgedByteCount = 0
     var isAnswered = false
     var response = OutgoingMessage()
@@ -53,18 +53,18 @@ struct ServerStream: StreamEntry {
     }
 }
 
-/// Everything the C side sees of a server session. See `ClientState` for why it lives behind a pointer.
+/// Everything that the C side sees of a server session. `ClientState` explains why it is behind a pointer.
 struct ServerState {
     let settings: HTTP2ServerSettings
     var streams = EntryTable<ServerStream>()
     var inbox = HTTP2ServerEvents()
     var line = SessionLine()
     var lastStreamID: Int32 = 0
-    /// Bytes received on the connection for which no window was given back.
+    /// Number of bytes received on the connection without returning window.
     var unacknowledgedByteCount = 0
-    /// `requestMalformed` is among the events.
+    /// Whether `requestMalformed` is among the events.
     var hasMalformedRequests = false
-    /// What each field counts for besides its bytes (RFC 9113 §6.5.2).
+    /// Number of bytes that each field counts beyond its text (RFC 9113 §6.5.2).
     static let fieldOverheadByteCount = 32
     private var recentStreamID: Int32 = 0
     private var recentEntry = 0
@@ -81,7 +81,7 @@ struct ServerState {
         return self.streams[index]
     }
 
-    /// A request's first header block begins.
+    /// Notes that a request's first header block begins.
     mutating func requestBegan(_ session: OpaquePointer, _ streamID: Int32) {
         let index = self.streams.take()
         self.streams[index].pointee.begin(streamID: streamID)
@@ -147,7 +147,7 @@ struct ServerState {
         return first..<self.inbox.fields.count
     }
 
-    /// RST_STREAM is in the output. Unless the owner asked for it, the request broke the rules of HTTP.
+    /// Notes that RST_STREAM is in the output. Unless the owner asked for it, the request broke the rules of HTTP.
     mutating func resetSent(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard errorCode == .protocolError, let entry = self.entry(session, streamID), !entry.pointee.isResetByOwner
         else {

@@ -1,11 +1,11 @@
 import APNSProtocol
 import PushModel
 
-/// How one attempt at a request about channels ended.
+/// The end of one attempt at a request about channels.
 enum ChannelAttempt: Sendable, Equatable {
     /// The transport's answer.
     case answered(PushAnswer.Result)
-    /// No connection would take it in time; how the route stands.
+    /// No connection took the request in time. Has the state of the route.
     case notSent(RouteStatus)
     /// `ChannelClientLimits.outstandingMax` requests are under way.
     case overloaded
@@ -13,13 +13,13 @@ enum ChannelAttempt: Sendable, Equatable {
     case closed
 }
 
-/// Decides what follows an attempt. Told the time.
+/// Decides what follows an attempt. The caller passes the time.
 ///
-/// A question and a deletion may be asked twice; a creation only when APNs is known not to have carried it out.
+/// A question or a deletion may be sent again; a creation only if APNs certainly did not carry it out.
 struct ChannelAttempts {
     enum Step: Equatable {
         case done(ChannelAnswer)
-        /// A deletion asked again finds the channel gone: an earlier attempt was carried out.
+        /// A repeated deletion finds the channel gone: an earlier attempt was carried out.
         case gone
         case again(afterMillis: Int64)
         case failed(ChannelFailure.Cause)
@@ -29,7 +29,7 @@ struct ChannelAttempts {
     private let limits: ChannelClientLimits
     private var backoff: JitteredBackoff
     private(set) var count = 0
-    /// An attempt has no answer that says it was not carried out.
+    /// Whether an attempt may have been carried out, because no answer excludes it.
     private var mayBeDone = false
     private var wereCredentialsRefused = false
 
@@ -39,7 +39,7 @@ struct ChannelAttempts {
         self.backoff = JitteredBackoff(millisMin: limits.backoffMinMillis, millisMax: limits.backoffMaxMillis)
     }
 
-    /// `elapsedMillis`: since the call.
+    /// Decides what follows the end of an attempt. `elapsedMillis` is the time since the call.
     mutating func ended(
         _ attempt: ChannelAttempt, elapsedMillis: Int64, using random: inout some RandomNumberGenerator
     ) -> Step {
@@ -73,14 +73,14 @@ struct ChannelAttempts {
         if self.kind == .deleteChannel, self.mayBeDone, response.reason == "ChannelNotRegistered" { return .gone }
         switch response.verdict {
         case .serverBusy:
-            // 503 says that the request was not taken; another error of the server's may have come after the channel was made.
+            // 503 says that the request was not taken. Another server error may follow after the channel was made.
             guard self.kind != .createChannel || response.status == 503 else { return .failed(cause) }
             self.mayBeDone = self.mayBeDone || response.status != 503
             return self.again(or: cause, elapsedMillis, &random, retryAfterSeconds: response.retryAfterSeconds)
         case .tokenThrottled, .connectionUnusable, .providerTokenExpired, .providerTokenTooManyUpdates:
             return self.again(or: cause, elapsedMillis, &random, retryAfterSeconds: response.retryAfterSeconds)
         case .credentialRefused:
-            // Where there are several keys, the next attempt has another one.
+            // If there are several keys, the next attempt uses another one.
             guard !self.wereCredentialsRefused else { return .failed(cause) }
             self.wereCredentialsRefused = true
             return self.again(or: cause, elapsedMillis, &random)

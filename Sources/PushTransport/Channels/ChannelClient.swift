@@ -5,27 +5,29 @@ import NIOPosix
 import PushModel
 import Synchronization
 
-/// Makes, reads, lists and deletes broadcast channels (Apple: "Sending channel management requests to APNs"). Has an event loop of its own;
-/// connects when it is asked something, and closes a connection that is idle. May be used from any task. Close it before letting it go.
+/// Makes, reads, lists and deletes broadcast channels (Apple: "Sending channel management requests to APNs"). It has
+/// its own event loop, connects for the first request, and closes idle connections. It may be used from any task. Close
+/// it before releasing it.
 ///
-/// A question or a deletion without an answer is asked again. A creation never is: APNs may have made the channel, and channels are few.
+/// A question or a deletion without an answer is sent again. A creation never is: APNs may have made the channel, and
+/// their number is limited.
 public final class ChannelClient: Sendable {
-    /// The route that leads to each home's management service.
+    /// The index of the route to each home's management service.
     public let homes: [ChannelHome: Int]
 
     private let limits: ChannelClientLimits
     private let bundleIDs: [String]
     private let group: MultiThreadedEventLoopGroup
     private let dispatcher: NIOLoopBound<ChannelDispatcher>
-    /// Held while an attempt is handed to the loop: none is after the loop was told to end.
+    /// Locked while an attempt is handed to the loop, so that none follows after the loop was told to end.
     private let isClosed = Mutex(false)
 
-    /// Nothing is opened yet.
+    /// A client without connections.
     ///
     /// - Parameters:
     ///   - routes: of management services, one for each environment and key.
-    ///   - homes: the apps and environments it can be asked about, each with its route's index.
-    ///   - providerTokens: may be shared with others; its maker starts and stops it.
+    ///   - homes: the apps and environments that may be asked about, each with its route's index.
+    ///   - providerTokens: may be shared with others; its owner starts and stops it.
     /// - Throws: `TransportError` when trust roots cannot be read or a route names a provider key that does not exist.
     public init(
         routes: [RouteConfiguration], homes: [ChannelHome: Int], providerTokens: ProviderTokenStore,
@@ -51,7 +53,7 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Ends whatever is under way and closes the connections. Idempotent.
+    /// Ends all requests and closes the connections. Idempotent.
     public func close() async {
         let isFirst = self.isClosed.withLock { isClosed in
             defer { isClosed = true }
@@ -65,7 +67,7 @@ public final class ChannelClient: Sendable {
 
     // MARK: Requests
 
-    /// Makes a channel. - Returns: its id.
+    /// Makes a channel, and returns its id.
     public func create(_ policy: MessageStoragePolicy, in home: ChannelHome) async throws(ChannelFailure) -> String {
         let answer: ChannelAnswer
         do throws(ChannelFailure) {
@@ -84,7 +86,7 @@ public final class ChannelClient: Sendable {
         return String(decoding: answer.channelID, as: UTF8.self)
     }
 
-    /// What a channel keeps for phones that are not connected.
+    /// What a channel stores for phones that are not connected.
     public func storagePolicy(
         of channel: String, in home: ChannelHome
     ) async throws(ChannelFailure) -> MessageStoragePolicy {
@@ -96,12 +98,13 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Deletes a channel for good; its id never comes back. An earlier attempt of this call that was carried out without an answer counts.
+    /// Deletes a channel for good; its id is never used again. Succeeds also if an earlier attempt of this call was
+    /// carried out without an answer.
     public func delete(_ channel: String, in home: ChannelHome) async throws(ChannelFailure) {
         _ = try await self.ask(.deleteChannel, .delete, home, channel: channel)
     }
 
-    /// The ids of all channels in the home, others' included, in APNs' order.
+    /// The ids of all channels in the home, in APNs' order, including those made by others.
     public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
         let answer = try await self.ask(.listChannels, .list, home) ?? .nothing
         guard !answer.isCut else {
@@ -116,7 +119,7 @@ public final class ChannelClient: Sendable {
 
     // MARK: Attempts
 
-    /// - Returns: `nil` when a deletion found that an earlier attempt had been carried out.
+    /// - Returns: `nil` if a deletion found that an earlier attempt had been carried out.
     private func ask(
         _ kind: RequestKind, _ action: ChannelFailure.Action, _ home: ChannelHome, channel: String = "",
         body: [UInt8] = []
@@ -136,7 +139,7 @@ public final class ChannelClient: Sendable {
         var random = SystemRandomNumberGenerator()
         let beganMillis = MachineClock.now().steadyMillis
         while true {
-            // Apple's log of requests has each attempt by an id of its own. The bits say that it is random (RFC 9562 §5.4).
+            // Apple's log shows each attempt by an id of its own. The bits mark it as random (RFC 9562 §5.4).
             request.apnsID = (
                 random.next() & ~0xf000 | 0x4000, random.next() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
             )
@@ -156,7 +159,7 @@ public final class ChannelClient: Sendable {
         }
     }
 
-    /// Waits for the end of the attempt, whatever becomes of the task: nobody else would know what became of it.
+    /// Waits for the end of the attempt even if the task is cancelled, because nobody else would learn its result.
     private func attempt(_ request: PushRequest, route: UInt16) async -> ChannelAttempt {
         let loop = self.group.next()
         let dispatcher = self.dispatcher
@@ -166,12 +169,12 @@ public final class ChannelClient: Sendable {
             loop.execute { dispatcher.value.send(request, route: route, promise) }
             return promise.futureResult
         }
-        // The dispatcher keeps every promise, and fails none.
+        // The dispatcher fulfills every promise, and fails none.
         return (try? await future?.get()) ?? .closed
     }
 }
 
 extension ChannelAnswer {
-    /// Stands for an answer that a deletion alone can do without.
+    /// A placeholder for an answer, which only a deletion can do without.
     fileprivate static var nothing: ChannelAnswer { ChannelAnswer(status: 204, channelID: [], body: []) }
 }

@@ -2,7 +2,7 @@ import APNSProtocol
 import NIOCore
 import PushModel
 
-/// The requests of a `ChannelClient` that are under way. Confined to the transport's event loop.
+/// The requests of a `ChannelClient` that are under way. It is confined to the transport's event loop.
 final class ChannelDispatcher {
     private struct Waiting {
         var request: PushRequest
@@ -14,7 +14,7 @@ final class ChannelDispatcher {
     let transport: ShardTransport
     private let limits: ChannelClientLimits
     private var driver: TransportDriver?
-    /// In the order in which they came.
+    /// Requests that wait for a connection, in order of arrival.
     private var waiting: [Waiting] = []
     private var inFlight: [UInt64: EventLoopPromise<ChannelAttempt>] = [:]
     private var requestCount: UInt64 = 0
@@ -31,7 +31,7 @@ final class ChannelDispatcher {
         driver.start()
     }
 
-    /// Sends a request once there is a connection. The promise is kept: with the answer, or with why it was not sent.
+    /// Sends a request once there is a connection. The promise gets the answer, or the reason why it was not sent.
     func send(_ request: PushRequest, route: UInt16, _ promise: EventLoopPromise<ChannelAttempt>) {
         guard !self.isClosed else { return promise.succeed(.closed) }
         guard self.waiting.count + self.inFlight.count < self.limits.outstandingMax else {
@@ -94,7 +94,7 @@ final class ChannelDispatcher {
         for promise in self.inFlight.values { promise.succeed(.answered(.unknown(detail: "closed"))) }
         self.waiting.removeAll()
         self.inFlight.removeAll()
-        // It holds this, by its closure, no longer than its turns last.
+        // The driver's closure holds this object no longer than its turns last.
         self.driver = nil
     }
 }

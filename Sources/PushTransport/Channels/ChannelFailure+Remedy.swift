@@ -1,19 +1,19 @@
 import APNSProtocol
 
 extension ChannelFailure {
-    /// A word for programs. The set is closed; a reason that Apple adds is `refused`.
+    /// The kind of a failure, for programs. The set is closed; a reason that Apple adds is `refused`.
     public enum Kind: String, Sendable, CaseIterable {
         /// The app or the environment is not in the configuration.
         case notConfigured = "not-configured"
         /// There is no such channel.
         case channelNotFound = "channel-not-found"
-        /// What was given is no channel's id.
+        /// The given id cannot be a channel's.
         case channelInvalid = "channel-invalid"
-        /// Broadcasts are not switched on for the app.
+        /// Broadcasts are not enabled for the app.
         case featureNotEnabled = "feature-not-enabled"
         /// The app has as many channels as Apple allows.
         case limitReached = "limit-reached"
-        /// Key, team, topic or clock: the operator has to act.
+        /// Key, team, topic or clock is wrong: the operator must act.
         case credentialsRefused = "credentials-refused"
         /// Too many requests.
         case throttled
@@ -23,19 +23,19 @@ extension ChannelFailure {
         case unreachable
         /// Nobody knows whether a channel was made.
         case mayExist = "may-exist"
-        /// No answer came.
+        /// No answer arrived.
         case unanswered
-        /// An answer came that cannot be read.
+        /// The answer cannot be read.
         case unreadable
-        /// Anything else that APNs refuses.
+        /// Another reason for which APNs refuses.
         case refused
-        /// This process is busy with such requests.
+        /// This process has too many such requests under way.
         case overloaded
-        /// This process ends.
+        /// This process is ending.
         case closed
     }
 
-    /// What kind of failure it is.
+    /// The kind of the failure.
     public var kind: Kind {
         switch self.cause {
         case .notConfigured: .notConfigured
@@ -63,7 +63,7 @@ extension ChannelFailure {
             return .credentialsRefused
         case .tokenThrottled: return .throttled
         case .serverBusy, .connectionUnusable:
-            // A creation that another error of the server's follows may have been carried out.
+            // A creation that is answered with another server error may have been carried out.
             return self.action == .create && status != 503 && status >= 500 ? .mayExist : .serverBusy
         case .accepted, .tokenDead, .expirationRefused, .messageRefused: return .refused
         }

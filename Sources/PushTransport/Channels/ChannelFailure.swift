@@ -1,27 +1,27 @@
 import APNSProtocol
 
-/// Why a request about channels failed, whom it was about, and what to do.
+/// Why a request about channels failed, what it was about, and what to do.
 public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What was asked for.
+    /// The kinds of request.
     public enum Action: String, Sendable, CaseIterable { case create, read, delete, list }
 
-    /// What stood in the way.
+    /// Why the request failed.
     public enum Cause: Sendable, Equatable {
         /// The app is not configured in this environment.
         case notConfigured
-        /// What was given as a channel's id cannot be one.
+        /// The given id cannot be a channel's.
         case invalidChannel
-        /// APNs refuses, with this status and reason.
+        /// APNs refused, with this status and reason.
         case refused(status: UInt16, reason: String)
-        /// The app has as many channels as Apple allows; `count`: how many, where they could be counted.
+        /// The app has as many channels as Apple allows. `count` is their number, if it could be read.
         case limitReached(count: Int?)
-        /// A creation left, and no answer came. A channel may exist.
+        /// A creation was sent, and no answer arrived. A channel may exist.
         case creationUnanswered(String)
-        /// Several attempts, and no answer.
+        /// Several attempts got no answer.
         case unanswered(String)
-        /// No connection; how the route stands.
+        /// There was no connection. Has the state of the route.
         case notSent(RouteStatus)
-        /// An answer came that is not as Apple documents it.
+        /// The answer is not as Apple documents it.
         case unreadable(String)
         /// Too many requests are under way in this process.
         case overloaded
@@ -29,13 +29,13 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
         case closed
     }
 
-    /// What was asked for.
+    /// The kind of request.
     public var action: Action
-    /// The app and the environment it was asked of.
+    /// The app and the environment that it was about.
     public var home: ChannelHome
-    /// The channel it was about; empty for a creation and a list.
+    /// The channel that it was about; empty for a creation and a list.
     public var channel: String
-    /// What stood in the way.
+    /// Why it failed.
     public var cause: Cause
 
     public init(_ action: Action, _ home: ChannelHome, channel: String = "", _ cause: Cause) {
@@ -45,7 +45,7 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
         self.cause = cause
     }
 
-    /// One line: what failed, why, what to do.
+    /// One line: what failed, why, and what to do.
     public var description: String { "\(self.subject): \(self.cause.text): \(self.remedy)" }
 
     private var subject: String {
@@ -65,7 +65,7 @@ extension ChannelFailure.Cause {
             ? .limitReached(count: nil) : .refused(status: response.status, reason: response.reason)
     }
 
-    /// Why, as a clause.
+    /// The cause as a clause.
     public var text: String {
         switch self {
         case .notConfigured: "the app is not configured there"

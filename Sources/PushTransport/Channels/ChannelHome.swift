@@ -1,10 +1,10 @@
 public import PushModel
 
-/// Where a channel lives: an app in one APNs environment. Ids are not shared between homes.
+/// The home of a channel: an app in one APNs environment. Ids are not shared between homes.
 public struct ChannelHome: Sendable, Hashable, CustomStringConvertible {
     /// The app's bundle identifier, without a suffix.
     public var bundleID: String
-    /// Which of Apple's two push services.
+    /// The environment, and with it one of Apple's two push services.
     public var environment: PushEnvironment
 
     public init(bundleID: String, environment: PushEnvironment) {
@@ -17,9 +17,9 @@ public struct ChannelHome: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A channel's id, as far as it can be judged without asking APNs: Apple promises neither a length nor what it is made of.
+/// A channel's id, as far as it can be checked without APNs. Apple promises neither its length nor its characters.
 public enum ChannelID {
-    /// The longest id that is taken, bytes. A header field has to hold it.
+    /// The longest id that is accepted, bytes. A header field must hold it.
     public static let byteCountMax = 2_048
 
     /// Whether a header field can carry it: 1 to `byteCountMax` visible ASCII characters.
@@ -28,19 +28,20 @@ public enum ChannelID {
     }
 }
 
-/// How long a `ChannelClient` tries, and how much it takes on.
+/// Limits of a `ChannelClient`: its attempts, its times and its requests.
 public struct ChannelClientLimits: Sendable, Equatable {
-    /// Requests sent for one call. 1 or more.
+    /// Most attempts for one call. 1 or more.
     public var attemptsMax = 6
-    /// No attempt begins later than this after the call, milliseconds. The last one may take the route's request timeout on top.
+    /// Time after the call until which an attempt may begin, milliseconds. The last one may take the route's request
+    /// timeout on top.
     public var totalMillis: Int64 = 60_000
     /// How long an attempt waits for a connection, milliseconds.
     public var connectionWaitMillis: Int64 = 15_000
-    /// The first delay between two attempts is at most this, milliseconds. Doubled each time.
+    /// The longest first delay between two attempts, milliseconds. It doubles each time.
     public var backoffMinMillis: Int64 = 500
     /// The longest delay between two attempts, milliseconds.
     public var backoffMaxMillis: Int64 = 8_000
-    /// Requests that wait or are in flight; one more fails at once.
+    /// Most requests that wait or are in flight; one more fails at once.
     public var outstandingMax = 256
 
     /// The defaults.

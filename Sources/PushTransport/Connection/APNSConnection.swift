@@ -4,18 +4,18 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. Moves bytes and hands
-/// events to its route; decides nothing. It is added to a channel that is already connected.
+/// One connection to APNs on its loop: a channel, TLS and an HTTP/2 session in one handler. It moves bytes, passes
+/// events to its route and decides nothing. It is added to a channel that is already connected.
 final class APNSConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Number by which the pool knows it.
+    /// The pool's number of the connection.
     let number: Int
     let session: HTTP2ClientSession
-    /// It is among the shard's connections to be flushed.
+    /// Whether it is among the shard's connections to flush.
     var isDirty = false
-    /// The peer's SETTINGS came.
+    /// Whether the peer's SETTINGS arrived.
     var isReady = false
     private(set) var isEnded = false
     /// The peer's IP address, once connected.
@@ -55,7 +55,7 @@ final class APNSConnection: ChannelInboundHandler {
         guard !self.isEnded else { return }
         let buffer = self.unwrapInboundIn(data)
         self.route.counters.bytesInTotal += buffer.readableBytes
-        // Whatever is wrong with the bytes shows in the states read when the batch is complete.
+        // A fault in the bytes shows in the states that are read when the batch is complete.
         let session = self.session
         self.tls.receive(buffer.readableBytesSpan) { plaintext in _ = session.receive(plaintext) }
     }
@@ -76,7 +76,7 @@ final class APNSConnection: ChannelInboundHandler {
             self.end("the peer closed the TLS session")
         case .failed(let error):
             self.collectEvents()
-            // An alert that says why may lie ready.
+            // An alert with the reason may be waiting.
             self.writeCiphertext(context)
             context.flush()
             self.end("TLS: \(error)", fault: ConnectFault(error))
@@ -98,7 +98,7 @@ final class APNSConnection: ChannelInboundHandler {
     private func collectEvents() {
         self.session.takeEvents(into: &self.events)
         guard !self.events.events.isEmpty else { return }
-        // Moved out, so that nothing is held exclusively while the route reads them.
+        // Moved out, so that no exclusive access lasts while the route reads them.
         var events = HTTP2ClientEvents()
         swap(&events, &self.events)
         self.route.handle(events, of: self)
@@ -107,11 +107,11 @@ final class APNSConnection: ChannelInboundHandler {
 
     // MARK: Bytes out
 
-    /// Bytes of frames encrypted and written at a time. The channel holds one such piece at most: what the socket does
-    /// not take stays in the session, where it counts as not sent.
+    /// Number of bytes of frames that are encrypted and written at a time. The channel holds one such piece at most.
+    /// What the socket does not take stays in the session, where it counts as not sent.
     static let pieceByteCount = 64 * 1024
 
-    /// Writes out what the session holds, piece by piece, as far as the socket takes it.
+    /// Writes the session's output piece by piece, as far as the socket takes it.
     func flush() {
         guard let context = self.context, self.isEstablished, !self.isEnded, !self.isFlushing else { return }
         self.writeOut(context)
@@ -120,7 +120,7 @@ final class APNSConnection: ChannelInboundHandler {
         if case .failed(let error) = self.tls.state {
             self.end("TLS: \(error)")
         } else if self.session.isFinished {
-            // After a protocol error of the peer our GOAWAY was the last thing to leave.
+            // After a protocol error of the peer, our GOAWAY was the last thing to leave.
             self.close("the HTTP/2 session has ended", fault: .notAPNs)
         }
     }
@@ -131,7 +131,7 @@ final class APNSConnection: ChannelInboundHandler {
         while context.channel.isWritable {
             let tls = self.tls
             let wasTaken = self.session.takeOutput(byteCountMax: Self.pieceByteCount) { tls.write($0) }
-            // TLS may have something of its own to say: an answer to a key update, an alert.
+            // TLS may have data of its own: an answer to a key update, or an alert.
             guard self.tls.ciphertextByteCount > 0 else { return }
             self.writeCiphertext(context)
             context.flush()
@@ -139,13 +139,13 @@ final class APNSConnection: ChannelInboundHandler {
         }
     }
 
-    /// Hands what TLS has ready to the channel, unflushed.
+    /// Passes TLS's ready bytes to the channel, without a flush.
     private func writeCiphertext(_ context: ChannelHandlerContext, promise: EventLoopPromise<Void>? = nil) {
         guard self.tls.ciphertextByteCount > 0 else {
             promise?.succeed()
             return
         }
-        // Its memory is used again unless the channel still holds it.
+        // Its memory is reused unless the channel still holds it.
         self.outgoing.clear()
         self.tls.takeCiphertext { ciphertext in _ = self.outgoing.writeBytes(ciphertext) }
         self.route.counters.bytesOutTotal += self.outgoing.readableBytes
@@ -153,7 +153,7 @@ final class APNSConnection: ChannelInboundHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        // Our own writes change it back and forth.
+        // Our own writes change the state back and forth.
         guard !self.isEnded, !self.isFlushing else { return }
         self.route.shard.noteTime()
         self.route.outputBlocked(self, !context.channel.isWritable)
@@ -164,10 +164,10 @@ final class APNSConnection: ChannelInboundHandler {
 
     // MARK: Ending
 
-    /// How long a closed connection may take to get its last bytes out.
+    /// How long a closed connection may take to send its last bytes.
     static let lingerMillis: Int64 = 1_000
 
-    /// Says goodbye as far as the protocol allows, then ends.
+    /// Closes the connection as gracefully as the protocol allows.
     func close(_ reason: String, fault: ConnectFault = .network) {
         guard self.isEstablished, !self.isEnded, let context = self.context else {
             return self.end(reason, fault: fault)
@@ -176,9 +176,9 @@ final class APNSConnection: ChannelInboundHandler {
         self.writeOut(context)
         self.tls.shutdown()
         guard self.tls.ciphertextByteCount > 0 else { return self.end(reason, fault: fault) }
-        // First: the channel may end within the flush below, and that would look like the peer's doing.
+        // This is first: the channel may end within the flush below, which would look like the peer's doing.
         self.finish(reason, fault: fault)
-        // The channel is closed when GOAWAY and close_notify have left, so that the peer knows it was no accident.
+        // The channel is closed when GOAWAY and close_notify have left, so that the peer sees a regular end.
         let channel = context.channel
         let hasLeft = context.eventLoop.makePromise(of: Void.self)
         let linger = context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(Self.lingerMillis)) {
@@ -192,9 +192,8 @@ final class APNSConnection: ChannelInboundHandler {
         context.flush()
     }
 
-    /// The connection is gone or given up: each request left gets its final answer, its number becomes free, the channel
-    /// is closed.
-    /// `fault`: what it says of the peer, if it was not ready yet.
+    /// Ends a connection that is gone or given up: each remaining request gets its final answer, its number becomes
+    /// free, and the channel is closed. `fault` is what the end says about the peer, if it was not ready yet.
     func end(_ cause: String, fault: ConnectFault = .network) {
         guard !self.isEnded else { return }
         let context = self.context

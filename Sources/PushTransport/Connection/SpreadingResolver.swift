@@ -4,21 +4,21 @@ import NIOPosix
 import PushModel
 import Synchronization
 
-/// One name lookup for one connection. It asks the system anew: Apple wants an uncached lookup per connection. It puts
-/// first the addresses that fewest of the route's connections use, in random order. So connections spread over
-/// APNs' hosts, and do not all take the one that `getaddrinfo` sorts first.
+/// One name lookup for one connection. It asks the system each time: Apple wants an uncached lookup per connection. It
+/// returns first the addresses with the fewest connections of the route, in random order. So connections spread over
+/// APNs' hosts, and do not all use the one that `getaddrinfo` sorts first.
 ///
-/// Made for one `connect`; runs on threads of its own, as `getaddrinfo` blocks for as long as a name server is silent,
-/// and nothing else shall wait for that.
+/// It is made for one `connect`, and runs on threads of its own. `getaddrinfo` blocks for as long as a name server is
+/// silent, and nothing else may wait for that.
 final class SpreadingResolver: Resolver, Sendable {
     private let v4: EventLoopPromise<[SocketAddress]>
     private let v6: EventLoopPromise<[SocketAddress]>
     private let seed: UInt64
-    /// Connections of the route per IP address.
+    /// Number of the route's connections per IP address.
     private let inUse: [String: Int]
     private let isCancelled = Atomic(false)
 
-    /// Lookups at a time, all routes of the process; further ones wait, and are dropped when given up.
+    /// Most lookups at a time in the process. Others wait, and are dropped if they are given up.
     static let threadCount = 4
     private static let threads: NIOThreadPool = {
         let threads = NIOThreadPool(numberOfThreads: SpreadingResolver.threadCount)
@@ -33,7 +33,7 @@ final class SpreadingResolver: Resolver, Sendable {
         self.seed = seed
     }
 
-    /// Begins the lookup of both families: NIO asks for AAAA first.
+    /// Begins the lookup of both families, because NIO asks for AAAA first.
     func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
         Self.threads.submit { _ in self.lookUp(host: host, port: port) }
         return self.v6.futureResult
@@ -66,7 +66,7 @@ final class SpreadingResolver: Resolver, Sendable {
         var (v4, v6): ([SocketAddress], [SocketAddress]) = ([], [])
         var entry = first
         while let info = entry?.pointee {
-            // The family says which of the two structures lies behind the pointer.
+            // The family says which of the two structures the pointer points to.
             if info.ai_family == AF_INET, let address = info.ai_addr {
                 v4.append(
                     address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
@@ -85,7 +85,7 @@ final class SpreadingResolver: Resolver, Sendable {
         self.v4.succeed(Self.spread(v4, inUse: self.inUse, using: &random))
     }
 
-    /// Those used least first, at random among equals.
+    /// The addresses, the least used first, at random among equals.
     static func spread(
         _ addresses: [SocketAddress], inUse: [String: Int], using random: inout some RandomNumberGenerator
     ) -> [SocketAddress] {

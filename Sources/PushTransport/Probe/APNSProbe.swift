@@ -3,20 +3,20 @@ import NIOCore
 import NIOPosix
 public import TLSSession
 
-/// One connection to a push service that is tried out, step by step, with at most one request on it: for tools that say what works. Holds no
-/// connection and decides nothing.
+/// Tries one connection to a push service step by step, with at most one request on it, for tools that say what works.
+/// It keeps no connection and decides nothing.
 public struct APNSProbe: Sendable {
-    /// The request to be sent once HTTP/2 stands.
+    /// The request to send once HTTP/2 is ready.
     public struct Request: Sendable {
-        /// `:method`.
+        /// The value of `:method`.
         public var method: String
-        /// `:path`.
+        /// The value of `:path`.
         public var path: String
-        /// Further fields, lower case, in their order. What `authorization` says is a secret.
+        /// Further fields in order, names in lower case. The value of `authorization` is a secret.
         public var fields: [(name: String, value: [UInt8])]
-        /// Empty: none.
+        /// The body; empty for none.
         public var body: [UInt8]
-        /// The field of the answer that is kept, lower case.
+        /// The field of the answer that is kept, in lower case.
         public var keptField: String
 
         public init(
@@ -33,13 +33,13 @@ public struct APNSProbe: Sendable {
 
     /// An answer.
     public struct Answer: Equatable, Sendable {
-        /// `:status`.
+        /// The value of `:status`.
         public var status: UInt16
-        /// At most `answerByteCountMax` bytes of it.
+        /// At most `answerByteCountMax` bytes of the body.
         public var body: [UInt8]
-        /// The value of `Request.keptField`; `nil`: the answer had none.
+        /// The value of `Request.keptField`; `nil` if the answer had none.
         public var keptField: String?
-        /// From the request's leaving to the answer's end.
+        /// Microseconds from the request's departure to the answer's end.
         public var micros: Int64
 
         public init(status: UInt16, body: [UInt8], keptField: String? = nil, micros: Int64 = 0) {
@@ -50,15 +50,15 @@ public struct APNSProbe: Sendable {
         }
     }
 
-    /// How far it got.
+    /// How far the probe got.
     public enum Step: Int, Comparable, Sendable {
-        /// The name was not looked up, or nobody took the connection.
+        /// The name was not looked up, or nobody accepted the connection.
         case connecting
-        /// TCP stands.
+        /// TCP is connected.
         case connected
-        /// TLS stands, and the certificate was accepted.
+        /// TLS is connected, and the certificate was accepted.
         case secured
-        /// The peer's SETTINGS came: it speaks HTTP/2.
+        /// The peer's SETTINGS arrived: it speaks HTTP/2.
         case ready
         /// The request was answered.
         case answered
@@ -66,45 +66,45 @@ public struct APNSProbe: Sendable {
         public static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// What was found.
+    /// The result of a probe.
     public struct Report: Sendable {
-        /// How far it got.
+        /// How far the probe got.
         public var step = Step.connecting
-        /// Why it got no further, in words; empty: nothing went wrong.
+        /// Why it got no further, in words; empty if nothing went wrong.
         public var failure = ""
-        /// Why a proxy made no tunnel, where that is why.
+        /// Why a proxy made no tunnel, if that is the reason.
         public var proxyFailure: ProxyFailure?
-        /// What failed in TLS; `nil`: nothing did.
+        /// What failed in TLS; `nil` if nothing did.
         public var tlsError: TLSError?
         /// The address that answered, such as `17.188.143.34`.
         public var address: String?
-        /// Such as `TLSv1.3`.
+        /// The TLS version, such as `TLSv1.3`.
         public var tlsVersion: String?
-        /// The chain of the peer, its own certificate first, as far as it could be built.
+        /// The peer's certificate chain, its own certificate first, as far as it could be built.
         public var certificates: [PeerCertificate] = []
-        /// Requests at a time that the peer allows.
+        /// Most requests at a time that the peer allows.
         public var streamsMax: UInt32?
-        /// The answer; `nil`: none came, or nothing was asked.
+        /// The answer; `nil` if there was none, or nothing was asked.
         public var answer: Answer?
-        /// The request left, or some of it: without an answer nobody knows what became of it.
+        /// Whether the request, or a part of it, left. Without an answer its result is then unknown.
         public var requestLeft = false
 
-        /// Nothing was tried yet.
+        /// A report before the first step.
         public init() {}
     }
 
-    /// Bytes of an answer's body that are kept.
+    /// Number of bytes of an answer's body that are kept.
     public static let answerByteCountMax = 4_096
 
-    /// Where the connection goes.
+    /// The host to connect to.
     public var host: String
-    /// TCP port.
+    /// The TCP port.
     public var port: Int
-    /// Makes tunnels to the host; `nil`: the connection is direct.
+    /// The proxy that makes tunnels to the host; `nil` for a direct connection.
     public var proxy: ProxyAccess?
-    /// Which certificate authorities are believed, as a worker's route has them.
+    /// The certificate authorities that are trusted, as in a worker's route.
     public var trustRoots: TLSTrustRoots
-    /// For all of it, the lookup of the name included.
+    /// Time limit for the whole probe, with the lookup of the name.
     public var limit: Duration
 
     public init(host: String, port: Int, proxy: ProxyAccess? = nil, trustRoots: TLSTrustRoots, limit: Duration) {
@@ -115,7 +115,8 @@ public struct APNSProbe: Sendable {
         self.limit = limit
     }
 
-    /// Connects, sends the request if there is one, and closes. Never throws: what went wrong is in the report. Ends within about `limit`.
+    /// Connects, sends the request if there is one, and closes. Never throws: the report says what went wrong. Ends
+    /// within about `limit`.
     public func run(_ request: Request? = nil) async -> Report {
         // A loop that outlives the probe: a name server may answer long after the limit.
         await self.run(request, on: MultiThreadedEventLoopGroup.singleton.next())
@@ -127,7 +128,7 @@ public struct APNSProbe: Sendable {
             var report = Report()
             let attempt: ProbeConnection
             do throws(TLSError) {
-                // It makes both names of the host, as for a worker.
+                // The route has both names of the host, as in a worker.
                 let route = RouteConfiguration(name: "", host: self.host, port: self.port, providerKey: 0)
                 attempt = ProbeConnection(
                     tls: try TLSSession(
@@ -158,12 +159,12 @@ public struct APNSProbe: Sendable {
                 }
             }
         }
-        // The connection keeps its promise, and fails none.
+        // The connection fulfills its promise, and never fails it.
         return (try? await promise.futureResult.get()) ?? Report()
     }
 }
 
 extension Duration {
-    /// Whole milliseconds; at least 1.
+    /// The duration in whole milliseconds; at least 1.
     fileprivate var milliseconds: Int64 { max(1, Int64(self / .milliseconds(1))) }
 }

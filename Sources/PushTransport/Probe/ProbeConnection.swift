@@ -2,7 +2,8 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// The connection of an `APNSProbe`: a channel, TLS and an HTTP/2 session in one handler. Notes how far it gets. Confined to its loop.
+/// The connection of an `APNSProbe`: a channel, TLS and an HTTP/2 session in one handler. It notes how far it gets. It
+/// is confined to its loop.
 final class ProbeConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -11,7 +12,7 @@ final class ProbeConnection: ChannelInboundHandler {
     private let tls: TLSSession
     private let session: HTTP2ClientSession
     private let authority: String
-    /// A proxy makes the way.
+    /// Whether the connection goes through a proxy.
     private let isProxied: Bool
     private let request: APNSProbe.Request?
     private let promise: EventLoopPromise<APNSProbe.Report>
@@ -60,7 +61,7 @@ final class ProbeConnection: ChannelInboundHandler {
         case .failed(let error):
             self.report.certificates = self.tls.peerCertificates
             self.report.tlsError = error
-            // An alert that says why may lie ready.
+            // An alert with the reason may be waiting.
             self.writeOut()
             self.end("\(error)")
         }
@@ -73,7 +74,7 @@ final class ProbeConnection: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { self.end(ConnectError.text(error)) }
 
-    /// There is no channel.
+    /// Reports that there is no channel.
     func connectFailed(_ error: any Error) {
         guard !self.isEnded else { return }
         self.report.proxyFailure = error as? ProxyFailure
@@ -157,7 +158,7 @@ final class ProbeConnection: ChannelInboundHandler {
 
     // MARK: The end
 
-    /// It has taken too long: says what was waited for.
+    /// Ends the probe at its time limit, and reports what was waited for.
     func limitReached(_ limit: String) {
         switch self.report.step {
         case .connecting:
@@ -169,8 +170,8 @@ final class ProbeConnection: ChannelInboundHandler {
         }
     }
 
-    /// Says what was found, and closes. Idempotent: what was said first counts.
-    /// - Parameter failure: empty: all went well.
+    /// Reports the result, and closes. Idempotent: only the first report counts.
+    /// - Parameter failure: empty if all went well.
     func end(_ failure: String) {
         guard !self.isEnded else { return }
         self.isEnded = true

@@ -1,9 +1,9 @@
 import Glibc
 import Redaction
 
-/// A provider key's file: its bytes, and a mark that changes when it does.
+/// The bytes of a provider key's file, and a mark that changes when the file does.
 struct KeyFile {
-    /// What `stat` says of a file that was replaced or rewritten.
+    /// What `stat` says about a file. It differs when the file was replaced or rewritten.
     struct Mark: Equatable {
         var device: UInt64
         var inode: UInt64
@@ -12,20 +12,20 @@ struct KeyFile {
         var changedNanos: Int
     }
 
-    /// A `.p8` has about 260 bytes.
+    /// Largest file that is read. A `.p8` has about 260 bytes.
     static let byteCountMax = 65_536
 
     var mark: Mark
     var bytes: [UInt8]
 
-    /// The file's mark now; `nil` when there is no such file.
+    /// The file's present mark; `nil` if there is no such file.
     static func mark(path: String) -> Mark? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         return Mark(status)
     }
 
-    /// Blocks on the disk. The error says what is wrong in words.
+    /// Reads the file, which blocks on the disk. The error says what is wrong in words.
     static func read(path: String) throws(KeyFileError) -> KeyFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -64,7 +64,7 @@ struct KeyFile {
 }
 
 extension KeyFile.Mark {
-    /// The mark of a text that was given in place of a file.
+    /// The mark of a text that was given instead of a file.
     static let unchanging = Self(device: 0, inode: 0, byteCount: 0, changedSeconds: 0, changedNanos: 0)
 
     init(_ status: stat) {

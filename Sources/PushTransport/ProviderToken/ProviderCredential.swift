@@ -3,20 +3,21 @@ import PushModel
 import Redaction
 import TLSSession
 
-/// The keys of one configured credential, which of them is in use, and the token handed out. Told of files and of what
-/// APNs said; reads nothing itself.
+/// The keys of one configured credential, the one in use, and the current token. It reads nothing itself: the caller
+/// passes files and APNs' answers.
 struct ProviderCredential: Sendable {
-    /// What a look at one key file found.
+    /// What was found in one key file.
     enum Finding: Sendable {
-        /// As it was.
+        /// The file has not changed.
         case same
         case read(KeyFile)
-        /// It changed and cannot be used: why. `mark`: not looked at again until that changes; `nil`: it is not there.
+        /// The file changed and cannot be used; `detail` says why. It is not read again until `mark` changes. `nil`
+        /// means that the file is missing.
         case unusable(mark: KeyFile.Mark?, detail: String)
     }
-    /// What is worth a line in the log.
+    /// What deserves a line in the log.
     enum News: Equatable {
-        /// A new key is used from here on.
+        /// A new key is used from now on.
         case tried(keyID: String, path: String)
         case unusable(path: String, detail: String)
         /// Another key is used, because the one before was refused.
@@ -24,12 +25,12 @@ struct ProviderCredential: Sendable {
         case accepted(keyID: String)
     }
 
-    /// A key file as last looked at.
+    /// A key file as it was last found.
     struct Watched: Sendable {
         var mark: KeyFile.Mark?
         /// Content hash of the signer that was made from the file.
         var contentHash: Int?
-        /// Why it cannot be used now; empty: it can.
+        /// Why the file cannot be used now; empty if it can.
         var fault = ""
     }
 
@@ -42,13 +43,13 @@ struct ProviderCredential: Sendable {
     private var signerCount = 0
 
     /// - Parameter found: the key files, newest first, with what was found in them.
-    /// - Throws: what is wrong when none of them can be used, in words.
+    /// - Throws: what is wrong, in words, if none of them can be used.
     init(
         _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
     ) throws(KeyFileError) {
         self.configuration = configuration
         self.isDirectory = isDirectory
-        // Replaced below: a value is needed before `self` may be used.
+        // Replaced below: `self` may not be used before it has a value.
         self.choice = ProviderKeyChoice([0])
         self.token = ProviderToken(
             generation: 0, connectionEpoch: 0, keyGeneration: 0, issuedAtSeconds: 0, authorization: [])
@@ -74,7 +75,7 @@ struct ProviderCredential: Sendable {
         self.signers.first { $0.number == self.choice.current } ?? self.signers[0]
     }
 
-    /// What an operator should repair although pushes go on, in plain words.
+    /// What an operator should repair although pushes continue, in plain words.
     var complaints: [String] {
         var complaints: [String] = []
         if !self.isDirectory, let keyID = self.configuration.keyID,
@@ -98,12 +99,12 @@ struct ProviderCredential: Sendable {
 
     // MARK: Files
 
-    /// Takes in what a look at the key files found, newest first. Files that were there and are not among them are gone.
+    /// Takes what was found in the key files, newest first. Known files that are not among them are gone.
     mutating func look(_ found: [(path: String, finding: Finding)], now: EngineTime) throws(TLSError) -> [News] {
         var news: [News] = []
         let inUse = self.choice.current
         for path in self.files.keys where !found.contains(where: { $0.path == path }) { self.gone(path) }
-        // The newest last, so that it is the one used.
+        // The newest is last, so that it is the one used.
         for (path, finding) in found.reversed() {
             guard let line = self.note(finding, path: path) else { continue }
             news.append(line)
@@ -115,8 +116,8 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// Goes over to the keys that are found where another configuration says: at least one of them can be used. The key in use so far stays until
-    /// APNs has taken another. Nothing changes where the key that is wanted is the one in use.
+    /// Changes to the keys of another configuration, at least one of which can be used. The key in use stays until APNs
+    /// has accepted another. Nothing changes if the wanted key is the one in use.
     mutating func follow(
         _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
     ) throws(TLSError) -> [News] {
@@ -125,7 +126,7 @@ struct ProviderCredential: Sendable {
         self.isDirectory = isDirectory
         self.files = [:]
         var news: [News] = []
-        // The newest last, so that it is the one used.
+        // The newest is last, so that it is the one used.
         for (path, finding) in found.reversed() {
             guard !self.recognizes(finding, path: path), let line = self.note(finding, path: path) else { continue }
             news.append(line)
@@ -135,11 +136,11 @@ struct ProviderCredential: Sendable {
             isDirectory && configuration.keyID != nil
                 ? signer.keyID == configuration.keyID : signer.path == found.first?.path
         }
-        // The last one read of several with this id. One file may have had several ids, or teams.
+        // Of several with this id, the last one read. One file may have had several ids, or teams.
         if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) && self.isConfigured($0) }) {
             self.choice.wanted(wanted.number)
         }
-        // Nobody needs to be gone back to from a key that APNs has taken.
+        // A key that APNs has accepted needs no fallback.
         let isProven = self.choice.acceptance(self.choice.current) == .accepted
         if isProven || self.choice.current != inUse { self.forgetReplaced(except: isProven ? nil : inUse) }
         guard self.choice.current != inUse else { return news }
@@ -147,18 +148,18 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// The id under which a key of this file speaks.
+    /// The key id under which this file's key signs.
     private func keyID(path: String) -> String? {
         let named = KeyFileName.keyID(path: path)
         return self.isDirectory ? named : self.configuration.keyID ?? named
     }
 
-    /// It speaks under the ids that are configured now.
+    /// Whether the signer has the ids that are configured now.
     private func isConfigured(_ signer: ProviderSigner) -> Bool {
         signer.keyID == self.keyID(path: signer.path) && signer.teamID == self.configuration.teamID
     }
 
-    /// The file holds a key that there is a signer of already, under the id that it would get.
+    /// Whether the file has a key for which there is a signer already, with the id that it would get.
     private mutating func recognizes(_ finding: Finding, path: String) -> Bool {
         guard case .read(let file) = finding else { return false }
         let keyID = self.keyID(path: path)
@@ -171,12 +172,12 @@ struct ProviderCredential: Sendable {
         return true
     }
 
-    /// Its file holds it still.
+    /// Whether the signer's file still has its key.
     private func isThere(_ signer: ProviderSigner) -> Bool {
         self.files[signer.path]?.contentHash == signer.contentHash
     }
 
-    /// What a finding says to the log; `.tried`: the last of the signers is new.
+    /// The log news of a finding. `.tried` means that the last of the signers is new.
     private mutating func note(_ finding: Finding, path: String) -> News? {
         switch finding {
         case .same:
@@ -206,7 +207,7 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// A file has left the directory. The key in use stays until APNs refuses it.
+    /// Notes that a file has left the directory. The key in use stays until APNs refuses it.
     private mutating func gone(_ path: String) {
         if self.current.path == path {
             self.files[path]?.mark = nil
@@ -217,8 +218,8 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// Lets go of keys whose file now holds another key. Once APNs has accepted the key in use, it also lets go of those whose ids are no longer
-    /// configured.
+    /// Forgets keys whose file now holds another key. Once APNs has accepted the key in use, it also forgets those
+    /// whose ids are no longer configured.
     private mutating func forgetReplaced(except number: Int? = nil) {
         let isProven = self.choice.acceptance(self.choice.current) == .accepted
         for signer in self.signers where signer.number != number {
@@ -237,7 +238,7 @@ struct ProviderCredential: Sendable {
 
     // MARK: Tokens
 
-    /// Asks the current key's schedule. `true`: there is another token.
+    /// Asks the current key's schedule. Returns `true` if there is another token.
     mutating func carryOut(
         now: EngineTime, _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
     ) throws(TLSError) -> Bool {
@@ -250,7 +251,7 @@ struct ProviderCredential: Sendable {
         return true
     }
 
-    /// Hands out a token of the current key, another than before.
+    /// Makes another token of the current key the current one.
     private mutating func handOut(now: EngineTime) throws(TLSError) {
         guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return }
         _ = try self.signers[index].carryOut(now: now) { $0.due(now: now) }
@@ -273,7 +274,7 @@ struct ProviderCredential: Sendable {
 
     // MARK: What APNs said
 
-    /// APNs took a push that carried the current token.
+    /// Notes that APNs accepted a push with the current token.
     mutating func accepted() -> News? {
         guard self.choice.accepted(self.choice.current) else { return nil }
         for index in self.signers.indices where self.signers[index].number == self.choice.current {
@@ -285,7 +286,7 @@ struct ProviderCredential: Sendable {
         return .accepted(keyID: self.currentKeyID)
     }
 
-    /// APNs refused the key of the current token. Uses another, if there is one that may do.
+    /// Notes that APNs refused the key of the current token. Uses another, if there is one that may work.
     mutating func refused(reason: String, now: EngineTime) throws(TLSError) -> News? {
         let before = self.current
         for index in self.signers.indices where self.signers[index].number == before.number {

@@ -3,17 +3,18 @@ public import Redaction
 /// The signing keys of one team for one APNs environment: what the operator configures. Several keys at a time make it
 /// possible to change them without a stop.
 public struct ProviderKey: Sendable, Equatable {
-    /// The 10 characters Apple named the key with. `nil`: the file's name says it. With a directory: the key to begin
-    /// with; `nil`: the newest.
+    /// The key's 10 characters from Apple. `nil` takes them from the file's name. For a directory it is the first key
+    /// to use; `nil` means the newest.
     public var keyID: String?
     /// The 10 characters of the developer team.
     public var teamID: String
-    /// A `.p8` file, or a directory of files named as Apple names them (`AuthKey_ABC123DEFG.p8`). Read at start and
-    /// again whenever something changes.
+    /// A `.p8` file, or a directory of files named as Apple names them (`AuthKey_ABC123DEFG.p8`). It is read at start
+    /// and again whenever something changes.
     public var path: String
-    /// The text of a `.p8` file that was given in place of one; empty: there is a file. It never changes. A secret.
+    /// The text of a `.p8` file that was given instead of a file; empty if there is a file. It never changes. A secret.
     public var content: [UInt8] = []
-    /// Where the keys are used. Apple's newer keys are good for one environment, so each has its own choice of key.
+    /// The environment in which the keys are used. Apple's newer keys are valid for one environment, so each has its
+    /// own choice of key.
     public var environment: String
 
     public init(keyID: String?, teamID: String, path: String, environment: String = "production") {
@@ -23,14 +24,14 @@ public struct ProviderKey: Sendable, Equatable {
         self.environment = environment
     }
 
-    /// What stands for the key where its id is not known or may change: the id configured, the one in the file's name,
-    /// or else the team.
+    /// The key's name where its id is unknown or may change: the configured id, the one in the file's name, or else the
+    /// team.
     public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
 
-    /// The path as it may be shown; `nil`: it does not look like one, and may be the key itself.
+    /// The path as it may be shown; `nil` if it does not look like a path, and may be the key itself.
     public var shownPath: String? { self.content.isEmpty ? ShownText.path(self.path) : self.setting }
 
-    /// The setting that says where the key is.
+    /// The setting with the key.
     public var setting: String { self.content.isEmpty ? "apns.key-file" : "apns.key" }
 
     /// A key that was given as the text of its file.
@@ -43,20 +44,20 @@ public struct ProviderKey: Sendable, Equatable {
 extension ProviderKey: Untold {}
 extension ProviderToken: Untold {}
 
-/// A signed provider token. Immutable; shared by all shards.
+/// A signed provider token. It is immutable and shared by all shards.
 public struct ProviderToken: Sendable {
-    /// Grows by one with each new token handed out.
+    /// Number of the token. It grows by one with each new current token.
     public var generation: UInt32
-    /// Grows by one with each change of key and each token signed out of turn: connections begun under an older one must
-    /// not see this token.
+    /// Grows by one with each change of key and each token signed out of turn. Connections that began in an older epoch
+    /// must not see this token.
     public var connectionEpoch: UInt32
-    /// It was the current token before, and is again.
+    /// Whether it was the current token before, and is again.
     public var isReturn = false
-    /// The generation that was the first of its key.
+    /// The first generation of its key.
     public var keyGeneration: UInt32
-    /// APNs has not been seen to take its key yet.
+    /// Whether APNs has not accepted its key yet.
     public var isUnproven = true
-    /// Whether the key is unproven, and there is another to go back to.
+    /// Whether the key is unproven, and there is another to return to.
     public var isOnTrial = false
     /// `iat`, seconds since 1970.
     public var issuedAtSeconds: Int64

@@ -4,7 +4,7 @@ import PushModel
 import Redaction
 import TLSSession
 
-/// One private key, and the tokens signed with it when its schedule says so.
+/// One private key, and the tokens that are signed with it by its schedule.
 struct ProviderSigner: Sendable {
     /// What is kept of a signed token.
     struct Signed: Sendable {
@@ -12,30 +12,30 @@ struct ProviderSigner: Sendable {
         /// The value of the `authorization` header. A secret: never logged.
         var authorization: [UInt8]
     }
-    /// What became of the current token.
+    /// What has changed about the current token.
     enum Change: Equatable {
         case none
         case signed(isOutOfTurn: Bool)
-        /// The one before is used again.
+        /// The token before the current one is used again.
         case returned
     }
 
-    /// Tells the signers of a credential apart.
+    /// Identifies the signer within its credential.
     let number: Int
     let keyID: String
     let teamID: String
-    /// Where it was read last.
+    /// The path where the key was last read.
     var path: String
-    /// Hash of the file's bytes: a file that was only touched is no new key.
+    /// Hash of the file's bytes. It shows whether a touched file has a new key.
     let contentHash: Int
     private let privateKey: ES256PrivateKey
     private var schedule = ProviderTokenSchedule()
     private(set) var current: Signed?
     private var previous: Signed?
-    /// Why APNs refused it; empty: it did not.
+    /// Why APNs refused the key; empty if it did not.
     var refusal = ""
 
-    /// Throws what is wrong with the file, in words.
+    /// A signer for a key file. Throws what is wrong with the file, in words.
     init(number: Int, keyID: String, teamID: String, path: String, file: KeyFile) throws(KeyFileError) {
         self.number = number
         self.keyID = keyID
@@ -49,7 +49,7 @@ struct ProviderSigner: Sendable {
         }
     }
 
-    /// Asks the schedule and does as it says.
+    /// Asks the schedule, and carries out its decision.
     mutating func carryOut(
         now: EngineTime, _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
     ) throws(TLSError) -> Change {

@@ -8,15 +8,15 @@ import Redaction
 import Synchronization
 import TLSSession
 
-/// The provider tokens of all credentials, one current token each, signed off the hot path and shared by every shard of
-/// the process; and which of a credential's keys signs them.
+/// The provider tokens of all credentials, one current token each, and the choice of the key that signs them. Tokens
+/// are signed off the hot path and shared by every shard of the process.
 ///
-/// May be used from any thread. Shards take a new token when the store tells them, between two pushes.
+/// It may be used from any thread. Shards take a new token when the store notifies them, between two pushes.
 public final class ProviderTokenStore: Sendable {
-    /// How many keys there are; `RouteConfiguration.providerKey` is an index below it. Never fewer than before.
+    /// Number of keys, which never shrinks. `RouteConfiguration.providerKey` is an index below it.
     public var keyCount: Int { self.state.withLock { $0.credentials.count } }
 
-    /// Names one subscriber.
+    /// Identifies one subscriber.
     struct Subscription: Hashable, Sendable {
         fileprivate var number: UInt64
     }
@@ -25,19 +25,20 @@ public final class ProviderTokenStore: Sendable {
         var credentials: [ProviderCredential]
         var subscribers: [Subscription: @Sendable () -> Void] = [:]
         var onComplaints: (@Sendable ([String]) -> Void)?
-        /// As last told.
+        /// The complaints that were last reported.
         var complaints: [String] = []
         var subscriptionCount: UInt64 = 0
         var tick: RepeatedTask?
         var isTicking = false
     }
 
-    // Held for the time of a signature at most (about 20 µs, once in 45 minutes per key); never while a file is read.
+    // Locked for the time of a signature at most (about 20 µs, once in 45 minutes per key), and never while a file is
+    // read.
     private let state: Mutex<State>
     private let logger: Logger
 
-    /// Reads each key's file and signs its first token. Throws when a file cannot be read, is not a P-256 key, or an id
-    /// is not 10 characters.
+    /// Reads each key's file and signs its first token. Throws when a file cannot be read or is not a P-256 key, or
+    /// when an id is not 10 characters.
     public convenience init(keys: [ProviderKey], logger: Logger) throws(TransportError) {
         try self.init(keys: keys, now: MachineClock.read().now, logger: logger)
     }
@@ -59,7 +60,7 @@ public final class ProviderTokenStore: Sendable {
         try Self.read(configuration, now: now).credential
     }
 
-    /// What lies where a key is configured to lie, and a credential made of it alone.
+    /// The content of one configured key's file or directory, and a credential made of it alone.
     fileprivate struct Reading: Sendable {
         var isDirectory: Bool
         var found: [(path: String, finding: ProviderCredential.Finding)]
@@ -100,7 +101,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Looks at one key file. Blocks on the disk.
+    /// Reads one key file. Blocks on the disk.
     private static func examine(
         _ path: String, of configuration: ProviderKey, known: KeyFile.Mark?
     ) -> ProviderCredential.Finding {
@@ -116,13 +117,13 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// The token of a key. Take it when told of a change, not per push.
+    /// The current token of a key. Read it after a notification, not per push.
     public func current(key: Int) -> ProviderToken { self.state.withLock { $0.credentials[key].token } }
 
     /// The id of the key in use.
     public func currentKeyID(key: Int) -> String { self.state.withLock { $0.credentials[key].currentKeyID } }
 
-    /// What an operator should repair although pushes go on, in plain words, each once.
+    /// What an operator should repair although pushes continue, in plain words, each once.
     public var complaints: [String] { self.state.withLock { Self.complaints($0) } }
 
     private static func complaints(_ state: State) -> [String] {
@@ -133,7 +134,7 @@ public final class ProviderTokenStore: Sendable {
         return complaints
     }
 
-    /// `onChange` is told the complaints now and, on any thread, whenever they have changed.
+    /// Passes the complaints to `onChange` now and, on any thread, whenever they have changed.
     public func watchComplaints(_ onChange: @escaping @Sendable ([String]) -> Void) {
         self.state.withLock { $0.onComplaints = onChange }
         onChange(self.complaints)
@@ -151,16 +152,17 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Other keys
 
-    /// Keys that were read and can sign, and are not used yet.
+    /// Keys that were read and can sign, but are not used yet.
     public struct KeyChange: Sendable {
         fileprivate var readings: [(index: Int, configuration: ProviderKey, reading: Reading)] = []
 
-        /// Nothing changes.
+        /// Whether nothing changes.
         public var isEmpty: Bool { self.readings.isEmpty }
     }
 
-    /// Reads the files of keys that are configured otherwise than those in use, or are more. Blocks on the disk; never called on a loop.
-    /// - Parameter keys: at least as many as there are, each at its index.
+    /// Reads the files of keys whose configuration differs from those in use, or that are new. Blocks on the disk;
+    /// never call it on a loop.
+    /// - Parameter keys: at least as many as before, each at its index.
     /// - Throws: what is wrong with one of them. Nothing has changed then.
     public func read(_ keys: [ProviderKey]) throws(TransportError) -> KeyChange {
         try self.read(keys, now: MachineClock.read().now)
@@ -176,9 +178,9 @@ public final class ProviderTokenStore: Sendable {
         return change
     }
 
-    /// Signs requests with these keys from here on. Where the key has changed, connections that began with the former key finish what they
-    /// carry: APNs refuses a key that a connection did not begin with. If APNs refuses the new key before it has accepted it once, the store
-    /// goes back to the former one.
+    /// Uses these keys from now on. If a key has changed, connections that began with the former key finish their
+    /// requests, because APNs refuses a key that a connection did not begin with. If APNs refuses the new key before it
+    /// has accepted it once, the store returns to the former one.
     public func use(_ change: KeyChange) { self.use(change, now: MachineClock.read().now) }
 
     func use(_ change: KeyChange, now: EngineTime) {
@@ -199,7 +201,7 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Renewing
 
-    /// Begins to renew tokens and to watch the key files, once a second on `eventLoop`; files are read and tokens
+    /// Begins to renew tokens and to watch the key files, once a second on `eventLoop`. Files are read and tokens
     /// signed on the thread pool.
     public func start(on eventLoop: any EventLoop) {
         let task = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
@@ -224,14 +226,14 @@ public final class ProviderTokenStore: Sendable {
         task?.cancel()
     }
 
-    /// Does what is due: looks at the key files, signs. Blocks on the disk; never called on a loop.
+    /// Does what is due: reads the key files and signs. Blocks on the disk; never call it on a loop.
     func tick(now: EngineTime) {
         let isFirst = self.state.withLock { state in
             guard !state.isTicking else { return false }
             state.isTicking = true
             return true
         }
-        // A disk that hangs must not gather ticks.
+        // Ticks must not gather while a disk hangs.
         guard isFirst else { return }
         defer { self.state.withLock { $0.isTicking = false } }
         for key in 0..<self.keyCount {
@@ -241,7 +243,7 @@ public final class ProviderTokenStore: Sendable {
         self.tellComplaints()
     }
 
-    /// - Parameter whenLooked: called between the look and what follows from it.
+    /// - Parameter whenLooked: called after the files were read, and before the result is used.
     func lookAtFiles(_ key: Int, now: EngineTime, whenLooked: () -> Void = {}) {
         let (configuration, isDirectory, files) = self.state.withLock { state in
             let credential = state.credentials[key]
@@ -251,7 +253,7 @@ public final class ProviderTokenStore: Sendable {
         let found = paths.map { ($0, Self.examine($0, of: configuration, known: files[$0]?.mark)) }
         whenLooked()
         self.change(key) { credential throws(TLSError) in
-            // Another was configured meanwhile: the files looked at are not those that count.
+            // Another key was configured meanwhile: the files that were read are not the right ones.
             guard credential.configuration == configuration else { return [] }
             return try credential.look(found, now: now)
         }
@@ -259,7 +261,8 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: What APNs said
 
-    /// APNs called the token of this generation expired. Any thread; signing follows on the thread pool.
+    /// Notes that APNs called the token of this generation expired. Call it on any thread; signing follows on the
+    /// thread pool.
     func reportExpired(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -267,7 +270,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// APNs called the token of this generation one too many.
+    /// Notes that APNs said that the token of this generation changed too soon.
     func reportTooManyUpdates(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -276,7 +279,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// APNs took a push that carried the token of this generation.
+    /// Notes that APNs accepted a push with the token of this generation.
     func reportAccepted(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             self.accept(key: key, generation: generation)
@@ -291,8 +294,8 @@ public final class ProviderTokenStore: Sendable {
         self.tellComplaints()
     }
 
-    /// APNs refused our credentials while this token was in use, for this reason. A wrong time of issue is mended by
-    /// another token, a key that is refused by another key.
+    /// Notes that APNs refused our credentials while this token was in use, for this reason. Another token corrects a
+    /// wrong issue time, and another key replaces a refused one.
     func reportInvalid(key: Int, generation: UInt32, reason: String) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now
@@ -309,8 +312,8 @@ public final class ProviderTokenStore: Sendable {
         self.tellComplaints()
     }
 
-    /// Asks the schedule of the key in use and does as it says. `generation`: only if that token is still the current
-    /// one.
+    /// Asks the schedule of the key in use, and carries out its decision. With `generation`, only if that token is
+    /// still the current one.
     private func carryOut(
         _ index: Int, now: EngineTime, generation: UInt32? = nil,
         _ decide: (inout ProviderTokenSchedule) -> ProviderTokenSchedule.Decision
@@ -322,7 +325,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Changes a credential; says what is new to the log and, when the token is another, to the subscribers.
+    /// Changes a credential. Writes the news to the log and, if the token is another, notifies the subscribers.
     private func change(
         _ index: Int, _ body: (inout ProviderCredential) throws(TLSError) -> [ProviderCredential.News]
     ) {
@@ -368,7 +371,7 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Subscribers
 
-    /// `onChange` is called on any thread after a key got another current token.
+    /// Calls `onChange`, on any thread, after a key got another current token.
     func subscribe(_ onChange: @escaping @Sendable () -> Void) -> Subscription {
         self.state.withLock { state in
             state.subscriptionCount += 1

@@ -2,13 +2,13 @@ import Foundation
 import LocalFiles
 public import Redaction
 
-/// An HTTP proxy that makes tunnels, and who asks for them.
+/// An HTTP proxy that makes tunnels, and the credentials for it.
 public struct ProxyAccess: Equatable, Sendable {
-    /// A name or an address, without brackets.
+    /// The proxy's name or address, without brackets.
     public var host: String
-    /// TCP port.
+    /// The TCP port.
     public var port: Int
-    /// A file with `user:password`; `nil`: the proxy asks nobody who he is.
+    /// A file with `user:password`; `nil` if the proxy wants no credentials.
     public var credentialsFile: String?
 
     public init(host: String, port: Int, credentialsFile: String? = nil) {
@@ -17,36 +17,36 @@ public struct ProxyAccess: Equatable, Sendable {
         self.credentialsFile = credentialsFile
     }
 
-    /// As logs and tools call it, such as `http://proxy:3128`.
+    /// The proxy as logs and tools show it, such as `http://proxy:3128`.
     public var shown: String {
         let name = ShownText.name(self.host)
         return "http://\(self.host.contains(":") ? "[\(name)]" : name):\(self.port)"
     }
 
-    /// The value of `proxy-authorization`, a secret; `nil`: none. Blocks on the disk.
+    /// The value of `proxy-authorization`, a secret; `nil` for none. Blocks on the disk.
     func authorization() throws(ProxyCredentials.Fault) -> [UInt8]? {
         guard let path = self.credentialsFile else { return nil }
         return try ProxyCredentials.read(path: path).authorization
     }
 }
 
-// A path in it may be the secret that was to lie there.
+// A path in it may be the secret itself, set by mistake.
 extension ProxyAccess: Untold {}
 
-/// A user and a password, as a proxy that knows the scheme Basic wants them (RFC 7617).
+/// A user and a password for a proxy with the Basic scheme (RFC 7617).
 public struct ProxyCredentials: Equatable, Sendable {
-    /// A longer file is not taken.
+    /// Largest file that is accepted.
     static let byteCountMax = 1_024
 
     /// The value of `proxy-authorization`.
     let authorization: [UInt8]
 
-    /// Why a file's content is no user and password, in words; the content is not repeated.
+    /// Why a file's content is no user and password, in words, without the content itself.
     public struct Fault: Error, CustomStringConvertible {
         public let description: String
     }
 
-    /// `user:password`, the password with any further colons. A line end behind it is not part of it.
+    /// Credentials from `user:password`. Further colons are part of the password; a final line end is not.
     public init(_ content: [UInt8]) throws(Fault) {
         let line = content.prefix { $0 != 0x0a && $0 != 0x0d }
         guard content[line.count...].allSatisfy({ $0 == 0x0a || $0 == 0x0d }) else {

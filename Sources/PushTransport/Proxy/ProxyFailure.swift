@@ -3,12 +3,12 @@ import APNSProtocol
 /// Why there is no tunnel through a proxy, in an operator's words, and what to do.
 public struct ProxyFailure: Error, Equatable, Sendable, CustomStringConvertible {
     enum Cause: Equatable {
-        /// No TCP connection to the proxy, or it broke.
+        /// TCP did not connect to the proxy, or the connection broke.
         case unreachable(String)
-        /// No answer came within the limit.
+        /// No answer arrived within the limit.
         case silent(limitMillis: Int64)
         case refused(ProxyRefusal)
-        /// The file with user and password is not as it should be.
+        /// The file with user and password is wrong.
         case credentials(String)
     }
 

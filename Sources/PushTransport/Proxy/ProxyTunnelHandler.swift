@@ -2,14 +2,15 @@ import APNSProtocol
 import NIOCore
 import NIOPosix
 
-/// Asks a proxy for a tunnel on a channel that is connected to it, and leaves the channel when it has one. Confined to its loop.
+/// Asks a proxy for a tunnel on a channel that is connected to it, and leaves the channel when it has one. It is
+/// confined to its loop.
 private final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private let request: [UInt8]
     private let limitMillis: Int64
-    /// Kept once, with the channel or why there is no tunnel.
+    /// Fulfilled once, with the channel or the reason why there is no tunnel.
     private let promise: EventLoopPromise<any Channel>
     private let failure: (ProxyFailure.Cause) -> ProxyFailure
     private var tunnel = ProxyTunnel()
@@ -76,19 +77,20 @@ private final class ProxyTunnelHandler: ChannelInboundHandler, RemovableChannelH
     }
 }
 
-/// Connects to a host, straight or through a proxy.
+/// Connects to a host, directly or through a proxy.
 enum ProxiedConnect {
     /// - Parameters:
     ///   - bootstrap: of the loop, with a resolver of its own.
-    ///   - limitMillis: of the wait for the proxy's answer, from the TCP connection on.
-    /// - Returns: a channel whose peer is the target, as far as bytes go. Fails with a `ProxyFailure` where a proxy is why.
+    ///   - limitMillis: for the proxy's answer, counted from the TCP connection.
+    /// - Returns: a channel whose peer is the target, as far as bytes go. Fails with a `ProxyFailure` if a proxy is the
+    ///   reason.
     static func connect(
         _ bootstrap: ClientBootstrap, to target: (host: String, port: Int), by proxy: ProxyAccess?,
         on loop: any EventLoop, limitMillis: Int64
     ) -> EventLoopFuture<any Channel>.Isolated {
         guard let proxy else { return bootstrap.connect(host: target.host, port: target.port).assumeIsolated() }
         func failure(_ cause: ProxyFailure.Cause) -> ProxyFailure { ProxyFailure(cause, proxy, to: target) }
-        // The file may be changed at any time: it is read for each connection, and not on the loop.
+        // The file may change at any time, so it is read for each connection, and not on the loop.
         return NIOThreadPool.singleton.runIfActive(eventLoop: loop) {
             Result { () throws(ProxyCredentials.Fault) in try proxy.authorization() }
         }.assumeIsolated().flatMap { result -> EventLoopFuture<any Channel> in

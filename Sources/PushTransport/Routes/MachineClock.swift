@@ -1,30 +1,30 @@
 import Glibc
 public import PushModel
 
-/// The clocks of this machine. The only place of this module and of the worker that reads them.
+/// The clocks of this machine. Nothing else in this module and in the worker reads them.
 public enum MachineClock {
-    /// Now, for machines.
+    /// The present time for machines.
     public static func now() -> EngineTime { Self.read().now }
 
-    /// Now, and the same moment in microseconds of the steady clock, for latencies.
+    /// The present time, and the same moment in microseconds of the steady clock, for latencies.
     static func read() -> (now: EngineTime, micros: Int64) {
         let micros = Self.steadyMicros()
         return (EngineTime(steadyMillis: micros / 1_000, wallMillis: Self.micros(CLOCK_REALTIME) / 1_000), micros)
     }
 
-    /// As `EngineTime.steadyMillis`, in microseconds.
+    /// The steady time as in `EngineTime.steadyMillis`, but in microseconds.
     public static func steadyMicros() -> Int64 { Self.micros(CLOCK_BOOTTIME) }
 
-    /// CPU time this thread has used, user and system, microseconds.
+    /// CPU time that this thread has used, user and system, microseconds.
     static func threadCPUMicros() -> Int64 { Self.micros(CLOCK_THREAD_CPUTIME_ID) }
 
-    /// CPU time of this thread, and the time for which it could have run and waited for a core, microseconds. Where the kernel does not tell the
-    /// waiting time, the CPU time alone. Costs a few microseconds.
+    /// CPU time of this thread, and the time it was ready and waited for a core, microseconds. The CPU time alone if
+    /// the kernel does not report the waiting time. It costs a few microseconds.
     static func threadBusyMicros() -> Int64 { Self.threadCPUMicros() + (ThreadSchedule.waitedMicros() ?? 0) }
 
     private static func micros(_ clock: clockid_t) -> Int64 {
-        // Seconds and nanoseconds. The compiler takes the fields of a `timespec` to belong to the C module that it
-        // read first, so with that this would build on some days only.
+        // Seconds and nanoseconds. The compiler assigns the fields of a `timespec` to the C module that it read first,
+        // so code that names them would build on some days only.
         var time = (seconds: 0, nanoseconds: 0)
         withUnsafeMutablePointer(to: &time) {
             _ = $0.withMemoryRebound(to: timespec.self, capacity: 1) { clock_gettime(clock, $0) }

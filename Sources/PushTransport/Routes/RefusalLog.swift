@@ -1,8 +1,8 @@
 import APNSProtocol
 import Logging
 
-/// Which refusals get a line in the log: the first of each kind at once, then one a minute, which says how many there were
-/// since. Told the time.
+/// Decides which refusals get a line in the log: the first of each kind at once, then one a minute, with the number
+/// since the last line. The caller passes the time.
 struct RefusalLog {
     struct Kind: Hashable {
         var status: UInt16
@@ -10,12 +10,13 @@ struct RefusalLog {
     }
     /// The least time between two lines of a kind.
     static let intervalMillis: Int64 = 60_000
-    /// Kinds remembered. A peer may make up reasons without end: further ones share a kind by status.
+    /// Most kinds remembered. A peer may invent any number of reasons: further ones share a kind by status.
     static let kindCountMax = 64
 
     private var told: [Kind: (atMillis: Int64, untold: Int)] = [:]
 
-    /// How many of its kind were not told since the last line, when this one is to be told; `nil`: it is not.
+    /// Number of refusals of this kind without a line since the last one, if this one gets a line; `nil` if it gets
+    /// none.
     mutating func admit(_ kind: Kind, nowMillis: Int64) -> Int? {
         var kind = kind
         if self.told[kind] == nil, self.told.count >= Self.kindCountMax { kind.reason = "" }
@@ -32,7 +33,7 @@ struct RefusalLog {
         return last.untold
     }
 
-    /// How loud, and what it means.
+    /// The level of a refusal's line, and its meaning.
     static func line(_ verdict: Verdict) -> (level: Logger.Level, text: String) {
         switch verdict {
         case .accepted: (.debug, "APNs took a push")

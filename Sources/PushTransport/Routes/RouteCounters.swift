@@ -1,12 +1,12 @@
-/// What happened on one route of one shard since the start, and how it stands. Plain integers, read on the shard's
-/// loop.
+/// Counts of one route of one shard since the start, and its present state. They are plain integers, read on the
+/// shard's loop.
 public struct RouteCounters: Sendable, Equatable {
     // Gauges.
     /// Connections that take requests.
     public var connectionsOpen = 0
     /// Connections being opened.
     public var connectionsConnecting = 0
-    /// Connections that only finish their requests.
+    /// Connections that finish their requests and take no new ones.
     public var connectionsDraining = 0
     /// Requests on open streams.
     public var streamsInFlight = 0
@@ -30,7 +30,7 @@ public struct RouteCounters: Sendable, Equatable {
     public var timeoutsTotal = 0
     /// Requests that APNs did not process; they may be sent again.
     public var notProcessedTotal = 0
-    /// Requests where nobody knows whether APNs processed them.
+    /// Requests for which it is unknown whether APNs processed them.
     public var unknownTotal = 0
     /// PINGs sent.
     public var pingsTotal = 0
@@ -40,20 +40,20 @@ public struct RouteCounters: Sendable, Equatable {
     public var bytesInTotal = 0
     /// Answers with a status.
     public var responses = ResponseCounts()
-    /// GOAWAYs by reason: APNs' own reason, or else the error code's name. At most `goAwayReasonsMax` reasons; further
-    /// ones count as `other`.
+    /// GOAWAYs by reason: APNs' own reason, or else the error code's name. At most `goAwayReasonsMax` reasons; others
+    /// count as `other`.
     public var goAways: [String: Int] = [:]
 
-    /// The most reasons of GOAWAYs that are counted apart.
+    /// The most reasons of GOAWAYs that are counted separately.
     public static let goAwayReasonsMax = 32
 
-    /// Nothing counted yet.
+    /// Counters at zero.
     public init() {}
 }
 
-/// Answers by status. The statuses are a closed set, so that metrics have one.
+/// Answers by status. The set of statuses is closed, so metrics have a fixed set, too.
 public struct ResponseCounts: Sendable, Equatable {
-    /// The push was accepted, or the question answered.
+    /// The push was accepted, or the request about channels succeeded.
     public var status200 = 0
     /// A channel was made.
     public var status201 = 0
@@ -67,7 +67,7 @@ public struct ResponseCounts: Sendable, Equatable {
     public var status404 = 0
     /// The method does not fit the path.
     public var status405 = 0
-    /// 410: the token is no longer good.
+    /// The token is no longer valid.
     public var status410 = 0
     /// The payload is too large.
     public var status413 = 0
@@ -80,7 +80,7 @@ public struct ResponseCounts: Sendable, Equatable {
     /// Any other status.
     public var other = 0
 
-    /// Nothing counted yet.
+    /// Counts at zero.
     public init() {}
 
     mutating func count(_ status: UInt16) {

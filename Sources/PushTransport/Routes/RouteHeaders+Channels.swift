@@ -2,17 +2,18 @@ import APNSProtocol
 import HTTP2Session
 import PushModel
 
-/// Which template a request about a channel takes.
+/// Identifies the template of a request that is not a push to a phone.
 struct ChannelTemplate: Hashable {
     var kind: RequestKind
     var app: UInt16
-    /// Priority of a broadcast. All other requests have one value here.
+    /// Priority of a broadcast. All other requests have the same value here.
     var priority: PushPriority
 }
 
-/// Broadcasts, and requests about channels themselves.
+/// Headers of broadcasts, and of requests about channels themselves.
 extension RouteHeaders {
-    /// Hands over a request that is no push to a phone. Of an answer to a question about channels the channel's id and the body are kept.
+    /// Submits a request that is no push to a phone. The answer to a request about channels keeps the channel's id and
+    /// the body.
     mutating func submitAboutChannel(
         _ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32
     ) -> HTTP2SubmitResult {
@@ -43,8 +44,9 @@ extension RouteHeaders {
         return template
     }
 
-    /// The variable fields are `apns-expiration` (of a broadcast), `apns-channel-id` (where a channel is named) and `apns-request-id`, in this
-    /// order. Apple names the path as something never to be indexed, though it is the same for each request of an app here.
+    /// A template. Its variable fields are `apns-expiration` (of a broadcast), `apns-channel-id` (if a channel is
+    /// named) and `apns-request-id`, in this order. Apple wants the path never to be indexed, though it is the same for
+    /// each request of an app here.
     private borrowing func make(_ key: ChannelTemplate, bundleID: String) -> HTTP2HeaderTemplate {
         let path =
             ChannelRequest.pathValue(key.kind, bundleID: bundleID) ?? BroadcastRequest.pathValue(bundleID: bundleID)

@@ -2,8 +2,9 @@ import APNSProtocol
 import HTTP2Session
 import PushModel
 
-/// The header fields of one route's requests: a template per app and priority, made when first needed and anew with each
-/// provider token, and the values that each request has of its own. Pushes to phones here, the others in `RouteHeaders+Channels.swift`.
+/// The header fields of one route's requests. There is a template per app and priority, made when first needed and
+/// again with each provider token. Each request adds its own values. This file has pushes to phones, and
+/// `RouteHeaders+Channels.swift` the others.
 struct RouteHeaders: ~Copyable {
     let authority: String
     private(set) var bundleIDs: [String]
@@ -21,7 +22,7 @@ struct RouteHeaders: ~Copyable {
         self.templates = Array(repeating: nil, count: 2 * bundleIDs.count)
     }
 
-    /// There are these apps from now on: the first are those there were.
+    /// Takes the list of apps from now on. It begins with the apps there were.
     mutating func follow(bundleIDs: [String]) {
         self.bundleIDs = bundleIDs
         self.topics = bundleIDs.map { DeviceRequest.topicValue(bundleID: $0) }
@@ -35,8 +36,8 @@ struct RouteHeaders: ~Copyable {
         self.channelTemplates.removeAll(keepingCapacity: true)
     }
 
-    /// Hands the request to a session. All of it here, and not piece by piece in the class that holds this: each look at a
-    /// class's variable is announced to the runtime.
+    /// Submits the request to a session. All of it is done here, and not piece by piece in the class that owns this
+    /// struct: each access to a class's variable is reported to the runtime.
     mutating func submit(_ request: borrowing PushRequest, to session: HTTP2ClientSession, tag: UInt32)
         -> HTTP2SubmitResult
     {
@@ -52,8 +53,9 @@ struct RouteHeaders: ~Copyable {
             tag: tag)
     }
 
-    /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order. A Live Activity on a phone knows two
-    /// priorities, 10 and 5 (Apple: "Starting and updating Live Activities with ActivityKit push notifications"): the lowest counts as low.
+    /// The template whose variable fields are `:path`, `apns-expiration` and `apns-id`, in this order. A Live Activity
+    /// on a phone has two priorities, 10 and 5 (Apple: "Starting and updating Live Activities with ActivityKit push
+    /// notifications"): the lowest counts as low.
     private mutating func template(app: UInt16, priority: PushPriority) -> HTTP2HeaderTemplate {
         precondition(
             Int(app) < self.topics.count, "app \(app) of a push is not among the transport's \(self.topics.count)")
@@ -64,8 +66,8 @@ struct RouteHeaders: ~Copyable {
         return template
     }
 
-    /// Values that seldom change may be indexed, those that change per push never are (Apple: "Sending notification
-    /// requests to APNs").
+    /// A template. Values that seldom change may be indexed; those that change per push never are (Apple: "Sending
+    /// notification requests to APNs").
     private func make(topic: [UInt8], priority: PushPriority) -> HTTP2HeaderTemplate {
         HTTP2HeaderTemplate([
             .fixed(":method", "\(DeviceRequest.method)"),

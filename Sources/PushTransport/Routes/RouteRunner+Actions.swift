@@ -7,9 +7,9 @@ import NIOPosix
 import PushModel
 import TLSSession
 
-/// What the pool decides, carried out.
+/// Carries out the pool's actions.
 extension RouteRunner {
-    /// Carries out what the pool has decided since the last turn. `isDue`: something of its is, by the time.
+    /// Carries out the actions since the last turn. `isDue` says that a deadline of the pool has been reached.
     func beginTurn(isDue: Bool) {
         self.pool.lookAtWindow(micros: self.shard.nowMicros, busyMicros: MachineClock.threadBusyMicros)
         if isDue { self.advance() }
@@ -24,7 +24,7 @@ extension RouteRunner {
         if !self.timedOut.isEmpty { self.shard.hasNews = true }
         for end in self.timedOut {
             self.counters.timeoutsTotal += 1
-            // A peer that takes nothing in (no window, a full socket) cannot have processed what has not left.
+            // A peer that takes nothing (no window, a full socket) cannot have processed a request that has not left.
             let hasLeft = self.connections[end.connection]?.session.hasLeft(streamID: end.streamID) ?? true
             if hasLeft {
                 self.counters.unknownTotal += 1
@@ -40,7 +40,7 @@ extension RouteRunner {
         }
     }
 
-    /// Carries out what the pool has decided, and what it decides in consequence.
+    /// Carries out the pool's actions, and those that follow from them.
     func carryOutActions() {
         while !self.pool.actions.isEmpty {
             var actions: [PoolAction] = []
@@ -143,7 +143,7 @@ extension RouteRunner {
         .whenComplete { result in
             switch result {
             case .success(let channel):
-                // It may have been given up meanwhile.
+                // The connection may have been given up meanwhile.
                 guard !connection.isEnded else {
                     channel.close(promise: nil)
                     return
@@ -178,7 +178,7 @@ extension RouteRunner {
                     eventLoop: self.shard.eventLoop, seed: self.random.next(), inUse: self.addressesInUse())
             )
             .connectTimeout(.milliseconds(self.configuration.pool.connectTimeoutMillis))
-            // Everything is flushed in large pieces: waiting for more would only delay the last.
+            // Everything is flushed in large pieces, so waiting for more would only delay the last.
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Self.readByteCount))
             .channelOption(

@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import PushModel
 
-/// What happens on connections, told to the pool; its answers become the shard's.
+/// Reports events of connections to the pool, and passes their answers to the shard.
 extension RouteRunner {
     func transportConnected(_ connection: APNSConnection, remote: SocketAddress?) {
         self.shard.readClock()
@@ -81,7 +81,7 @@ extension RouteRunner {
                     connection, lastStreamID: lastStreamID, errorCode,
                     debugData: events.bytes.span.extracting(debugData))
             case .pingAcknowledged:
-                // That bytes came has been noted already.
+                // The bytes have been noted already.
                 break
             case .goAwaySent(let errorCode, let debugData):
                 guard errorCode != .noError else { break }
@@ -111,7 +111,7 @@ extension RouteRunner {
         if response.verdict == .topicRefused(anotherConnectionMayDo: true),
             self.pool.renewsForTopic(tag, connection: connection.number, now: self.shard.now)
         {
-            // An app added to the key after a connection's first push is disallowed on that connection only.
+            // An app that was added to the key after a connection's first push is disallowed on that connection only.
             self.counters.notProcessedTotal += 1
             let end = self.pool.answered(
                 tag, connection: connection.number, verdict: .connectionUnusable, retryAfterSeconds: nil,
@@ -129,7 +129,7 @@ extension RouteRunner {
         self.shard.answers.append(PushAnswer(id: end.push, result: .response(response), apnsMicros: end.micros))
     }
 
-    /// A refusal's line, if it gets one, and what alarms say.
+    /// Writes a refusal's log line, if it gets one, and keeps the reason for alarms.
     private func note(_ response: PushResponse) {
         let (status, reason) = (response.status, response.reason)
         switch response.verdict {
@@ -195,7 +195,7 @@ extension RouteRunner {
                 "connection ready",
                 metadata: ["connection": "\(connection.number)", "streams": "\(concurrentStreamsMax)"])
         } else if Int(concurrentStreamsMax) < connection.session.openStreamCount {
-            // What has not left need not wait for this connection to recover.
+            // Requests that have not left need not wait for this connection to recover.
             connection.session.withdrawUnsent()
         }
     }
@@ -213,16 +213,17 @@ extension RouteRunner {
             "connection": "\(connection.number)", "reason": "\(name)", "code": "\(errorCode)",
             "last-stream": "\(lastStreamID)",
         ]
-        // Seen: "Maximum active streams violated for this endpoint", which is no JSON. For people, not for a metric.
+        // Seen in practice: "Maximum active streams violated for this endpoint", which is not JSON. It is for people,
+        // not for a metric.
         if reason.isEmpty, !debugData.isEmpty { metadata["debug-data"] = "\(Self.printable(debugData))" }
         self.logger.info("GOAWAY", metadata: metadata)
         self.pool.goAwayReceived(connection.number, isError: errorCode != .noError, now: self.shard.now)
     }
 
-    /// Bytes of foreign debug data that are shown.
+    /// Number of bytes of foreign debug data that are shown.
     static let debugDataByteCountMax = 128
 
-    /// What a peer wrote, as a short line of text: nothing in it can break a log's line or steer a terminal.
+    /// A peer's bytes as a short line of text, which cannot break a log's line or control a terminal.
     static func printable(_ bytes: Span<UInt8>) -> String {
         var shown: [UInt8] = []
         shown.append(copying: bytes.extracting(first: Self.debugDataByteCountMax))

@@ -5,13 +5,13 @@ import Logging
 import PushModel
 import TLSSession
 
-/// Carries out what the pool of one route decides, and tells it what happened. No policy of its own.
+/// Carries out what the pool of one route decides, and reports events to it. It has no policy of its own.
 final class RouteRunner {
     private(set) var configuration: RouteConfiguration
     let shard: ShardTransport
     var pool: ConnectionPool
     var counters = RouteCounters()
-    /// Whether the last look saw no credit: the shard has to be told when there is some.
+    /// Whether there was no credit at the last check: the shard must be notified when there is some.
     var sawNoCredit = false
     var hasUnseenCredit: Bool { self.sawNoCredit && self.pool.credit > 0 }
 
@@ -21,7 +21,7 @@ final class RouteRunner {
     var actions: [PoolAction] = []
     var timedOut: [TimedOutPush] = []
     var random: SplitMix64
-    /// The last reason APNs gave for a refusal, for the alarm's text.
+    /// APNs' last reason for a refusal, for the alarm's text.
     var lastReason = ""
     /// Why the last connection could not be made.
     var connectFailure = ""
@@ -29,10 +29,10 @@ final class RouteRunner {
     let tlsContext: TLSContext
     private(set) var logger: Logger
 
-    /// Unsent bytes in a channel from which on the session keeps its frames, and below which it goes on: any, none.
+    /// Number of unsent bytes in a channel at which the session stops writing: any. Below it, at none, it continues.
     static let outputByteCountHigh = 1
     static let outputByteCountLow = 1
-    /// A read takes in so much: about a thousand answers.
+    /// Number of bytes taken in by one read: about a thousand answers.
     static let readByteCount = 131_072
 
     init(
@@ -54,7 +54,7 @@ final class RouteRunner {
         self.use(token, isReturn: false)
     }
 
-    /// Takes of another configuration what can change while connections live. Where it leads stays.
+    /// Takes from another configuration what can change while connections live. The route's target stays.
     func follow(_ configuration: RouteConfiguration, bundleIDs: [String]) {
         self.headers.follow(bundleIDs: bundleIDs)
         self.configuration.pool = configuration.pool
@@ -65,7 +65,7 @@ final class RouteRunner {
 
     // MARK: Pushes
 
-    /// Queues the request of a lease. `false`: the connection would not take it, and nothing was sent.
+    /// Queues the request of a lease. Returns `false` if the connection refused it, and nothing was sent.
     func send(_ lent: borrowing LentRequest, _ lease: StreamLease) -> Bool {
         guard let connection = self.connections[lease.connection] else {
             self.pool.takeBack(lease)
@@ -82,7 +82,8 @@ final class RouteRunner {
             self.shard.markDirty(connection)
             return true
         case .noCredit:
-            // The session counts a stream we have reset until its RST_STREAM has left: no more until the next flush.
+            // The session counts a stream that we have reset until its RST_STREAM has left: no more requests until the
+            // next flush.
             self.pool.takeBack(lease)
             self.pool.outputBlocked(lease.connection, true)
             self.shard.markDirty(connection)
@@ -92,24 +93,25 @@ final class RouteRunner {
             self.pool.requestsRefused(lease.connection, now: self.shard.now)
             return false
         case .bodyTooLong(let byteCountMax):
-            // The engine refuses an event, and keeps apart what merged would be, past 4 KiB; a session takes 16.
+            // The engine refuses an event above 4 KiB, and does not merge beyond it. A session takes 16 KiB.
             preconditionFailure(
                 "a payload of \(lent.request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes"
             )
         case .valueCountMismatch(let expected):
-            // `RouteHeaders` makes both the template and the values, the same for each kind of request; no event adds or takes one.
+            // `RouteHeaders` makes both the template and the values, the same for each kind of request. No event adds
+            // or removes one.
             preconditionFailure("the request template has \(expected) variable fields, not as many were given")
         }
     }
 
     // MARK: Provider token
 
-    /// The store has another token.
+    /// Takes the store's new token.
     func tokenChanged() {
         let token = self.shard.providerTokens.current(key: self.configuration.providerKey)
         guard token.generation != self.token.generation else { return }
         let isForNewConnections = token.connectionEpoch != self.token.connectionEpoch
-        // A change that was missed may hide where a token comes from: it counts as new then.
+        // If a change was missed, the token's origin is unknown, and it counts as new.
         let isReturn = token.isReturn && token.generation == self.token.generation &+ 1
         self.token = token
         if isForNewConnections {
@@ -127,7 +129,7 @@ final class RouteRunner {
             firstGeneration: token.keyGeneration, isUnproven: token.isUnproven, isOnTrial: token.isOnTrial)
     }
 
-    // MARK: Standing
+    // MARK: State
 
     var status: RouteStatus {
         var status = RouteStatus()

@@ -4,31 +4,31 @@ import NIOCore
 import NIOPosix
 import TLSSession
 
-/// State of one route of one shard, to be told to an operator.
+/// State of one route of one shard, for an operator.
 public struct RouteStatus: Sendable, Equatable {
-    /// Pushes take this route. `false`: only questions about channels do.
+    /// Whether pushes take this route. If not, only requests about channels do.
     public var carriesPushes = true
     /// The host that connections are made to.
     public var host = ""
     /// The port that connections are made to.
     public var port = 0
-    /// The proxy between, as it may be shown; `nil`: connections are direct.
+    /// The proxy in between, as it may be shown; `nil` if connections are direct.
     public var proxy: String?
-    /// Why nothing can be pushed; `nil`: nothing is known to be wrong.
+    /// Why nothing can be pushed; `nil` if no trouble is known.
     public var trouble: RouteTrouble?
-    /// A connection has offered streams at least once.
+    /// Whether a connection has offered streams at least once.
     public var wasReached = false
-    /// Why the last connection could not be made, in words; empty: it could.
+    /// Why the last connection could not be made, in words; empty if it could.
     public var connectFailure = ""
-    /// The last reason APNs gave for refusing more than a single push; empty: none.
+    /// APNs' last reason for refusing more than a single push; empty if there is none.
     public var reason = ""
 
-    /// A route that nothing is known of yet.
+    /// The status of a new route.
     public init() {}
 }
 
 extension ConnectFault {
-    /// What a failed TLS session says of who is there.
+    /// What a failed TLS session says about the peer.
     init(_ error: TLSError) {
         switch error.kind {
         case .certificateRejected, .noApplicationProtocol, .alertReceived, .handshakeFailed, .badRecord:

@@ -5,46 +5,47 @@ public import NIOCore
 public import PushModel
 import TLSSession
 
-/// The way out of one shard: its connections to APNs, all routes. Confined to `eventLoop`: made, called and closed
-/// there. Close it before letting it go: its connections hold it.
+/// The way out of one shard: its connections to APNs, for all routes. It is confined to `eventLoop`: made, called and
+/// closed there. Close it before releasing it, because its connections hold it.
 ///
-/// It takes no turns of its own: what happens on connections waits for the shard's. That is `beginTurn`, `takeAnswers`,
-/// `submit` as long as there is credit and something is ready, `endTurn`. It is due when `onWork` has been called, and
-/// at `deadlineMillis`.
+/// It takes no turns of its own: events of connections wait for the shard's turn. A turn is `beginTurn`, `takeAnswers`,
+/// `submit` as long as there is credit and something is ready, and `endTurn`. It is due when `onWork` has been called,
+/// and at `deadlineMillis`.
 public final class ShardTransport {
-    /// The shard's event loop: everything here happens on it.
+    /// The shard's event loop, on which everything here is done.
     public let eventLoop: any EventLoop
 
-    /// Called on the loop, never from within a turn but at its end: there is something for the next. Answers have come,
-    /// connections came or went, something has to be written. At most once until a turn begins.
+    /// Called on the loop when there is something for the next turn: answers have arrived, connections began or ended,
+    /// or something must be written. It is called at the end of a turn, never within one, and at most once until a turn
+    /// begins.
     public var onWork: () -> Void = {}
 
-    /// When the next turn is due though nothing happens, steady, as of the end of the last one; `nil`: no time is waited for.
+    /// When the next turn is due without an event, steady, as of the end of the last one; `nil` if no time is awaited.
     public private(set) var deadlineMillis: Int64?
 
     let providerTokens: ProviderTokenStore
-    /// The time of this turn, or of what happens on a connection.
+    /// The time of this turn, or of an event on a connection.
     private(set) var now: EngineTime
     /// The time of this turn, steady microseconds.
     private(set) var nowMicros: Int64
-    /// Answers that nobody has taken yet.
+    /// Answers that were not taken yet.
     var answers: [PushAnswer] = []
 
     private(set) var routes: [RouteRunner] = []
-    /// Something happened that no answer tells of, and that counters show.
+    /// Whether something happened that no answer reports, and that counters show.
     var hasNews = false
     private var lent = LentRequest()
     private var dirty: [APNSConnection] = []
     private var isInTurn = false
-    /// `onWork` was called, and no turn has begun since.
+    /// Whether `onWork` was called, and no turn has begun since.
     private var isTurnDue = false
     private var isClosed = false
     private var subscription: ProviderTokenStore.Subscription?
     private let randomSeed: UInt64
     private let logger: Logger
 
-    /// Nothing is opened yet. Throws when trust roots cannot be read or a route names a provider key that does not
-    /// exist.
+    /// A transport without connections. Throws when trust roots cannot be read or a route names a provider key that
+    /// does not exist.
     ///
     /// - Parameters:
     ///   - bundleIDs: of the apps in the order of `EngineConfiguration.apps`; `PushRequest.app` is an index into it.
@@ -87,12 +88,13 @@ public final class ShardTransport {
         self.routes += opened
     }
 
-    /// Goes on with other routes and apps, between two turns. Connections stay: see `ConnectionPool.follow`.
+    /// Continues with other routes and apps, between two turns. Connections stay: see `ConnectionPool.follow`.
     ///
     /// - Parameters:
-    ///   - routes: the first are those there are, in their order, and lead where they led; more may follow.
-    ///   - bundleIDs: the first are those there are, in their order.
-    /// - Throws: when trust roots of a new route cannot be read or it names a provider key that does not exist. Nothing has changed then.
+    ///   - routes: begins with the present ones, in their order and with their targets; more may follow.
+    ///   - bundleIDs: begins with the present ones, in their order.
+    /// - Throws: when trust roots of a new route cannot be read or it names a provider key that does not exist. Nothing
+    ///   has changed then.
     public func follow(routes: [RouteConfiguration], bundleIDs: [String]) throws(TransportError) {
         guard !self.isClosed else { return }
         let countBefore = self.routes.count
@@ -120,7 +122,7 @@ public final class ShardTransport {
 
     // MARK: A turn
 
-    /// What is due by now times out, and what the pools have decided is carried out.
+    /// Begins a turn: times out what is due, and carries out the pools' actions.
     /// - Returns: the time of the turn.
     @discardableResult
     public func beginTurn() -> EngineTime {
@@ -129,36 +131,36 @@ public final class ShardTransport {
         self.isTurnDue = false
         let isDue = self.now.steadyMillis >= self.deadlineMillis ?? .max
         for route in self.routes {
-            // The turn sees what there is.
+            // The turn sees the present credit.
             route.sawNoCredit = false
             route.beginTurn(isDue: isDue)
         }
         return self.now
     }
 
-    /// Takes out the answers that have come, each push's exactly once. `answers` has to be empty; its capacity is left for the next ones.
+    /// Takes the answers that have arrived, each push's exactly once. `answers` must be empty; its capacity is reused.
     public func takeAnswers(into answers: inout [PushAnswer]) {
         guard !self.answers.isEmpty else { return }
         swap(&answers, &self.answers)
     }
 
-    /// Says that pushes wait for credit on `route`: a connection is opened if that may help. Cheap; call it once per
-    /// turn and waiting route.
+    /// Notes that pushes wait for credit on `route`. A connection is opened if that may help. It is cheap; call it once
+    /// per turn and waiting route.
     public func wantsCredit(route: UInt16) {
         guard !self.isClosed else { return }
         let runner = self.routes[Int(route)]
-        // With credit left it is not credit that the pushes wait for.
+        // With credit left, the pushes wait for something else.
         guard runner.pool.credit == 0 else { return }
         runner.sawNoCredit = true
         runner.pool.wanted(now: self.now)
     }
 
-    /// Lends a request to `fill` again and again, which fills it whole and returns `true`, and queues it on a connection
-    /// of `route`: at most `max`, as long as there is credit and `fill` does not return `false`. Nothing is written
-    /// before `endTurn`.
-    /// - Returns: how many were filled.
+    /// Passes requests to `fill` one after the other, and queues each that it has filled on a connection of `route`: at
+    /// most `max`, as long as there is credit and `fill` returns `true`. `fill` must set every field. Nothing is
+    /// written before `endTurn`.
+    /// - Returns: number of requests filled.
     public func submit(route: UInt16, max: Int, fill: (inout PushRequest) -> Bool) -> Int {
-        // The turn may have gone on for a while, and answers are measured from here.
+        // The turn may have lasted a while, and answers are measured from here.
         self.readClock()
         let runner = self.routes[Int(route)]
         var count = 0
@@ -173,19 +175,19 @@ public final class ShardTransport {
             }
             count += 1
             if !runner.send(self.lent, lease) {
-                // The engine has let go of the push, so it gets an answer like any other.
+                // The engine has handed the push over, so it gets an answer like any other.
                 self.answers.append(PushAnswer(id: self.lent.request.id, result: .notProcessed, apnsMicros: 0))
             }
         }
         return count
     }
 
-    /// Writes out what was submitted, one flush per connection.
+    /// Writes everything that was submitted, with one flush per connection.
     public func endTurn() {
         for route in self.routes { route.carryOutActions() }
         self.flushDirty()
         self.isInTurn = false
-        // Writing out may end streams, and so free credit that nobody knows of.
+        // Writing may end streams, and so free credit without any notice.
         if !self.answers.isEmpty || self.routes.contains(where: { !$0.pool.actions.isEmpty || $0.hasUnseenCredit }) {
             self.wantTurn()
         }
@@ -194,25 +196,25 @@ public final class ShardTransport {
         self.deadlineMillis = next == .max ? nil : next
     }
 
-    /// Whether something has happened since this was last asked that no answer tells of: connections came, went or
-    /// failed, something timed out, APNs gave or took credit. The counters have changed then.
+    /// Whether something has happened since the last call that no answer reports: connections began, ended or failed,
+    /// something timed out, or APNs changed the credit. The counters have changed then.
     public func takesNews() -> Bool {
         defer { self.hasNews = false }
         return self.hasNews
     }
 
-    // MARK: Standing
+    // MARK: State
 
-    /// Whether anything can be pushed on `route`, as far as known.
+    /// The state of `route`, and why nothing can be pushed on it, as far as known.
     public func status(route: UInt16) -> RouteStatus { self.routes[Int(route)].status }
 
-    /// How `route` stands and what it did.
+    /// The state and the counts of `route`.
     public func counters(route: UInt16) -> RouteCounters { self.routes[Int(route)].currentCounters() }
 
     // MARK: Ending
 
-    /// Closes every connection at once. What is in flight is answered as unknown, what never left as not processed; the
-    /// answers may still be taken. No further turn is asked for.
+    /// Closes every connection at once. Requests in flight are answered as unknown, and those that never left as not
+    /// processed. The answers may still be taken. No further turn is requested.
     public func close() {
         guard !self.isClosed else { return }
         self.readClock()
@@ -230,19 +232,19 @@ public final class ShardTransport {
         (self.now, self.nowMicros) = MachineClock.read()
     }
 
-    /// Something happens on a connection: its time is this moment. Within a turn it is the turn's.
+    /// Sets the time of an event on a connection to the present moment. Within a turn it is the turn's.
     func noteTime() {
         if !self.isInTurn { self.readClock() }
     }
 
-    /// The connection has something to write when the turn ends.
+    /// Notes that the connection has something to write when the turn ends.
     func markDirty(_ connection: APNSConnection) {
         guard !connection.isDirty else { return }
         connection.isDirty = true
         self.dirty.append(connection)
     }
 
-    /// Something has happened that the shard's turn has to deal with.
+    /// Notes that something has happened that the shard's turn must handle.
     func wantTurn() {
         guard !self.isInTurn, !self.isTurnDue, !self.isClosed else { return }
         self.isTurnDue = true
@@ -250,7 +252,7 @@ public final class ShardTransport {
     }
 
     private func flushDirty() {
-        // A flush may make others dirty, never without end: each is flushed once per round.
+        // A flush may make others dirty, but never endlessly: each is flushed once per round.
         while !self.dirty.isEmpty {
             var connections: [APNSConnection] = []
             swap(&connections, &self.dirty)
@@ -273,8 +275,8 @@ public final class ShardTransport {
     }
 }
 
-/// The request that is filled over and over. Not copyable: read from its class it would be copied for every push, its
-/// buffers counted up and down.
+/// The request that is filled again and again. It is not copyable: read from its class it would be copied for every
+/// push, with reference counting of its buffers.
 struct LentRequest: ~Copyable {
     var request = PushRequest()
 }

@@ -1,14 +1,14 @@
 import Glibc
 import PushModel
 
-/// What the kernel's scheduler says of this thread, in `/proc/thread-self/schedstat`: three numbers, the time it ran, the time it could have run
-/// and waited for a core, both in nanoseconds, and how often it ran.
+/// What the kernel's scheduler says about this thread, in `/proc/thread-self/schedstat`. It has three numbers: the time
+/// it ran, the time it was ready and waited for a core, both in nanoseconds, and how often it ran.
 enum ThreadSchedule {
     private static let path = "/proc/thread-self/schedstat"
-    /// Three numbers of 64 bits, spaces, and the line's end.
+    /// Length of three numbers of 64 bits, spaces, and the line's end.
     private static let byteCountMax = 64
 
-    /// How long this thread has waited for a core so far, microseconds; `nil`: the kernel does not say.
+    /// How long this thread has waited for a core so far, microseconds; `nil` if the kernel does not say.
     static func waitedMicros() -> Int64? {
         let file = open(Self.path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }
@@ -20,7 +20,7 @@ enum ThreadSchedule {
         }
     }
 
-    /// The second number, in microseconds; `nil`: these are not three numbers.
+    /// The second number, in microseconds; `nil` if these are not three numbers.
     static func waitedMicros(of text: some Collection<UInt8>) -> Int64? {
         let words = text.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
         guard words.count == 3 else { return nil }

@@ -1,25 +1,25 @@
 public import APNSProtocol
 import PushModel
 
-/// Gives a transport its turns where its event loop has nothing else to do. A shard of a worker takes turns of its own.
-/// Confined to the transport's event loop.
+/// Gives a transport its turns on an event loop that has no other work. A worker's shard takes turns of its own. It is
+/// confined to the transport's event loop.
 public final class TransportDriver {
-    /// The transport it drives.
+    /// The transport that gets the turns.
     public let transport: ShardTransport
     private let body: ([PushAnswer]) -> Void
     private var turns: TurnScheduler?
     private var answers: [PushAnswer] = []
 
-    /// Nothing happens before `start`.
+    /// A driver that does nothing before `start`.
     ///
-    /// - Parameter body: called in each turn, with the answers that have come: takes them, then submits what it has. What it captures is held
-    ///   as long as the driver.
+    /// - Parameter body: called in each turn, with the answers that have arrived. It takes them, then submits what it
+    ///   has. What it captures is held as long as the driver.
     public init(_ transport: ShardTransport, body: @escaping ([PushAnswer]) -> Void) {
         self.transport = transport
         self.body = body
     }
 
-    /// Begins to turn. The driver is held by its turns until `close`.
+    /// Begins to take turns. They hold the driver until `close`.
     public func start() {
         let turns = TurnScheduler(eventLoop: self.transport.eventLoop) { self.turn() }
         self.turns = turns
@@ -27,7 +27,7 @@ public final class TransportDriver {
         self.transport.start()
     }
 
-    /// There is something to submit.
+    /// Requests a turn, because there is something to submit.
     public func wake() { self.turns?.soon() }
 
     private func turn() {
@@ -40,7 +40,8 @@ public final class TransportDriver {
         self.turns?.at(steadyMillis: dueMillis, now: now.steadyMillis)
     }
 
-    /// Closes the transport and turns no more. The answers of what was in flight can still be taken from the transport.
+    /// Closes the transport and ends the turns. The answers of requests in flight can still be taken from the
+    /// transport.
     public func close() {
         self.transport.close()
         self.turns?.end()

@@ -1,5 +1,5 @@
-/// Why a transport or its provider keys cannot be set up. One line for an operator: setting, value, what was expected.
-/// Never a secret.
+/// Why a transport or its provider keys cannot be set up. It is one line for an operator: setting, value, what was
+/// expected. It never has a secret.
 public struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The setting at fault, such as `route production: provider key`.
     public var setting: String

@@ -1,8 +1,9 @@
 public import NIOCore
 
-/// Gives a shard its turns: as soon as something is to be done, or when its time has come. Confined to its event loop.
+/// Gives a shard its turns: as soon as something must be done, or when a time has come. It is confined to its event
+/// loop.
 ///
-/// However often one is asked for in one of the ways below, a single task of that kind waits on the loop.
+/// For each of the ways below, only a single task waits on the loop, however often a turn is requested.
 public final class TurnScheduler {
     private let eventLoop: any EventLoop
     private let turn: () -> Void
@@ -15,18 +16,20 @@ public final class TurnScheduler {
     private var timerMillis = Int64.max
     private var hasEnded = false
 
-    /// How long `afterPause` waits. An event loop carries out every task that is due before it looks at its sockets again, those that tasks
-    /// have added among them: without a pause a shard with much to read would hear nothing from APNs until it has read everything. The pause
-    /// is long enough to last until the loop has looked for tasks, and too short for the loop to fall asleep in it.
+    /// How long `afterPause` waits. An event loop carries out every due task before it looks at its sockets again,
+    /// including those that tasks have added. Without a pause, a shard with much to read would hear nothing from APNs
+    /// until it has read everything. The pause lasts until the loop has looked for tasks, and is too short for the loop
+    /// to sleep in it.
     static let pauseMicros: Int64 = 4
 
-    /// - Parameter turn: called on the loop, never while another one goes on. What it captures is held as long as this is.
+    /// - Parameter turn: called on the loop, never during another turn. What it captures is held as long as this
+    ///   object.
     public init(eventLoop: any EventLoop, turn: @escaping () -> Void) {
         self.eventLoop = eventLoop
         self.turn = turn
     }
 
-    /// A turn at once. From within a turn it is `afterPause`.
+    /// Takes a turn at once. Within a turn it is the same as `afterPause`.
     public func take() {
         guard !self.isInTurn else { return self.afterPause() }
         guard !self.hasEnded else { return }
@@ -38,8 +41,8 @@ public final class TurnScheduler {
         self.afterPause()
     }
 
-    /// A turn when the sockets that have bytes now have been read: it finds the answers of all of them. From within a turn it is
-    /// `afterPause`.
+    /// Requests a turn after the sockets with bytes have been read, which finds the answers of all of them. Within a
+    /// turn it is the same as `afterPause`.
     public func soon() {
         guard !self.isInTurn else { return self.afterPause() }
         guard !self.isSoon, !self.hasEnded else { return }
@@ -50,8 +53,8 @@ public final class TurnScheduler {
         }
     }
 
-    /// A turn that goes on where the last one stopped: after a short pause, in which sockets are served. Asked for within a turn, the pause
-    /// begins at its end.
+    /// Requests a turn that continues where the last one stopped, after a short pause in which sockets are served.
+    /// Within a turn, the pause begins at the turn's end.
     public func afterPause() {
         guard !self.isInTurn else {
             self.wantsPause = true
@@ -65,7 +68,7 @@ public final class TurnScheduler {
         }
     }
 
-    /// Asks for a turn within a time. If it is asked for again before that, the turn comes when the first wanted it.
+    /// Requests a turn within a time. If it is requested again before that, the first time counts.
     public func within(micros: Int64) {
         guard !self.isGathering, !self.hasEnded else { return }
         self.isGathering = true
@@ -75,7 +78,8 @@ public final class TurnScheduler {
         }
     }
 
-    /// A turn at a time of the steady clock, or before: a timer that fires early only looks again, and is not moved for each new request.
+    /// Requests a turn at a time of the steady clock, or earlier. A timer that fires early only checks again, and is
+    /// not moved for each new request.
     public func at(steadyMillis: Int64, now: Int64) {
         guard steadyMillis < self.timerMillis, !self.hasEnded else { return }
         self.timer?.cancel()
@@ -88,7 +92,7 @@ public final class TurnScheduler {
         }
     }
 
-    /// No turn comes after this.
+    /// Ends the turns.
     public func end() {
         self.hasEnded = true
         self.timer?.cancel()
