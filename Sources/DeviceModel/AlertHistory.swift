@@ -1,31 +1,31 @@
-/// The alerts that a phone was to show, in order. Some were withdrawn later (`"alert": null`): nobody can say whether those
-/// had been sent before.
+/// The alerts that a phone had to show, in order. Some were withdrawn later (`"alert": null`), and nobody can say
+/// whether those had been sent before.
 public struct AlertHistory: Sendable {
     private var alerts: [(bytes: [UInt8], seconds: Int64, isWithdrawn: Bool)] = []
 
-    /// No alert.
+    /// A history without alerts.
     public init() {}
 
-    /// An event brought one that the phone is to show, if it is not withdrawn.
+    /// Adds the alert of an event, which the phone must show unless it is withdrawn.
     /// - Parameters:
-    ///   - alert: the bytes of the alert object; empty: it brought none.
+    ///   - alert: the bytes of the alert object; empty if the event has none.
     ///   - seconds: the event's timestamp.
-    ///   - isWithdrawn: it is known already that a later event withdraws it.
+    ///   - isWithdrawn: whether a later event is known to withdraw it.
     public mutating func append(_ alert: [UInt8], seconds: Int64, isWithdrawn: Bool = false) {
         guard !alert.isEmpty else { return }
         self.alerts.append((alert, seconds, isWithdrawn))
     }
 
-    /// An event withdrew the alerts that are not newer than that.
+    /// Notes that an event withdrew the alerts that are not newer than `seconds`.
     public mutating func withdraw(upTo seconds: Int64) {
         for index in self.alerts.indices where self.alerts[index].seconds <= seconds {
             self.alerts[index].isWithdrawn = true
         }
     }
 
-    /// Whether a phone may have shown this one last. The newest, when nobody withdrew it; else any: those before it may have given way to it
-    /// unsent.
-    /// - Parameter alert: `nil`: none at all.
+    /// Whether a phone may have shown this alert last. If the newest was not withdrawn, only that one may be. Otherwise
+    /// any may be, because those before it may have been replaced unsent.
+    /// - Parameter alert: `nil` for no alert at all.
     public func mayBeNewest(_ alert: [UInt8]?) -> Bool {
         guard let newest = self.alerts.last else { return alert == nil }
         guard newest.isWithdrawn else { return alert == newest.bytes }

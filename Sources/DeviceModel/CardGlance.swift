@@ -1,14 +1,14 @@
-/// What can be seen of a card in passing: enough to colour one of thousands.
+/// What can be seen of a card at a glance: enough to colour one of thousands.
 public struct CardGlance: Equatable, Sendable {
-    /// How the card stands.
+    /// The card's state.
     public var card: Shown.Card
-    /// The newest stamp applied, seconds since 1970; `nil`: none yet.
+    /// The newest stamp applied, seconds since 1970; `nil` before the first.
     public var stampSeconds: Int64?
-    /// Names the `content-state` shown: equal where it is equal.
+    /// Hash of the `content-state` shown.
     public var contentHash: UInt64
-    /// `false`: the phone is away.
+    /// Whether the phone can be reached.
     public var isOnline: Bool
-    /// `false`: APNs refuses the token.
+    /// Whether APNs accepts the token.
     public var isTokenAlive: Bool
 
     public init(card: Shown.Card, stampSeconds: Int64?, contentHash: UInt64, isOnline: Bool, isTokenAlive: Bool) {

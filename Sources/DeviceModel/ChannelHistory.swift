@@ -1,26 +1,29 @@
-/// What a channel published, in order, and what a phone that listens must show for it: device equivalence for broadcasts.
+/// The messages that a channel published, in order, and what a listening phone must show after them: device equivalence
+/// for broadcasts.
 ///
-/// It relies only on what a storage policy of APNs promises. A phone that is there gets each message. One that is away misses it. On a
-/// channel that stores, it gets the most recent message when it comes back, unless that has expired. Apple does not say whether a stored
-/// message outlives a newer one that is not stored, nor whether a new listener gets what was stored before: here both may be.
+/// It relies only on what a storage policy of APNs promises. A phone that is online gets each message. One that is away
+/// misses it. On a channel that stores, it gets the most recent message when it is back, unless that has expired. Apple
+/// does not say whether a stored message outlives a newer one that is not stored, nor whether a new listener gets an
+/// earlier stored message. Both are allowed here.
 ///
-/// So a phone that was always there shows what the newest message says, and its newest alert has rung. One that was away may lack what was sent
-/// then, but is right again with the next message it gets, and never shows an older message after a newer one.
+/// So a phone that was always online shows the newest message, and its newest alert has rung. One that was away may
+/// lack what was sent meanwhile. It is right again with the next message, and never shows an older message after a
+/// newer one.
 public struct ChannelHistory: Sendable {
-    /// One message that APNs took.
+    /// One message that APNs accepted.
     public struct Message: Sendable {
-        /// As it was sent.
+        /// The payload as it was sent.
         public let body: [UInt8]
-        /// `nil`: no phone can decode it.
+        /// The decoded payload; `nil` if no phone can decode it.
         let content: PushContent?
         /// `apns-priority`.
         public let priority: Int
-        /// When APNs took it, milliseconds since 1970.
+        /// When APNs accepted it, milliseconds since 1970.
         public let publishedMillis: Int64
-        /// `apns-expiration`, seconds since 1970; 0: not stored.
+        /// `apns-expiration`, seconds since 1970; 0 if it is not stored.
         public let expirationSeconds: Int64
 
-        /// Until when a channel that stores keeps it, milliseconds since 1970.
+        /// Time until which a channel that stores keeps it, milliseconds since 1970.
         var keptUntilMillis: Int64 {
             min(self.expirationSeconds * 1_000, self.publishedMillis + ChannelStorage.storedSecondsMax * 1_000)
         }
@@ -41,13 +44,14 @@ public struct ChannelHistory: Sendable {
 
     /// Whether the channel keeps its newest message.
     public let storage: ChannelStorage
-    /// In the order in which they were taken.
+    /// The messages in the order in which they were accepted.
     public private(set) var messages: [Message] = []
 
     /// A channel that has published nothing.
     public init(storage: ChannelStorage) { self.storage = storage }
 
-    /// APNs took a message: `atMillis` since 1970, not before that of the last one; `expirationSeconds` since 1970, 0: not to be stored.
+    /// Adds a message that APNs accepted. `atMillis` is since 1970, and not before that of the last one.
+    /// `expirationSeconds` is since 1970; 0 if it must not be stored.
     public mutating func publish(body: [UInt8], priority: Int = 5, atMillis: Int64, expirationSeconds: Int64 = 0) {
         self.messages.append(
             Message(
@@ -55,18 +59,21 @@ public struct ChannelHistory: Sendable {
                 expirationSeconds: min(max(0, expirationSeconds), PayloadReader.dateSecondsMax)))
     }
 
-    /// What a phone shows that was there and listened all the time. To be compared with a `ReferenceDevice` that took the channel's events.
+    /// What a phone shows that was online and listened all the time. Compare it with a `ReferenceDevice` that took the
+    /// channel's events.
     public func witness(beginning: Device = Device(), rules: DeviceRules = DeviceRules()) -> Device {
         var device = beginning
         for message in self.messages { Self.deliver(message, to: &device, atMillis: message.publishedMillis, rules) }
         return device
     }
 
-    /// The first thing a phone shows that it cannot or must not show, in words; `nil`: it is as the storage policy promises.
+    /// The first difference between a phone's state and what the storage policy allows, in words; `nil` if there is
+    /// none.
     /// - Parameters:
     ///   - listener: when it listened and could be reached.
-    ///   - atMillis: when it was looked at, milliseconds since 1970.
-    ///   - uncertainMillis: how long a message may be on its way, and how far clocks may be apart: what is published that close to a change of
+    ///   - atMillis: when the phone was read, milliseconds since 1970.
+    ///   - uncertainMillis: how long a message may be on its way, plus the difference of clocks. A message published
+    ///     that close to a change of
     ///     the listener's, or to `atMillis`, may have reached it or not.
     ///   - rules: those of the phone.
     ///   - countingCards: as for `Device.firstDifference(from:countingCards:)`.
@@ -77,14 +84,14 @@ public struct ChannelHistory: Sendable {
         let states = self.possibleStates(
             of: listener, atMillis: atMillis, uncertainMillis: max(0, uncertainMillis), rules: rules)
         if states.contains(where: { phone.equivalent(to: $0, countingCards: countingCards) }) { return nil }
-        // Words about the newest one: what the phone lacks is most often that.
+        // The newest possible state is described: what the phone lacks is most often that.
         guard let newest = states.max(by: { $0.stampSeconds < $1.stampSeconds }),
             let difference = phone.firstDifference(from: newest, countingCards: countingCards)
         else { return nil }
         return states.count == 1 ? difference : "\(difference), or one of \(states.count - 1) older states"
     }
 
-    /// Everything the phone may show: one state where all is certain. At least one.
+    /// All states that the phone may show: a single one if everything is certain.
     private func possibleStates(
         of listener: ListenerHistory, atMillis: Int64, uncertainMillis: Int64, rules: DeviceRules
     ) -> [Device] {
@@ -93,7 +100,7 @@ public struct ChannelHistory: Sendable {
             var next = delivery.isCertain ? [] : states
             for var state in states {
                 Self.deliver(self.messages[delivery.message], to: &state, atMillis: delivery.atMillis, rules)
-                // Who got this message shows the same, whatever came before: the states stay few.
+                // Phones that got this message show the same, whatever they got before, so the states stay few.
                 if !next.contains(where: { $0.stampSeconds == state.stampSeconds && $0.equivalent(to: state) }) {
                     next.append(state)
                 }
@@ -130,11 +137,11 @@ public struct ChannelHistory: Sendable {
                         index, to: listener, backMillis: span.upperBound, atMillis: atMillis,
                         uncertainMillis: uncertainMillis)))
         }
-        // In the order of time; of one moment, in the order they were published. Equal ones stay as they are: which of them is first is the same.
+        // In order of time, and for the same moment in order of publication. The order of equal ones does not matter.
         return deliveries.sorted { ($0.atMillis, $0.message) < ($1.atMillis, $1.message) }
     }
 
-    /// The message that may be kept at a time; `nil`: none.
+    /// Index of the message that may be stored at a time; `nil` for none.
     private func storedIndex(atMillis: Int64, uncertainMillis: Int64) -> Int? {
         guard let index = self.messages.lastIndex(where: { $0.isStored && $0.publishedMillis <= atMillis }),
             self.messages[index].keptUntilMillis > Self.window(atMillis, uncertainMillis).lowerBound
@@ -142,7 +149,7 @@ public struct ChannelHistory: Sendable {
         return index
     }
 
-    /// Whether a phone that comes back gets the stored message without any doubt.
+    /// Whether a phone that is back certainly gets the stored message.
     private func isCertainlyHandedOver(
         _ index: Int, to listener: ListenerHistory, backMillis: Int64, atMillis: Int64, uncertainMillis: Int64
     ) -> Bool {
@@ -151,7 +158,7 @@ public struct ChannelHistory: Sendable {
         guard message.publishedMillis >= listener.beganMillis, message.keptUntilMillis > window.upperBound,
             window.upperBound <= atMillis, window.upperBound < listener.stoppedMillis
         else { return false }
-        // Nothing newer took its place, or may have.
+        // No newer message took its place, or may have.
         if index + 1 < self.messages.count, self.messages[index + 1].publishedMillis <= window.upperBound {
             return false
         }

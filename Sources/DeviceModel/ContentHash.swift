@@ -1,9 +1,10 @@
-/// Names bytes by 64 bits: equal for equal bytes, and different for different ones but for one chance in 2^64. For nobody who means harm.
+/// A 64-bit hash of bytes: equal bytes have equal hashes, and different ones collide with a chance of one in 2^64. It
+/// does not resist attacks.
 public enum ContentHash {
-    /// The name of no bytes at all.
+    /// The hash of no bytes.
     public static let empty: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    /// The name of a run of bytes.
+    /// The hash of a run of bytes.
     public static func of(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
         // Safe: the pointer is used within the closure only, and `extracting` has checked the range.
         unsafe bytes.extracting(range).withUnsafeBytes { bytes in
@@ -22,10 +23,10 @@ public enum ContentHash {
         }
     }
 
-    /// The name of bytes.
+    /// The hash of bytes.
     public static func of(_ bytes: [UInt8]) -> UInt64 { Self.of(bytes.span, 0..<bytes.count) }
 
-    /// The name of a sequence whose earlier part is named `hash`.
+    /// The hash of a sequence whose earlier part has the hash `hash`.
     public static func combine(_ hash: UInt64, _ next: UInt64) -> UInt64 {
         let product = (hash ^ next).multipliedFullWidth(by: 0xBF58_476D_1CE4_E5B9)
         return product.high ^ product.low &+ hash

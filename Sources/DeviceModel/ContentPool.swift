@@ -1,13 +1,14 @@
-/// Lets devices that show the same share the bytes of it: a million phones of one audience hold one content.
+/// Lets devices with equal content share its bytes: a million phones of one audience hold one content.
 ///
-/// It remembers what was shown lately, so much of it and no more. What has been displaced is held by the devices that show it, and is held once
-/// more when it comes again.
+/// It remembers a limited number of recent contents. A forgotten content is still held by the devices that show it, and
+/// gets a second copy when it is pushed again.
 public struct ContentPool: Sendable {
     private var contents: [CardContent?]
     private var alerts: [ShownAlerts?]
     private var origins: [CardOrigin?]
 
-    /// - Parameter slotCount: how many contents, alerts and origins it remembers at most, each; a power of two. 0: none, and nothing is shared.
+    /// - Parameter slotCount: most contents, alerts and origins remembered, each; a power of two. With 0 nothing is
+    ///   shared.
     public init(slotCount: Int = 0) {
         precondition(slotCount & (slotCount - 1) == 0, "not a power of two")
         self.contents = Array(repeating: nil, count: slotCount)
@@ -15,7 +16,7 @@ public struct ContentPool: Sendable {
         self.origins = Array(repeating: nil, count: slotCount)
     }
 
-    /// What a push brings.
+    /// The content of a push.
     mutating func content(_ pushed: PushContent, body: Span<UInt8>) -> CardContent {
         let hash = ContentHash.of(body, pushed.contentState)
         let (stale, dismissal) = (pushed.staleDateSeconds ?? .min, pushed.dismissalDateSeconds ?? .min)
@@ -65,7 +66,7 @@ public struct ContentPool: Sendable {
         }
     }
 
-    /// What a `start` says of its activity.
+    /// What a `start` says about its activity.
     mutating func origin(_ pushed: PushContent, body: Span<UInt8>) -> CardOrigin {
         let hash = ContentHash.combine(
             ContentHash.of(body, pushed.attributesType), ContentHash.of(body, pushed.attributes))

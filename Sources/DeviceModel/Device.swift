@@ -1,23 +1,25 @@
-/// One Live Activity on one phone: applies pushes as ActivityKit does and knows what the phone shows.
+/// One Live Activity on one phone: applies pushes as ActivityKit does, and knows what the phone shows.
 ///
-/// The judge of device equivalence. A value of 88 bytes plus what it shows; devices that are fed through one `ContentPool` share that. Time is
-/// an argument. Rules (Apple's unless marked):
-/// - an `update` whose stamp is older than one already applied is ignored, its alert too. Equal seconds: Apple does not say; here they are
-///   ignored as well, the stricter reading, so stamps of pushes have to increase strictly;
+/// It is the judge of device equivalence. It is a value of 88 bytes plus its content, which devices of one
+/// `ContentPool` share. The time is an argument. Rules (Apple's unless marked):
+/// - an `update` whose stamp is older than one already applied is ignored with its alert. Apple does not say what
+///   happens with equal seconds. Here such a push is ignored as well, the stricter reading, so stamps of pushes must
+///   increase strictly;
 /// - `end` is applied whatever its stamp; nothing is applied after it;
-/// - content brings its own stale date and relevance: what the newest content does not say is gone. An `end` without content keeps what is
-///   shown, and replaces only what it names;
-/// - `start` puts up a new card, with a clean slate: a `start` pushed twice shows two cards. One whose stale date is over puts up none (seen).
+/// - content brings its own stale date and relevance: what the newest content does not have is gone. An `end` without
+///   content keeps what is shown, and replaces only what it names;
+/// - `start` puts up a new card with nothing of the old: a `start` pushed twice shows two cards. One whose stale date
+///   is over puts up none (seen).
 public struct Device: Sendable {
     /// Where the activity is in its life.
     public enum Phase: UInt8, Sendable {
-        /// No push was shown yet. The app may well have started the activity: the first update is shown.
+        /// No push was shown yet. The app may have started the activity itself, so the first update is shown.
         case untouched
         /// A card is up and takes updates.
         case active
-        /// By an `end`.
+        /// The activity was ended by an `end`.
         case ended
-        /// By the system, after `DeviceRules.activeSecondsMax`.
+        /// The activity was ended by the system, after `DeviceRules.activeSecondsMax`.
         case endedBySystem
     }
 
@@ -25,78 +27,80 @@ public struct Device: Sendable {
     public enum Reaction: UInt8, Sendable, CaseIterable {
         /// The phone shows what the push brought.
         case shown
-        /// A `start` while another card of this token was up: a second card.
+        /// A `start` arrived while another card of this token was up: a second card.
         case shownAsSecondCard
-        /// A push with the stamp and the content of the last: a retry. Nothing changes.
+        /// The push has the stamp and the content of the last, as in a retry. Nothing changes.
         case ignoredRepeat
-        /// A push with the stamp of the last and other content: the sender has lost an update.
+        /// The push has the stamp of the last and other content: the sender has lost an update.
         case ignoredSameStamp
-        /// The stamp is older than one already applied.
+        /// The push's stamp is older than one already applied.
         case ignoredOlder
         /// The activity has ended, and the push is no `start`.
         case ignoredAfterEnd
-        /// A `start` whose stale date was over when it came: no card.
+        /// The stale date of a `start` was over when it arrived: no card.
         case ignoredStale
-        /// Stamped too far ahead, by `DeviceRules.futureStampSecondsMax`.
+        /// The stamp is further ahead than `DeviceRules.futureStampSecondsMax`.
         case ignoredFuture
-        /// Over a budget of the phone's, which says nothing of it: `DeviceRules.budgetPerHour`, or `startBudget` of a push-to-start token.
+        /// The push was silently dropped because of a budget: `DeviceRules.budgetPerHour`, or `startBudget` of a
+        /// push-to-start token.
         case throttled
     }
 
-    /// The newest alerts are kept, at most this many; the count goes on.
+    /// Number of newest alerts that are kept; all of them are counted.
     public static let alertsKeptMax = 4
 
     private var content: CardContent?
     private var shownAlerts: ShownAlerts?
-    /// Where the `start` came from; `nil`: the app started the activity.
+    /// The `start` of the card; `nil` if the app started the activity.
     private var origin: CardOrigin?
-    /// When the first push of this card came and when it ended, seconds since 1970, by the clock the device is told.
+    /// When the first push of this card arrived and when the card ended, seconds since 1970, by the clock passed to the
+    /// device.
     private var begunSeconds: Int64 = .min
     private var endedSeconds: Int64 = .min
-    /// Pushes that changed what the phone shows.
+    /// Number of pushes that changed what the phone shows.
     public private(set) var shownCount: UInt32 = 0
-    /// Pushes that changed nothing, undecodable ones included.
+    /// Number of pushes that changed nothing, undecodable ones included.
     public private(set) var ignoredCount: UInt32 = 0
     private var hour = RollingHour()
-    /// Cards put up by `start`.
+    /// Number of cards put up by `start`.
     public private(set) var cardCount: UInt16 = 0
     /// Where the activity is in its life.
     public private(set) var phase: Phase = .untouched
 
-    /// An activity that has got no push yet.
+    /// An activity without pushes.
     public init() {}
 
     /// The bytes of the `content-state` shown; empty before the first.
     public var contentState: [UInt8] { self.content?.contentState ?? [] }
-    /// Names the `content-state` shown: equal where it is equal.
+    /// Hash of the `content-state` shown.
     public var contentHash: UInt64 { self.content?.hash ?? ContentHash.empty }
     /// The newest stamp applied, seconds since 1970; `Int64.min` before the first.
     public var stampSeconds: Int64 { self.content?.stampSeconds ?? .min }
-    /// When the content counts as outdated, seconds since 1970; `nil`: never.
+    /// When the content counts as outdated, seconds since 1970; `nil` for never.
     public var staleDateSeconds: Int64? { Self.date(self.content?.staleDate) }
-    /// When an ended card is to leave, seconds since 1970, as the `end` said; `nil`: the system decides.
+    /// When an ended card must leave, seconds since 1970, from the `end`; `nil` if the system decides.
     public var dismissalDateSeconds: Int64? { Self.date(self.content?.dismissalDate) }
-    /// `relevance-score` of the content shown; `nil`: the content has none.
+    /// `relevance-score` of the content shown; `nil` if it has none.
     public var relevanceScore: Double? { self.content.flatMap { $0.relevance.isNaN ? nil : $0.relevance } }
     /// The newest alerts shown, oldest first, as the bytes of the alert object.
     public var alerts: [[UInt8]] { self.shownAlerts?.newest ?? [] }
-    /// Alerts shown.
+    /// Number of alerts shown.
     public var alertCount: UInt32 { self.shownAlerts?.count ?? 0 }
-    /// Names all alerts shown and their order: equal where they are equal.
+    /// Hash of all alerts shown, in their order.
     public var alertsHash: UInt64 { self.shownAlerts?.hash ?? ContentHash.empty }
     /// The JSON string `attributes-type` of the `start`, quotes included; empty without a `start`.
     public var attributesType: [UInt8] { self.origin?.attributesType ?? [] }
     /// The JSON object `attributes` of the `start`; empty without a `start`.
     public var attributes: [UInt8] { self.origin?.attributes ?? [] }
-    /// Names both of these: equal where they are equal.
+    /// Hash of attributes and their type.
     public var attributesHash: UInt64 { self.origin?.hash ?? ContentHash.empty }
     /// The most pushes at priority 10 that arrived within any rolling hour, shown or not.
     public var highPriorityPeak: Int { Int(self.hour.peak) }
 
-    /// Pushes at priority 10 that arrived within the hour ending now.
+    /// Number of pushes at priority 10 that arrived within the hour ending now.
     public func highPriorityCount(nowMillis: Int64) -> Int { self.hour.count(nowMillis: nowMillis) }
 
-    /// A card that a further `start` is to put up on the same phone: nothing is on it yet; cards and budget are counted on.
+    /// An empty card for a further `start` on the same phone. It continues to count cards and budget.
     public func nextCard() -> Device {
         var card = Device()
         card.cardCount = self.cardCount
@@ -107,7 +111,7 @@ public struct Device: Sendable {
     /// Takes one push that APNs accepted.
     /// - Parameters:
     ///   - content: what `PayloadReader` found in `body`.
-    ///   - priority: `apns-priority`; 10 spends budget, whatever becomes of the push.
+    ///   - priority: `apns-priority`; 10 spends budget, even if the push is ignored.
     ///   - nowMillis: the phone's clock, milliseconds since 1970.
     @discardableResult
     public mutating func apply(
@@ -118,7 +122,7 @@ public struct Device: Sendable {
             content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &alone)
     }
 
-    /// As the other, for one of many devices: what it shows is held once by all that take from `pool`.
+    /// Takes one push as the method above, for one of many devices, which share their content in `pool`.
     @discardableResult
     public mutating func apply(
         _ content: PushContent, body: Span<UInt8>, priority: Int, nowMillis: Int64, rules: DeviceRules,
@@ -137,7 +141,7 @@ public struct Device: Sendable {
         return reaction
     }
 
-    /// Reads a whole body and takes it. The body a phone cannot decode changes nothing but the budget.
+    /// Reads a whole body and takes it. A body that a phone cannot decode changes nothing but the budget.
     @discardableResult
     public mutating func push(
         body: [UInt8], priority: Int, nowMillis: Int64, rules: DeviceRules = DeviceRules()
@@ -152,7 +156,7 @@ public struct Device: Sendable {
         return self.apply(content, body: body.span, priority: priority, nowMillis: nowMillis, rules: rules)
     }
 
-    /// A push arrived that the phone could not decode: it spends budget and shows nothing.
+    /// Takes a push that the phone could not decode: it spends budget and shows nothing.
     public mutating func undecodable(priority: Int, nowMillis: Int64) {
         if priority == 10 { _ = self.hour.spend(nowMillis: nowMillis) }
         self.ignoredCount &+= 1
@@ -205,7 +209,7 @@ public struct Device: Sendable {
         }
     }
 
-    /// What an `end` leaves on the card.
+    /// The content that is on the card after an `end`.
     private func lastContent(
         _ end: PushContent, body: Span<UInt8>, sharing pool: inout ContentPool
     ) -> CardContent {

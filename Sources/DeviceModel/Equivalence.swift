@@ -1,16 +1,17 @@
 extension Device {
-    /// Whether both show the same: see `firstDifference(from:)`.
+    /// Whether both devices show the same: see `firstDifference(from:)`.
     public func equivalent(to expected: Device, countingCards: Bool = true) -> Bool {
         self.firstDifference(from: expected, countingCards: countingCards) == nil
     }
 
-    /// The first thing this device shows otherwise than `expected`, in words; `nil`: equivalent.
+    /// The first difference between what this device and `expected` show, in words; `nil` if there is none.
     ///
-    /// Compared: life, content, relevance, stale and dismissal date, the newest alert, attributes, number of cards. Not compared: stamps,
-    /// budget and how many pushes or alerts it took, because merging changes these and the phone shows none of them.
+    /// Compared: life, content, relevance, stale and dismissal date, the newest alert, attributes, number of cards. Not
+    /// compared: stamps, budget and number of pushes or alerts taken, because merging changes these and the phone shows
+    /// none of them.
     /// - Parameters:
-    ///   - countingCards: `false` where a `start` may be pushed twice (its answer was lost, and the policy is to resend).
-    ///   - alerts: what the newest alert may be; `nil`: that of `expected`.
+    ///   - countingCards: `false` if a `start` may be pushed twice (its answer was lost, and the policy is to resend).
+    ///   - alerts: the possible newest alerts; `nil` for that of `expected`.
     public func firstDifference(
         from expected: Device, countingCards: Bool = true, alerts: AlertHistory? = nil
     ) -> String? {
@@ -70,7 +71,7 @@ extension Device {
         }
     }
 
-    /// More of a value than this says nothing more to a reader.
+    /// Longest part of a value that helps a reader, bytes.
     private static let wordsByteCountMax = 400
 
     private static func words(_ bytes: [UInt8]?) -> String {

@@ -1,8 +1,10 @@
-/// Walks over JSON (RFC 8259) without building anything: each function checks one piece, moves the position past it, and throws where it is not JSON.
+/// Walks over JSON (RFC 8259) without building anything. Each function checks one piece, moves the position past it,
+/// and throws where it is not JSON.
 ///
-/// On purpose its own implementation, sharing nothing with the code that writes payloads: it judges that code.
+/// It is deliberately an implementation of its own. It shares nothing with the code that writes payloads, because it
+/// judges that code.
 enum JSONScan {
-    /// What was expected at which byte.
+    /// What was expected, and at which byte.
     struct Fault: Error {
         var offset: Int
         var expected: String
@@ -10,7 +12,7 @@ enum JSONScan {
 
     enum Kind { case object, array, string, number, bool, null }
 
-    /// Containers inside one another; the open ones are kept as the bits of one word.
+    /// Most nested containers; the open ones are the bits of one word.
     static let depthMax = 64
 
     static func skipSpace(_ bytes: Span<UInt8>, _ at: inout Int) {
@@ -28,7 +30,7 @@ enum JSONScan {
         at += 1
     }
 
-    /// One value of any kind; returns what it is. The bytes passed are `start..<at`.
+    /// Passes one value of any kind, and returns its kind. Its bytes are `start..<at`.
     static func value(_ bytes: Span<UInt8>, _ at: inout Int) throws(Fault) -> Kind {
         switch Self.peek(bytes, at) {
         case UInt8(ascii: "{"):
@@ -42,7 +44,7 @@ enum JSONScan {
         }
     }
 
-    /// A string, quotes included.
+    /// Passes a string, quotes included.
     static func string(_ bytes: Span<UInt8>, _ at: inout Int) throws(Fault) {
         try Self.expect(UInt8(ascii: "\""), bytes, &at)
         while at < bytes.count {
@@ -84,7 +86,7 @@ enum JSONScan {
         }
     }
 
-    /// An object or array with everything in it; no recursion, so depth costs no stack.
+    /// Passes an object or array with all its content. There is no recursion, so depth costs no stack.
     private static func container(_ bytes: Span<UInt8>, _ at: inout Int) throws(Fault) {
         var depth = 0
         var isObject: UInt64 = 0
@@ -106,7 +108,8 @@ enum JSONScan {
                 _ = try Self.scalar(bytes, &at)
             }
             guard closed else { continue }
-            // A value has ended, or an empty container is about to: close what closes, then go to the next value.
+            // After a value, or before the end of an empty container: close the containers that end here, then go to
+            // the next value.
             while true {
                 Self.skipSpace(bytes, &at)
                 let byte = Self.peek(bytes, at)
@@ -193,7 +196,7 @@ enum JSONScan {
         }
     }
 
-    /// One character of two to four bytes: shortest form, no surrogates, at most U+10FFFF (RFC 3629 §4).
+    /// Passes one character of two to four bytes: shortest form, no surrogates, at most U+10FFFF (RFC 3629 §4).
     private static func multibyte(_ bytes: Span<UInt8>, _ at: inout Int) throws(Fault) {
         let lead = bytes[at]
         let second = Self.peek(bytes, at + 1)

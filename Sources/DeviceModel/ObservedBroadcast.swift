@@ -1,24 +1,24 @@
-/// One broadcast as APNs saw it, for an observer. A copy.
+/// One broadcast as APNs saw it: a copy for an observer.
 public struct ObservedBroadcast: Sendable, Equatable {
-    /// When, by the simulator's clock, milliseconds since 1970.
+    /// The time by the simulator's clock, milliseconds since 1970.
     public var atMillis: Int64
-    /// `apns-request-id`; empty: the request had none and was not answered.
+    /// `apns-request-id`; empty if the request had none and was not answered.
     public var messageID: String
-    /// The channel's id, base64; empty: the request named none.
+    /// The channel's id, base64; empty if the request had none.
     public var channel: String
-    /// Bundle id.
+    /// The app's bundle id.
     public var app: String
-    /// `apns-priority`; 10 when the request said nothing.
+    /// `apns-priority`; 10 if the request had none.
     public var priority: Int
     /// The payload.
     public var body: [UInt8]
-    /// HTTP status of the answer; `nil`: it was never answered.
+    /// HTTP status of the answer; `nil` if it was never answered.
     public var status: Int?
-    /// APNs' reason of a refusal; empty: none.
+    /// APNs' reason for a refusal; empty without one.
     public var reason: String
-    /// Phones that listen.
+    /// Number of phones that listen.
     public var listenerCount: Int
-    /// Those of them that are away.
+    /// Number of listening phones that are away.
     public var awayCount: Int
 
     public init(

@@ -1,40 +1,41 @@
-/// One request to a phone as APNs and the phone saw it, for an observer. A copy.
+/// One request to a phone as APNs and the phone saw it: a copy for an observer.
 public struct ObservedPush: Sendable, Equatable {
-    /// What became of the push on the phone.
+    /// The result of the push on the phone.
     public enum Phone: Sendable, Equatable {
-        /// APNs did not hand it over.
+        /// APNs did not deliver the push.
         case notReached
         /// The phone is away, and APNs keeps the newest push for it.
         case isAway
-        /// The phone could make nothing of it; says why.
+        /// The phone could not decode the push. The text says why.
         case couldNotDecode(String)
-        /// The phone took it, and did this with it.
+        /// The phone took the push, and reacted in this way.
         case took(Device.Reaction)
     }
 
-    /// When, by the simulator's clock, milliseconds since 1970.
+    /// The time by the simulator's clock, milliseconds since 1970.
     public var atMillis: Int64
-    /// `apns-id`; empty: the request had none and was not answered.
+    /// `apns-id`; empty if the request had none and was not answered.
     public var messageID: String
-    /// In lower-case hex: a secret, not to be shown whole.
+    /// The token in lower-case hex. It is a secret, and must not be shown whole.
     public var token: String
-    /// `apns-topic`; empty: none.
+    /// `apns-topic`; empty without one.
     public var topic: String
-    /// `apns-priority`; 10 when the request said nothing.
+    /// `apns-priority`; 10 if the request had none.
     public var priority: Int
-    /// `apns-expiration`, seconds since 1970; `nil`: the request said nothing, or it is no longer known.
+    /// `apns-expiration`, seconds since 1970; `nil` if the request had none, or it is no longer known.
     public var expirationSeconds: Int64?
     /// The payload.
     public var body: [UInt8]
-    /// HTTP status of the answer; `nil`: it was never answered, or the push had waited for the phone and was answered long ago.
+    /// HTTP status of the answer; `nil` if it was never answered, or the push had waited for the phone and was answered
+    /// long ago.
     public var status: Int?
-    /// APNs' reason of a refusal; empty: none.
+    /// APNs' reason for a refusal; empty without one.
     public var reason: String
-    /// What became of it on the phone.
+    /// The result of the push on the phone.
     public var phone: Phone
-    /// It had waited for the phone to come back.
+    /// Whether the push had waited for the phone to return.
     public var hadWaited: Bool
-    /// The newest stamp that the phone had shown before, seconds since 1970; `nil`: nothing yet.
+    /// The newest stamp that the phone had shown before, seconds since 1970; `nil` before the first.
     public var stampBeforeSeconds: Int64?
 
     public init(

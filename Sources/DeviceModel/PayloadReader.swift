@@ -1,9 +1,11 @@
-/// Reads the body of a Live Activity push and checks what Apple documents of it: keys, types and what each event needs.
+/// Reads the body of a Live Activity push and checks what Apple documents about it: keys, types and what each event
+/// needs.
 ///
-/// One pass, nothing allocated on the good path. It shares no code with the payload writer: it is the other opinion. Keys are compared as they
-/// are written; a key of `aps` spelled with an escape counts as unknown. The size limit is the server's to check.
+/// It makes one pass, and allocates nothing for a valid body. It shares no code with the payload writer, as a second
+/// opinion. Keys are compared as written; a key of `aps` with an escape counts as unknown. The server checks the size
+/// limit.
 public enum PayloadReader {
-    /// Dates beyond this are no dates: the year 5138. Seconds since 1970.
+    /// Latest date that is accepted, in the year 5138. Seconds since 1970.
     public static let dateSecondsMax: Int64 = 100_000_000_000
 
     /// - Throws: `.unreadable` when it is not one JSON object holding an object `aps`; `.meaning` when `aps` is not what ActivityKit takes.
@@ -21,7 +23,7 @@ public enum PayloadReader {
         return fields.content
     }
 
-    /// What is gathered on the way. A bit of `seen` per key of `aps`.
+    /// What has been read so far. `seen` has a bit per key of `aps`.
     private struct Fields {
         var content = PushContent()
         var foundAPS = false
@@ -29,7 +31,7 @@ public enum PayloadReader {
 
         func has(_ key: Key) -> Bool { self.seen & key.bit != 0 }
 
-        /// What an event requires and forbids.
+        /// Checks what an event requires and forbids.
         func check() throws(PayloadFault) {
             try self.require(.event)
             try self.require(.timestamp)
@@ -98,7 +100,7 @@ public enum PayloadReader {
         "thread-id",
     ]
 
-    /// Returns the first fault of meaning, and goes on to the end: whether the body is JSON at all comes first.
+    /// Returns the first fault of meaning, but continues to the end: whether the body is JSON at all is more important.
     private static func scan(_ body: Span<UInt8>, into fields: inout Fields) throws(JSONScan.Fault) -> PayloadFault? {
         var at = 0
         var meaning: PayloadFault?
@@ -202,7 +204,7 @@ public enum PayloadReader {
         return range
     }
 
-    /// Whole seconds since 1970. A fraction, an exponent or milliseconds are not.
+    /// Reads whole seconds since 1970. A fraction, an exponent or milliseconds are refused.
     private static func date(
         _ key: Key, _ kind: JSONScan.Kind, _ body: Span<UInt8>, _ range: Range<Int>
     ) throws(PayloadFault) -> Int64 {
@@ -226,7 +228,8 @@ public enum PayloadReader {
         return nil
     }
 
-    /// `title` and `body`: a string or `{"loc-key", "loc-args"}`; `sound`: a string. Other keys have no documented effect and are passed over.
+    /// Checks `title` and `body` (a string or `{"loc-key", "loc-args"}`) and `sound` (a string). Other keys have no
+    /// documented effect and are ignored.
     private static func checkAlert(_ body: Span<UInt8>, _ range: Range<Int>) throws(PayloadFault) {
         var at = range.lowerBound
         var members = Members()
@@ -286,7 +289,8 @@ public enum PayloadReader {
         return true
     }
 
-    /// Steps through the members of one object: `next` gives a name, quotes left out, and stands at its value, which the caller passes over.
+    /// Steps through the members of one object. `next` returns a name without quotes and stops at its value, which the
+    /// caller passes.
     private struct Members {
         private var begun = false
 

@@ -1,12 +1,10 @@
 /// What a push asks the device to do (`aps.event`).
 public enum PushEvent: UInt8, Sendable, CaseIterable {
-    /// Puts up a new card; changes one; ends one.
+    /// Puts up a new card, changes one, or ends one.
     case start, update, end
 }
 
-/// What the body of one Live Activity push says, as ranges into that body. Read by `PayloadReader`.
-///
-/// An empty range means that the key is absent: each of these values has at least two bytes when present.
+/// The content of one Live Activity push, as ranges into its body. `PayloadReader` reads it.
 public struct PushContent: Equatable, Sendable {
     /// `aps.event`.
     public var event: PushEvent = .update
@@ -22,7 +20,7 @@ public struct PushContent: Equatable, Sendable {
     public var attributes: Range<Int> = 0..<0
     /// The string `aps.input-push-channel`, quotes included.
     public var inputPushChannel: Range<Int> = 0..<0
-    /// `aps.input-push-token` was 1.
+    /// Whether `aps.input-push-token` was 1.
     public var inputPushToken = false
     /// `aps.stale-date`, seconds since 1970.
     public var staleDateSeconds: Int64?
@@ -31,22 +29,22 @@ public struct PushContent: Equatable, Sendable {
     /// `aps.relevance-score`; any finite number.
     public var relevanceScore: Double?
 
-    /// An update that says nothing.
+    /// An update without content.
     public init() {}
 }
 
-/// Why a body is not a Live Activity push, in words for its builder.
+/// Why a body is not a Live Activity push, in words for the person who built it.
 public struct PayloadFault: Error, Equatable, Sendable, CustomStringConvertible {
-    /// How bad the fault is: whether APNs or only the phone minds it.
+    /// How bad the fault is: whether APNs or only the phone notices it.
     public enum Kind: UInt8, Sendable {
-        /// Not one JSON object in UTF-8 with an object `aps` in it: APNs itself can make nothing of it.
+        /// The body is not one JSON object in UTF-8 with an object `aps`: APNs itself cannot read it.
         case unreadable
-        /// JSON, but not what ActivityKit asks for: APNs takes such a push, the phone drops it.
+        /// The body is JSON, but not what ActivityKit needs: APNs accepts such a push, and the phone drops it.
         case meaning
     }
-    /// Whether APNs itself can make nothing of the body, or only the phone.
+    /// Whether APNs itself cannot read the body, or only the phone.
     public var kind: Kind
-    /// The key concerned, such as `aps.stale-date`; empty when the body as a whole is meant.
+    /// The key concerned, such as `aps.stale-date`; empty for the body as a whole.
     public var key: String
     /// What was found and what was expected.
     public var problem: String

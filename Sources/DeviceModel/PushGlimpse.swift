@@ -1,16 +1,17 @@
-/// What is known of a request to a phone before anything of it is copied: enough to decide whether it is worth a copy.
+/// What is known of a request to a phone before anything is copied: enough to decide whether a copy is worthwhile.
 public struct PushGlimpse: Sendable, Equatable {
-    /// When, by the simulator's clock, milliseconds since 1970.
+    /// The time by the simulator's clock, milliseconds since 1970.
     public var atMillis: Int64
-    /// HTTP status of the answer; `nil`: it was never answered, or the push had waited for the phone and was answered long ago.
+    /// HTTP status of the answer; `nil` if it was never answered, or the push had waited for the phone and was answered
+    /// long ago.
     public var status: Int?
-    /// What became of it on the phone.
+    /// The result of the push on the phone.
     public var phone: ObservedPush.Phone
 
     /// - Parameters:
     ///   - atMillis: milliseconds since 1970.
-    ///   - status: `nil`: none now.
-    ///   - phone: what became of it there.
+    ///   - status: `nil` if there is none now.
+    ///   - phone: the result of the push on the phone.
     public init(atMillis: Int64, status: Int?, phone: ObservedPush.Phone) {
         self.atMillis = atMillis
         self.status = status

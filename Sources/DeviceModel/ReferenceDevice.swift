@@ -1,16 +1,18 @@
-/// What the phone would show had every event been pushed in the order it came: the other side of device equivalence.
+/// What the phone would show if every event had been pushed in order of arrival: the expected side of device
+/// equivalence.
 ///
-/// Events carry the producer's timestamps, where equal seconds are ordered by arrival; a device wants strictly increasing stamps. So: an event
-/// older than the newest one taken is ignored with its alert; any other is pushed with the stamp max(its timestamp, last stamp + 1).
-/// `end` is taken whatever its timestamp. Events that expired or were rejected are not given to it.
+/// Events carry the producer's timestamps, where equal seconds are ordered by arrival, but a device needs strictly
+/// increasing stamps. So an event older than the newest one taken is ignored with its alert. Any other is pushed with
+/// the stamp max(its timestamp, last stamp + 1). `end` is taken whatever its timestamp. Do not pass events that expired
+/// or were rejected.
 public struct ReferenceDevice: Sendable {
-    /// The phone as it is after the events taken so far.
+    /// The phone after the events taken so far.
     public private(set) var device = Device()
-    /// Which alerts it was to show, and which of them were withdrawn.
+    /// The alerts that the phone had to show, and those that were withdrawn.
     public private(set) var alerts = AlertHistory()
     private var newestTimestamp: Int64 = .min
 
-    /// A phone that has got no event yet.
+    /// A phone without events.
     public init() {}
 
     /// Takes one event.
@@ -38,14 +40,16 @@ public struct ReferenceDevice: Sendable {
         return reaction
     }
 
-    /// Takes one event written as the payload it would become on its own (`{"aps": …}`), its timestamp as the stamp.
+    /// Takes one event in the form of the payload it would become on its own (`{"aps": …}`), with its timestamp as the
+    /// stamp.
     @discardableResult
     public mutating func take(payload: [UInt8], nowMillis: Int64 = 0) throws(PayloadFault) -> Device.Reaction {
         let content = try PayloadReader.read(payload.span)
         return self.take(content, source: payload.span, nowMillis: nowMillis)
     }
 
-    /// An event says `"alert": null`, which no payload shows. It withdraws when it comes, whatever becomes of it.
-    /// - Parameter seconds: the event's timestamp; of an `end`, the last word, `Int64.max`.
+    /// Takes an event with `"alert": null`, which no payload shows. It withdraws on arrival, even if the event itself
+    /// is ignored.
+    /// - Parameter seconds: the event's timestamp; `Int64.max` for an `end`, which is final.
     public mutating func withdrawAlerts(upTo seconds: Int64) { self.alerts.withdraw(upTo: seconds) }
 }

@@ -1,23 +1,26 @@
-/// Counts what was spent within the last 3,600 s, exactly. The first few units need no memory of their own, the others 4 bytes each.
+/// Counts exactly the units spent within the last 3,600 s. The first few units need no memory of their own, the others
+/// 4 bytes each.
 ///
-/// Times are kept as the low 32 bits of milliseconds. That is unambiguous, because everything is forgotten once the newest is an hour old.
+/// Times are stored as the low 32 bits of milliseconds. That is unambiguous, because everything is forgotten once the
+/// newest is an hour old.
 struct RollingHour: Sendable {
     static let hourMillis: Int64 = 3_600_000
-    /// Beyond any budget that is known; past it the oldest is forgotten, and the count stays here.
+    /// Most units that are counted, beyond any known budget. Past it the oldest is forgotten.
     static let unitsMax = 1_024
-    /// Most phones get no more in an hour.
+    /// Number of units that need no memory of their own: most phones get no more in an hour.
     private static let fewMax = 4
 
-    /// All that were spent, oldest first, once they are more than a few.
+    /// All spent units, oldest first, if they are more than a few.
     private var many: [UInt32] = []
     private var newestMillis: Int64 = .min
-    /// All that were spent, oldest first, while they are few.
+    /// All spent units, oldest first, while they are few.
     private var few = InlineArray<4, UInt32>(repeating: 0)
-    /// The highest count any rolling hour has seen.
+    /// The highest count in any rolling hour.
     private(set) var peak: UInt16 = 0
     private var fewCount: UInt8 = 0
 
-    /// Spends one unit and returns how many the hour ending now holds, this one included. A clock that steps back stands still here.
+    /// Spends one unit and returns the number in the hour ending now, including this one. A clock that steps back
+    /// counts as stopped.
     mutating func spend(nowMillis: Int64) -> Int {
         let now = max(nowMillis, self.newestMillis)
         self.forget(now)
@@ -27,7 +30,7 @@ struct RollingHour: Sendable {
         return self.count
     }
 
-    /// Units spent in the hour ending now.
+    /// Number of units spent in the hour ending now.
     func count(nowMillis: Int64) -> Int {
         let now = max(nowMillis, self.newestMillis)
         guard self.count > 0, now - self.newestMillis < Self.hourMillis else { return 0 }
@@ -66,7 +69,7 @@ struct RollingHour: Sendable {
         self.fewCount -= UInt8(expired)
     }
 
-    /// A unit spent at t is back at t + 3,600 s sharp.
+    /// Number of expired units. A unit spent at t is free again exactly at t + 3,600 s.
     private func expiredCount(_ now: Int64) -> Int {
         let low = UInt32(truncatingIfNeeded: now)
         return (0..<self.count).first { low &- self.time($0) < UInt32(Self.hourMillis) } ?? self.count

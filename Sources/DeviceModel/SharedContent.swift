@@ -4,13 +4,13 @@ final class CardContent: Sendable {
     let contentState: [UInt8]
     /// The newest stamp applied, seconds since 1970.
     let stampSeconds: Int64
-    /// Seconds since 1970; `Int64.min`: none.
+    /// Stale date, seconds since 1970; `Int64.min` for none.
     let staleDate: Int64
-    /// Seconds since 1970; `Int64.min`: none.
+    /// Dismissal date, seconds since 1970; `Int64.min` for none.
     let dismissalDate: Int64
-    /// Not a number: none.
+    /// Relevance score; not a number if there is none.
     let relevance: Double
-    /// Names the `content-state`.
+    /// Hash of the `content-state`.
     let hash: UInt64
 
     init(
@@ -28,11 +28,11 @@ final class CardContent: Sendable {
 
 /// The alerts that a card has shown, as one object for all phones that have shown the same ones in the same order.
 final class ShownAlerts: Sendable {
-    /// The newest ones, oldest first.
+    /// The newest alerts, oldest first.
     let newest: [[UInt8]]
-    /// All that were shown.
+    /// Number of all alerts shown.
     let count: UInt32
-    /// Names all that were shown, and their order.
+    /// Hash of all alerts shown, in their order.
     let hash: UInt64
 
     init(newest: [[UInt8]], count: UInt32, hash: UInt64) {
@@ -42,11 +42,11 @@ final class ShownAlerts: Sendable {
     }
 }
 
-/// What a `start` says that no update can change, as one object for all phones that were started with the same.
+/// The part of a `start` that no update can change, as one object for all phones that were started with the same.
 final class CardOrigin: Sendable {
     let attributesType: [UInt8]
     let attributes: [UInt8]
-    /// Names both.
+    /// Hash of attributes and their type.
     let hash: UInt64
 
     init(attributesType: [UInt8], attributes: [UInt8], hash: UInt64) {

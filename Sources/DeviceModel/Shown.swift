@@ -1,31 +1,31 @@
 /// What the phone shows at one moment.
 public struct Shown: Equatable, Sendable {
-    /// How the card stands.
+    /// The state of a card.
     public enum Card: String, Sendable, CaseIterable {
-        /// No push has been shown on it yet.
+        /// No push has been shown on the card yet.
         case untouched
         /// A card is up, and its content is not outdated.
         case active
-        /// Active, and past its stale date: the system marks it as outdated.
+        /// The card is active, and past its stale date: the system marks it as outdated.
         case stale
-        /// Ended and still on the Lock Screen.
+        /// The card has ended and is still on the Lock Screen.
         case ended
-        /// Ended and gone.
+        /// The card has ended and is gone.
         case dismissed
     }
-    /// How the card stands at that moment.
+    /// The card's state at that moment.
     public var card: Card
     /// Bytes of the `content-state`.
     public var contentState: [UInt8]
-    /// `relevance-score` of the content shown; `nil`: the content has none.
+    /// `relevance-score` of the content shown; `nil` if it has none.
     public var relevanceScore: Double?
-    /// Seconds since 1970.
+    /// Stale date, seconds since 1970; `nil` for none.
     public var staleDateSeconds: Int64?
     /// When an ended card leaves or left, seconds since 1970; `nil` while it lives.
     public var dismissedAtSeconds: Int64?
     /// Bytes of the newest alert object; empty when there was none.
     public var newestAlert: [UInt8]
-    /// Alerts shown so far.
+    /// Number of alerts shown so far.
     public var alertCount: Int
 }
 
@@ -39,7 +39,7 @@ extension Device {
             alertCount: Int(self.alertCount))
     }
 
-    /// How the card stands at `nowSeconds`, seconds since 1970.
+    /// The card's state at `nowSeconds`, seconds since 1970.
     public func status(atSeconds nowSeconds: Int64, rules: DeviceRules = DeviceRules()) -> Shown.Card {
         switch self.phase {
         case .untouched: return .untouched

@@ -1,20 +1,20 @@
 /// What APNs knows about a device token.
 public enum TokenState: UInt8, Sendable, CaseIterable {
-    /// A device is behind it.
+    /// A device has the token.
     case alive
-    /// The app was given another token; this one is no longer valid: 410 `Unregistered`.
+    /// The app was given another token, and this one is no longer valid: 410 `Unregistered`.
     case rotated
-    /// Expired or the activity is gone: 410 `ExpiredToken`.
+    /// The token has expired, or the activity is gone: 410 `ExpiredToken`.
     case dead
-    /// APNs never issued it, or for the other environment: 400 `BadDeviceToken`.
+    /// APNs never issued the token, or only for the other environment: 400 `BadDeviceToken`.
     case unknown
 }
 
-/// A token's state and since when it holds.
+/// A token's state, and when it began.
 public struct TokenStatus: Equatable, Sendable {
-    /// What the token is good for.
+    /// The token's state.
     public var state: TokenState
-    /// Since when, milliseconds since 1970: the `timestamp` of a 410.
+    /// When the state began, milliseconds since 1970: the `timestamp` of a 410.
     public var sinceMillis: Int64
 
     public init(state: TokenState = .alive, sinceMillis: Int64 = 0) {

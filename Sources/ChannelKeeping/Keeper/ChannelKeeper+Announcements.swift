@@ -1,6 +1,6 @@
 public import PushModel
 
-/// What owners are told, once `state` says it.
+/// Announcements to owners, once `state` has what they say.
 extension ChannelKeeper {
     mutating func announce() {
         while let number = self.table.toBeAnnounced.first, let held = self.table[number],
@@ -13,7 +13,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// The owner was told, and the outcome is there.
+    /// Notes that the owner was told, and the outcome was published.
     public mutating func announced(announcement: UInt64, now: EngineTime) -> [KeeperAction] {
         guard let (number, news) = self.announcements.removeValue(forKey: announcement) else {
             return self.proceed(now: now)

@@ -1,9 +1,9 @@
 public import APNSProtocol
 public import PushModel
 
-/// What owners of audiences ask for. Each message has a receipt, which is resolved once what it says is durable.
+/// Requests of audiences' owners. Each message has a receipt, which is resolved once what it says is durable.
 extension ChannelKeeper {
-    /// An audience's life wants a channel. It may ask as often as it likes: there is one channel for a life.
+    /// Handles an audience's wish for a channel. It may ask any number of times: a life has one channel.
     public mutating func audienceOpens(
         _ owner: KeptOwner, policy: MessageStoragePolicy, receipt: UInt64, now: EngineTime
     ) -> [KeeperAction] {
@@ -19,7 +19,7 @@ extension ChannelKeeper {
         guard !lives.contains(where: { $0 > owner.life }) else {
             return self.refuse(owner, .lifeIsOver, receipt: receipt)
         }
-        // An end that was never told ends with the next life; what it said is not known.
+        // An end that was never reported ends with the next life; its content is not known.
         for life in lives {
             self.end(KeptOwner(audience: owner.audience, life: life), content: [], receipt: nil, now: now)
         }
@@ -46,7 +46,8 @@ extension ChannelKeeper {
         switch held.channel.phase {
         case .wanted, .asked: break
         case .open:
-            // What was not announced will be. Who asks though it was has been refused on it, or has missed the news: the list decides.
+            // An unannounced channel will be announced. An owner that asks again was refused on the channel, or has
+            // missed the news: the list decides.
             if held.channel.isAnnounced { self.doubt(number, now: now) }
         case .ended, .deleting, .deleted:
             self.actions.append(.tell(owner: owner, news: .refused(.lifeIsOver)))
@@ -55,9 +56,9 @@ extension ChannelKeeper {
         self.resolve(receipt, with: number)
     }
 
-    /// An audience's life has ended.
-    /// - Parameter content: what is to be broadcast again; empty: nothing is. At most `KeptChannelCodec.endByteCountMax` bytes, and what is longer
-    ///   is not kept.
+    /// Handles the end of an audience's life.
+    /// - Parameter content: what is broadcast again; empty for nothing. At most `KeptChannelCodec.endByteCountMax`
+    ///   bytes; a longer one is not kept.
     public mutating func audienceEnded(
         _ owner: KeptOwner, content: [UInt8], receipt: UInt64, now: EngineTime
     ) -> [KeeperAction] {
@@ -85,7 +86,8 @@ extension ChannelKeeper {
         self.resolve(receipt, with: number)
     }
 
-    /// An audience's life is forgotten. After an end the channel lingers all the same; without one it is deleted: no card is that old.
+    /// Handles a forgotten life. After an end the channel lingers all the same. Without one it is deleted, because no
+    /// card is that old.
     public mutating func audienceVoided(_ owner: KeptOwner, receipt: UInt64, now: EngineTime) -> [KeeperAction] {
         let number = self.table.number(of: owner)
         if let number, let held = self.table[number] {
@@ -99,7 +101,7 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// A wish ends. A creation that has left goes on, and what it makes is nobody's.
+    /// Ends a wish. A creation that has left continues, and the channel it makes belongs to nobody.
     private mutating func giveUpWish(_ number: Int64) {
         guard self.table[number]?.channel.phase == .asked else { return self.table.leave(number) }
         self.table.change(number) {
@@ -108,7 +110,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// At once where there is nothing to be written.
+    /// Resolves the receipt, at once if there is nothing to write.
     private mutating func resolve(_ receipt: UInt64?, with number: Int64?) {
         guard let receipt else { return }
         guard let number, let held = self.table[number], held.isDirty || held.write != nil else {
@@ -134,7 +136,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// A channel that has become warm while audiences wait. The wish leaves `state` behind the record that serves it.
+    /// Gives warm channels to waiting audiences. The wish leaves `state` after the record that serves it is written.
     mutating func serveFromPool(now: EngineTime) {
         for policy in MessageStoragePolicy.allCases {
             while let warm = self.table.readyNumber(policy), let wish = self.table.nextWish(policy),

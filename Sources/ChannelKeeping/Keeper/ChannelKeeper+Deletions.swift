@@ -1,9 +1,10 @@
 import APNSProtocol
 public import PushModel
 
-/// Deletions: the intent in `state`, then the request, and the id is kept until a list no longer shows it.
+/// Deletions: the intent is written to `state`, then the request leaves. The id is kept until a list no longer shows
+/// it.
 extension ChannelKeeper {
-    /// The channel is to go.
+    /// Begins the deletion of a channel.
     mutating func delete(_ number: Int64, now: EngineTime) {
         self.table.change(number) {
             $0.channel.enter(.deleting, wallMillis: now.wallMillis)
@@ -16,7 +17,7 @@ extension ChannelKeeper {
         return self.deletingNotBeforeMillis
     }
 
-    /// They take turns, so that one that fails holds up no other.
+    /// The next channel to delete. They take turns, so that one that fails delays no other.
     private var nextDeletion: Int64? {
         self.table.toBeDeleted.first(after: self.lastDeleted) ?? self.table.toBeDeleted.first
     }
@@ -32,7 +33,7 @@ extension ChannelKeeper {
         self.actions.append(.delete(request: request, id: id))
     }
 
-    /// A deletion is answered, or lost. One that is lost is asked for again: an id never comes back.
+    /// Takes the result of a deletion. A lost one is requested again, because an id is never reused.
     public mutating func deleted(request: UInt64, _ answer: DeleteAnswer, now: EngineTime) -> [KeeperAction] {
         guard case .deleting(request, let number) = self.deleting else { return self.proceed(now: now) }
         self.deleting = .idle
@@ -62,7 +63,8 @@ extension ChannelKeeper {
         self.gone(number, now: now)
     }
 
-    /// Apple has it no more. Its owner is told; the id stays known, as a list that lags may still show it.
+    /// Notes that Apple no longer has the channel. Its owner is told. The id stays known, as an old list may still show
+    /// it.
     mutating func gone(_ number: Int64, now: EngineTime) {
         self.table.change(number) {
             $0.channel.enter(.deleted, wallMillis: now.wallMillis)
@@ -73,7 +75,8 @@ extension ChannelKeeper {
         }
     }
 
-    /// A list that was asked for long enough after the deletion decides: it is gone, or has to be deleted again.
+    /// Decides deletions by a list that was requested long enough afterwards: a channel is gone, or must be deleted
+    /// again.
     mutating func confirmDeletions(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .deleted) {
             guard let held = self.table[number], held.isDurable, held.channel.isAnnounced,

@@ -1,14 +1,16 @@
 import PushModel
 
-/// A channel that its audience's owner doubts: APNs has refused a broadcast as if there were no such channel. A list decides at once.
+/// A channel that its audience's owner doubts: APNs has refused a broadcast as if there were no such channel. A list
+/// decides soon.
 extension ChannelKeeper {
-    /// The owner asks for a channel though it was told of this one.
+    /// Notes that the owner asks for a channel though it was told of this one.
     mutating func doubt(_ number: Int64, now: EngineTime) {
         self.table.note(number) { $0.doubtedMillis = now.steadyMillis }
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)
     }
 
-    /// What is in the list is told once more. What is not, and was made long enough ago, is gone: Apple has said so twice.
+    /// Decides doubts by a list. The owner is told again of a channel in the list. A channel that is missing, and was
+    /// made long enough ago, is gone: the refusal and the list both say so.
     mutating func settleDoubts(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .open) {
             guard let held = self.table[number], let doubted = held.doubtedMillis, doubted <= askedMillis else {
@@ -23,13 +25,13 @@ extension ChannelKeeper {
             }
             let age = now.wallMillis - held.channel.openedMillis
             guard age < 0 || age >= self.settings.settleMillis else {
-                // The list may lag behind its creation.
+                // The list may be older than the channel's creation.
                 self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis + self.settings.settleMillis - age)
                 continue
             }
             self.table.note(number) {
                 $0.doubtedMillis = nil
-                // As if a list had been without it so long ago.
+                // As if a list had been without it that long ago.
                 $0.absentSinceMillis = askedMillis - self.settings.settleMillis
                 $0.isAbsentForGood = true
             }

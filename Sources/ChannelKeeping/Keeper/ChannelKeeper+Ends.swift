@@ -1,7 +1,7 @@
 import APNSProtocol
 public import PushModel
 
-/// A life that is over: its end is broadcast again, and its channel lingers and goes.
+/// Ended lives: the end is broadcast again, and the channel lingers and is deleted.
 extension ChannelKeeper {
     mutating func serveEnds(now: EngineTime) {
         while let due = self.table.lingering.first, due.millis <= now.steadyMillis {
@@ -23,7 +23,7 @@ extension ChannelKeeper {
             .beacon(request: request, id: held.channel.id, policy: held.channel.policy, end: held.channel.end))
     }
 
-    /// A beacon is answered, or lost. One beacon makes up for all that were due when it left.
+    /// Takes the result of a beacon. One beacon makes up for all that were due when it left.
     public mutating func beaconAnswered(request: UInt64, _ answer: BeaconAnswer, now: EngineTime) -> [KeeperAction] {
         guard let (number, dueCount) = self.beacons.removeValue(forKey: request) else { return self.proceed(now: now) }
         self.table.note(number) { $0.isBeaconInFlight = false }
@@ -33,7 +33,7 @@ extension ChannelKeeper {
             self.counters.beacons += 1
             self.table.change(number) {
                 $0.channel.beaconsSent = dueCount
-                // Apple keeps the one that it has taken.
+                // Apple stores the one that it has accepted.
                 if $0.channel.policy == .mostRecent { $0.channel.end = [] }
             }
         case .failed:
@@ -45,11 +45,11 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// Between two attempts at a beacon, milliseconds.
+    /// Time between two attempts at a beacon, milliseconds.
     private static var beaconRetryMillis: Int64 { 30_000 }
 
     var endsDeadline: Int64? {
-        // A beacon's answer, and not the clock, tells when there is room for another.
+        // The answer to a beacon, and not the clock, makes room for another.
         let hasRoom = self.beacons.count < self.settings.beaconsInFlightMax
         let beacon = hasRoom ? self.table.beacons.first : nil
         return [beacon, self.table.lingering.first].compactMap { $0?.millis }.min()

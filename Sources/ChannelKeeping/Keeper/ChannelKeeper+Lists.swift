@@ -1,9 +1,9 @@
 import APNSProtocol
 public import PushModel
 
-/// What Apple's list says: how many there are, what a lost answer has made, what is gone.
+/// Uses Apple's list: the number of channels, those that a lost answer has made, those that are gone.
 extension ChannelKeeper {
-    /// A list is answered, or lost.
+    /// Takes the result of a request for the list.
     public mutating func listed(request: UInt64, _ answer: ListAnswer, now: EngineTime) -> [KeeperAction] {
         guard case .listing(request, let askedMillis, let resolves) = self.making else { return self.proceed(now: now) }
         switch answer {
@@ -52,7 +52,8 @@ extension ChannelKeeper {
 
     // MARK: Lost answers
 
-    /// What is new since the list before the creation, and not known, may be what it made.
+    /// Resolves a lost creation. A channel that is unknown, and was not in the list before the creation, may have been
+    /// made by it.
     private mutating func resolve(_ number: Int64, unknown: [[UInt8]], now: EngineTime) {
         guard let held = self.table[number], held.channel.phase == .asked else {
             return self.resolveNextLost(untilMillis: now.steadyMillis)
@@ -72,7 +73,7 @@ extension ChannelKeeper {
         self.record(adopted, as: number, now: now)
     }
 
-    /// Ids that were not in the list before, and may be channels.
+    /// Unknown ids that were not in the list before, and may be channels.
     func new(in unknown: [[UInt8]], since before: Set<UInt64>) -> [[UInt8]] {
         unknown.filter { !before.contains(KeptChannel.hash(ofID: $0)) && KeptChannelCodec.isGivenByApple($0) }
     }
@@ -89,13 +90,13 @@ extension ChannelKeeper {
         channel.openedMillis = now.wallMillis
         let number = self.table.add(channel)
         self.table.change(number) { _ in }
-        // It goes into `state` before the record forgets what was there before.
+        // It is written to `state` before the record forgets which ids were in the list before.
         self.flush(number)
         self.counters.shown += 1
         self.actions.append(.alarm(alarm))
     }
 
-    /// What is shown and gone from the list, by an operator's hand, is shown no more.
+    /// Drops shown channels that an operator has deleted, so that they are gone from the list.
     private mutating func dropShown() {
         for number in self.table.numbers(in: .possiblyOurs) {
             guard self.table[number]?.isAbsentForGood ?? false else { continue }
@@ -106,7 +107,7 @@ extension ChannelKeeper {
 
     // MARK: Counting
 
-    /// Apple's list, and what it does not show yet of what Apple has made for us: the list can lag.
+    /// Number of channels: those in Apple's list, and ours that it does not show yet, because the list can lag.
     private func count(_ ids: [[UInt8]], _ listed: Set<[UInt8]>) -> Int {
         let phases: [KeptChannel.Phase] = [.open, .ended]
         let hidden = phases.flatMap { self.table.numbers(in: $0) }.count { number in

@@ -1,9 +1,9 @@
 import APNSProtocol
 public import PushModel
 
-/// One creation at a time, and a list before each.
+/// Creations: one at a time, with a list before each.
 extension ChannelKeeper {
-    /// What wants a list, or goes on by itself.
+    /// Requests the list if something needs it, or takes the next step.
     mutating func make(now: EngineTime) {
         switch self.making {
         case .idle:
@@ -41,12 +41,13 @@ extension ChannelKeeper {
         return min(listing.askedMillis + self.settings.listIntervalMillis, self.listWantedMillis)
     }
 
-    /// The oldest wish that `state` has and that is not refused.
+    /// The oldest wish that is in `state` and not refused.
     var nextWish: Int64? {
         MessageStoragePolicy.allCases.compactMap { self.table.nextWish($0) }.min()
     }
 
-    /// The pool has too few, and there is room: no warm channel is made while there is an alarm, or while Apple refuses.
+    /// Whether the pool needs a channel, and there is room. No warm channel is made during an alarm, or while Apple
+    /// refuses.
     private var wantsWarm: Bool {
         let isCalm = self.hold == nil && (self.listing?.count ?? 0) < self.settings.quota.alarmCount
         return isCalm && self.hasRoomForWarm
@@ -74,7 +75,7 @@ extension ChannelKeeper {
 
     // MARK: Creations
 
-    /// The list is fresh, and there is room: writes down the intent of the next creation.
+    /// Writes the intent of the next creation, if the fresh list has room.
     mutating func beginCreation(listed: [[UInt8]], now: EngineTime) {
         self.making = .idle
         let number: Int64
@@ -100,7 +101,7 @@ extension ChannelKeeper {
         self.actions.append(.create(request: request, policy: policy))
     }
 
-    /// A creation is answered, or lost.
+    /// Takes the result of a creation.
     public mutating func created(request: UInt64, _ answer: CreateAnswer, now: EngineTime) -> [KeeperAction] {
         guard case .creating(request, let number) = self.making else { return self.proceed(now: now) }
         switch answer {
@@ -132,17 +133,17 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// Only what the creation has made is ours. An id that stood in the list just before it is somebody else's, and one that is known here is another
-    /// record's.
+    /// Whether the creation has made this id. An id that was in the list before belongs to somebody else, and a known
+    /// one to another record.
     private func isNew(_ id: [UInt8], to number: Int64) -> Bool {
         guard KeptChannelCodec.isGivenByApple(id), self.table.number(id: id) == nil, let held = self.table[number]
         else { return false }
         return !held.channel.strangers.contains(KeptChannel.hash(ofID: id))
     }
-    /// An answer may have anything in the place of an id. No more bytes of it are told.
+    /// Number of bytes shown of an answer's id, which may be anything.
     private static var shownIDByteCountMax: Int { 128 }
 
-    /// The channel is there: its id goes into `state` before anybody is told.
+    /// Writes a new channel's id to `state`, before anybody is told.
     mutating func record(_ id: [UInt8], as number: Int64, now: EngineTime) {
         self.table.change(number) {
             $0.channel.enter(.open, wallMillis: now.wallMillis)
@@ -165,7 +166,7 @@ extension ChannelKeeper {
         self.retry(number, now: now)
     }
 
-    /// Nothing was made for the channel: it is a wish again, or gone if nobody wants it now.
+    /// Handles a creation that made nothing: the record is a wish again, or is removed if nobody wants it now.
     mutating func retry(_ number: Int64, now: EngineTime) {
         self.making = .recording(number)
         guard self.table[number]?.channel.owner != nil else { return self.table.leave(number) }
@@ -177,13 +178,13 @@ extension ChannelKeeper {
 
     // MARK: Refusals
 
-    /// Key, topic or capability is refused: so is every wish, and those that come soon.
+    /// Refuses every wish, and those of the near future, because key, topic or capability is refused.
     mutating func refuseForGood(status: UInt16, reason: String, now: EngineTime) {
         self.alarmRefused(status: status, reason: reason)
         self.refuseWishes(.byAPNs(status: status, reason: reason), now: now)
     }
 
-    /// Once, until a list is answered again.
+    /// Raises the alarm once, until a list is answered again.
     mutating func alarmRefused(status: UInt16, reason: String) {
         if !self.isRefused { self.actions.append(.alarm(.refused(status: status, reason: reason))) }
         self.isRefused = true

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What the list and `state` disagree on is mended by the keeper itself, one step at a time.
+/// Repairs differences between the list and `state`, one step at a time.
 extension ChannelKeeper {
     func plan(_ ids: [[UInt8]], now: EngineTime) -> ReconcilePlan {
         let warm = Set(self.table.warmNumbers(self.settings.poolPolicy).prefix(self.settings.poolSize))
@@ -15,7 +15,7 @@ extension ChannelKeeper {
 
     var reconcileDeadline: Int64? { self.reconcileSteps.isEmpty ? nil : self.reconcileNotBeforeMillis }
 
-    /// The list that a step comes from may be old by now: what has changed since is left alone.
+    /// Takes one step. Its list may be old by now, so a record that has changed since is left alone.
     mutating func reconcileOne(now: EngineTime) {
         while !self.reconcileSteps.isEmpty, now.steadyMillis >= self.reconcileNotBeforeMillis {
             let step = self.reconcileSteps.removeFirst()

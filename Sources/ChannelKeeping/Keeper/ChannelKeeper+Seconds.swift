@@ -1,20 +1,21 @@
 import APNSProtocol
 import PushModel
 
-/// A creation that was carried out twice, by Apple or by a proxy before it: one of the two channels is in no answer.
+/// A creation that may have been carried out twice, by Apple or by a proxy before it. One of the two channels is then
+/// in no answer.
 struct AnsweredCreation {
-    /// Hashes of the ids that the list before it had and that were not ours.
+    /// Hashes of the ids in the list before it that were not ours.
     var before: Set<UInt64>
-    /// What its channel keeps.
+    /// The storage policy of its channel.
     var policy: MessageStoragePolicy
-    /// When the answer came, steady milliseconds.
+    /// When the answer arrived, steady milliseconds.
     var answeredMillis: Int64
 }
 
-/// What is new in the list beside the channel that a creation was answered with is shown as possibly ours, or adopted with `isExclusive`. Nobody
-/// remembers the list before over a takeover: a second channel is unknown then.
+/// Finds second channels. A new channel in the list, beside the answered one, is shown as possibly ours, or adopted
+/// with `isExclusive`. The earlier list is not kept over a takeover, so a second channel is then unknown.
 extension ChannelKeeper {
-    /// A creation is answered. The list in which all that it has made must stand is asked for when the time has come.
+    /// Notes an answered creation. A list that must show all that it has made is requested later.
     mutating func watchForSecond(of number: Int64, now: EngineTime) {
         guard let channel = self.table[number]?.channel else { return }
         self.lastCreation = AnsweredCreation(
@@ -22,7 +23,7 @@ extension ChannelKeeper {
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis + self.settings.settleMillis)
     }
 
-    /// A list has come that was asked for after the creation.
+    /// Looks for a second channel in a list that was requested after the creation.
     mutating func lookForSecond(in unknown: [[UInt8]], askedMillis: Int64, now: EngineTime) {
         guard let creation = self.lastCreation, askedMillis >= creation.answeredMillis else { return }
         if askedMillis >= creation.answeredMillis + self.settings.settleMillis { self.lastCreation = nil }
@@ -33,7 +34,7 @@ extension ChannelKeeper {
         }
     }
 
-    /// An id that may be ours: it surely is where nobody else creates.
+    /// Keeps an id that may be ours. It certainly is if nobody else creates channels here.
     mutating func keep(_ id: [UInt8], policy: MessageStoragePolicy, alarm: KeeperAlarm, now: EngineTime) {
         if self.settings.isExclusive, self.table.count < self.settings.keptMax {
             self.adopt(id, policy: policy, now: now)
@@ -42,7 +43,8 @@ extension ChannelKeeper {
         }
     }
 
-    /// Nobody else creates here: it is ours, and waits for an audience, or is deleted where the pool has no room for it.
+    /// Adopts an id, because nobody else creates channels here. It waits for an audience, or is deleted if the pool has
+    /// no room.
     private mutating func adopt(_ id: [UInt8], policy: MessageStoragePolicy, now: EngineTime) {
         var channel = KeptChannel(owner: nil, policy: policy, phase: .open, sinceMillis: now.wallMillis)
         channel.id = id

@@ -2,31 +2,34 @@ import APNSProtocol
 public import PushModel
 
 /// Keeps the channels of one app in one environment: it alone lists, counts, creates, deletes and reconciles there
-/// (fan-out contract: The keeper). Decides; never
-/// touches a socket, a clock or a lock. Each method takes one thing that has happened and answers with what to do.
+/// (fan-out contract: The keeper). It only decides, and never touches a socket, a clock or a lock. Each method takes
+/// one event and returns what to do.
 ///
-/// - The intent of a creation is in `state`, acknowledged, before the request leaves; the id is, before it is told.
-/// - There is one creation at a time, and a list before each. After a lost answer the next list is not asked for before `settleMillis` have
-///   passed. What is new in it is shown as possibly ours, or adopted with `isExclusive`.
-/// - Only ids that `state` knows as ours are deleted. An id is ours when a creation was answered with it and the list before had it not.
+/// - The intent of a creation is in `state`, acknowledged, before the request leaves. The id is in `state` before
+///   anybody is told.
+/// - There is one creation at a time, and a list before each. After a lost answer the next list is not requested until
+///   `settleMillis` have passed. A new id in it is shown as possibly ours, or adopted with `isExclusive`.
+/// - Only ids that `state` has as ours are deleted. An id is ours if a creation was answered with it and it was not in
+///   the list before.
 ///
-/// A list is read against all records. Anything else costs what it touches, however many records there are.
+/// A list is compared with all records. Any other event costs only what it touches, however many records there are.
 ///
-/// Its runner hands it every record of the app and environment first, and stops carrying out its actions when the partition is lost.
+/// Its runner passes every record of the app and environment first, and stops carrying out its actions when the
+/// partition is lost.
 public struct ChannelKeeper: Sendable {
-    /// What the next creation waits for. The record that it is about is in phase `asked`, or in `open` while its id is recorded.
+    /// What the next creation waits for. Its record is in phase `asked`, or in `open` while its id is recorded.
     enum Making: Equatable {
         /// Nothing is under way.
         case idle
-        /// A list was asked for. `resolves`: the record whose answer was lost.
+        /// A list was requested. `resolves` is the record whose answer was lost.
         case listing(request: UInt64, askedMillis: Int64, resolves: Int64?)
         /// The intent is being written.
         case writingIntent(Int64)
         /// The request has left.
         case creating(request: UInt64, number: Int64)
-        /// The answer was lost; no list before this, steady milliseconds.
+        /// The answer was lost. No list is requested before this time, steady milliseconds.
         case settling(Int64, untilMillis: Int64)
-        /// What the lost answer may have made is being written down.
+        /// The result of a lost answer is being written.
         case showing(Int64)
         /// The id is being written, or that there is none. `state` never has two intents.
         case recording(Int64)
@@ -36,11 +39,11 @@ public struct ChannelKeeper: Sendable {
         case deleting(request: UInt64, number: Int64)
     }
 
-    /// As it was begun with.
+    /// The settings at its start.
     public let settings: KeeperSettings
-    /// When `timePassed` is to be called, steady milliseconds; `nil`: no need to.
+    /// When to call `timePassed`, steady milliseconds; `nil` for never.
     public private(set) var deadlineMillis: Int64?
-    /// What it has counted since it began.
+    /// Counts since its start.
     public internal(set) var counters = KeeperCounters()
 
     let schedule: BeaconSchedule
@@ -48,35 +51,36 @@ public struct ChannelKeeper: Sendable {
     var actions: [KeeperAction] = []
 
     var making = Making.idle
-    /// Further records whose answer was lost, once `making` has resolved the first.
+    /// Further records whose answer was lost, for when `making` has resolved the first.
     var lost: [Int64] = []
-    /// No list and no creation before this, steady milliseconds.
+    /// No list and no creation is requested before this time, steady milliseconds.
     var makingNotBeforeMillis = Int64.min
     var makingBackoff: JitteredBackoff
     var deleting = Deleting.idle
     var deletingNotBeforeMillis = Int64.min
     var deletingBackoff: JitteredBackoff
-    /// The last record whose deletion was asked for: the next one gets its turn.
+    /// The last record whose deletion was requested, so that the next one gets its turn.
     var lastDeleted = Int64.min
 
-    /// What the last list said.
+    /// The result of the last list.
     var listing: ListingStanding?
-    /// Steps that wait for their turn.
+    /// Steps of reconciliation that wait for their turn.
     var reconcileSteps: [ReconcilePlan.Step] = []
     var reconcileNotBeforeMillis = Int64.min
-    /// Until when every wish is refused so, steady milliseconds.
+    /// The refusal of every wish, and the time until which it lasts, steady milliseconds.
     var hold: (refusal: KeeperRefusal, untilMillis: Int64)?
     var isQuotaHigh = false
     var isQuotaReached = false
     var isShownFull = false
     var isRefused = false
-    /// A list is asked for no later than this, steady milliseconds: somebody doubts a channel, or a creation may have been carried out twice.
+    /// Latest time of the next list, steady milliseconds: somebody doubts a channel, or a creation may have been
+    /// carried out twice.
     var listWantedMillis = Int64.max
-    /// The last creation that was answered, until a list shows all that it has made.
+    /// The last creation that was answered, until a list shows everything that it has made.
     var lastCreation: AnsweredCreation?
 
     var announcements: [UInt64: (number: Int64, news: KeeperNews)] = [:]
-    /// With how many of the schedule each makes up for.
+    /// The beacons without an answer, with the number of scheduled ones that each makes up for.
     var beacons: [UInt64: (number: Int64, dueCount: Int)] = [:]
     private var writes: [UInt64: Int64] = [:]
     private var random: SplitMix64
@@ -100,7 +104,8 @@ public struct ChannelKeeper: Sendable {
         self.deadlineMillis = now.steadyMillis
     }
 
-    /// A creation that the owner before asked for counts as lost, and a wish that was served by a warm channel is dropped.
+    /// Continues the former owner's work. A creation that it had requested counts as lost, and a wish that was served
+    /// by a warm channel is dropped.
     private mutating func takeOver(now: EngineTime) {
         for number in self.table.numbers(in: .ended) {
             guard let channel = self.table[number]?.channel else { continue }
@@ -132,12 +137,12 @@ public struct ChannelKeeper: Sendable {
         self.making = .settling(self.lost.removeFirst(), untilMillis: untilMillis)
     }
 
-    /// The time has come that `deadlineMillis` named, or any other. Also what a keeper that has just begun is told first.
+    /// Does what is due at this time. It is also the first call to a new keeper.
     public mutating func timePassed(now: EngineTime) -> [KeeperAction] { self.proceed(now: now) }
 
     // MARK: Turns
 
-    /// Does whatever can be done, and gives what was asked for since.
+    /// Does everything that can be done, and returns the actions requested since.
     mutating func proceed(now: EngineTime) -> [KeeperAction] {
         self.serveFromPool(now: now)
         self.make(now: now)
@@ -175,7 +180,7 @@ public struct ChannelKeeper: Sendable {
         while let number = self.table.toBeWritten.first { self.flush(number) }
     }
 
-    /// Asks for the record's write, unless the one before is under way.
+    /// Requests the record's write, unless the one before is under way.
     mutating func flush(_ number: Int64) {
         guard let held = self.table[number], held.isDirty, held.write == nil else { return }
         let write = self.token()
@@ -184,7 +189,7 @@ public struct ChannelKeeper: Sendable {
         self.actions.append(.write(number: number, channel: held.isLeaving ? nil : held.channel, write: write))
     }
 
-    /// `state` has the record of this write.
+    /// Notes that `state` has the record of this write.
     public mutating func stateAcknowledged(write: UInt64, now: EngineTime) -> [KeeperAction] {
         guard let number = self.writes.removeValue(forKey: write) else { return self.proceed(now: now) }
         self.table.note(number) { $0.write = nil }

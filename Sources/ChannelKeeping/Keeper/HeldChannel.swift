@@ -1,33 +1,35 @@
 import APNSProtocol
 
-/// A record of the keeper, and what is known about it beside what `state` says.
+/// A record of the keeper, and what is known about it beyond `state`.
 struct HeldChannel {
     let number: Int64
     var channel: KeptChannel
-    /// `state` has to be told.
+    /// Whether the record must be written to `state`.
     var isDirty = false
-    /// The write that is not acknowledged; the next waits for it.
+    /// The unacknowledged write; the next waits for it.
     var write: UInt64?
-    /// Whether the channel leaves, or has left, `state`. Nobody finds it now.
+    /// Whether the channel is leaving, or has left, `state`. It can no longer be found.
     var isLeaving = false
-    /// What is resolved once `state` has it. As many as its audience's messages that are not committed, which the reader of `routed` bounds.
+    /// Receipts that are resolved once `state` has the record. They are its audience's uncommitted messages, which the
+    /// reader of `routed` limits.
     var receipts: [UInt64] = []
 
-    /// To be told before it goes on: a refusal, or that it has vanished.
+    /// News to announce before it continues: a refusal, or that it has vanished.
     var news: KeeperNews?
-    /// The announcement that is not acknowledged.
+    /// The unacknowledged announcement.
     var announcement: UInt64?
 
-    /// Steady milliseconds. In `ended`: when it would have ended by a clock that never steps. In `deleted`: since when it is gone for sure.
+    /// Steady milliseconds. In `ended`: the end's time by a clock that never steps. In `deleted`: when it was certainly
+    /// gone.
     var anchorMillis: Int64 = 0
-    /// When the first list was asked for that did not show it, steady milliseconds.
+    /// When the first list without it was requested, steady milliseconds.
     var absentSinceMillis: Int64?
-    /// A second one did not, and was asked for so much later that no lag explains it.
+    /// Whether a second list without it was requested so much later that no lag explains it.
     var isAbsentForGood = false
-    /// Since when its audience's owner doubts that Apple has it, steady milliseconds; `nil`: nobody does.
+    /// When its audience's owner began to doubt that Apple has it, steady milliseconds; `nil` without a doubt.
     var doubtedMillis: Int64?
     var isBeaconInFlight = false
-    /// No beacon before this, steady milliseconds.
+    /// No beacon leaves before this time, steady milliseconds.
     var beaconNotBeforeMillis = Int64.min
 
     init(number: Int64, channel: KeptChannel) {
@@ -35,10 +37,10 @@ struct HeldChannel {
         self.channel = channel
     }
 
-    /// `state` says what `channel` says.
+    /// Whether `state` says what `channel` says.
     var isDurable: Bool { !self.isDirty && self.write == nil && !self.isLeaving }
 
-    /// What its owner is to be told next.
+    /// The next news for its owner.
     var newsToTell: KeeperNews? {
         if let news = self.news { return news }
         guard !self.channel.isAnnounced else { return nil }
@@ -50,33 +52,33 @@ struct HeldChannel {
     }
 }
 
-/// When something is to be done about a record.
+/// A record, and the time when something is due for it.
 struct DueNumber: Comparable {
-    /// Steady.
+    /// Steady milliseconds.
     var millis: Int64
     var number: Int64
 
     static func < (one: Self, other: Self) -> Bool { (one.millis, one.number) < (other.millis, other.number) }
 }
 
-/// What a record waits for, so that nobody has to look through all records for those that do.
+/// What a record waits for. The table indexes records by it, so that nobody has to search through all of them.
 struct HeldDuties: Equatable {
-    /// Its write can be asked for.
+    /// Whether its write can be requested.
     var isToBeWritten: Bool
-    /// `nil`: it is leaving.
+    /// Its phase; `nil` if it is leaving.
     var phase: KeptChannel.Phase?
-    /// Its owner can be told something.
+    /// Whether its owner can be told something.
     var isToBeAnnounced = false
-    /// An audience waits for it, and is not refused.
+    /// Whether an audience waits for it, and is not refused.
     var isWish = false
-    /// It waits for an audience; one that is durable can be given away.
+    /// Whether it waits for an audience; one that is durable can be given away.
     var isWarm = false
     var isWarmAndDurable = false
-    /// Its deletion can be asked for.
+    /// Whether its deletion can be requested.
     var isToBeDeleted = false
-    /// What `isWish`, `isWarm` and `isWarmAndDurable` are told apart by.
+    /// The policy that separates wishes and warm channels.
     var policy: MessageStoragePolicy
-    /// When its end is to be broadcast again, and when it has lingered; steady.
+    /// When its end must be broadcast again, and when it has lingered; steady.
     var beaconMillis: Int64?
     var lingeredMillis: Int64?
 
@@ -95,7 +97,7 @@ struct HeldDuties: Equatable {
         guard phase == .ended, !held.isBeaconInFlight else { return }
         let next = held.channel.end.isEmpty ? nil : schedule.offsetMillis(of: held.channel.beaconsSent)
         self.beaconMillis = next.map { max(held.anchorMillis + $0, held.beaconNotBeforeMillis) }
-        // One that cannot be sent holds up the deletion for a while.
+        // An end that cannot be sent delays the deletion for a while.
         self.lingeredMillis = held.anchorMillis + schedule.lingerMillis + (next == nil ? 0 : beaconGraceMillis)
     }
 }

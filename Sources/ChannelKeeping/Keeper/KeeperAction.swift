@@ -1,36 +1,38 @@
 public import APNSProtocol
 
-/// What a keeper wants done. Each request, announcement and beacon is answered once, by its number, also when nobody knows what became of it.
+/// An action that a keeper requests. Each request, announcement and beacon is answered once, by its number, even if its
+/// result is unknown.
 public enum KeeperAction: Equatable, Sendable {
-    /// Write the record of this number to `state`, or its tombstone. Writes leave in the order in which they are asked for.
+    /// Write the record of this number to `state`, or its tombstone. Writes leave in the order in which they are
+    /// requested.
     case write(number: Int64, channel: KeptChannel?, write: UInt64)
-    /// Ask Apple for the list.
+    /// Request Apple's list.
     case list(request: UInt64)
-    /// Create a channel. One attempt: a second one is the keeper's to decide.
+    /// Create a channel. Make one attempt: only the keeper decides on a second one.
     case create(request: UInt64, policy: MessageStoragePolicy)
     /// Delete a channel.
     case delete(request: UInt64, id: [UInt8])
-    /// Broadcast the end again, on a channel that keeps such messages.
+    /// Broadcast the end again, on a channel with this storage policy.
     case beacon(request: UInt64, id: [UInt8], policy: MessageStoragePolicy, end: [UInt8])
-    /// Tell the audience's owner, publish the outcome, and say when both are acknowledged.
+    /// Tell the audience's owner, publish the outcome, and report when both are acknowledged.
     case announce(announcement: UInt64, owner: KeptOwner, news: KeeperNews)
-    /// Tell the audience's owner again. It asks once more if that is lost.
+    /// Tell the audience's owner again. It asks again if that is lost.
     case tell(owner: KeptOwner, news: KeeperNews)
-    /// What came with this receipt is durable, or was answered: its position may be committed.
+    /// The message with this receipt is durable, or was answered: its position may be committed.
     case resolve(receipt: UInt64)
-    /// An operator should know.
+    /// Alert the operator.
     case alarm(KeeperAlarm)
 }
 
-/// What an audience's owner is told.
+/// News for an audience's owner.
 public enum KeeperNews: Equatable, Sendable {
-    /// It has this channel. Outcome: `channel-opened`.
+    /// The audience has this channel. Outcome: `channel-opened`.
     case opened(id: [UInt8])
-    /// Its channel has vanished, and another is opened. Outcome: `channel-closed`.
+    /// The audience's channel has vanished, and another will be opened. Outcome: `channel-closed`.
     case vanished(id: [UInt8])
-    /// Its channel has lingered and is deleted, or has vanished then. Outcome: `channel-closed`.
+    /// The audience's channel has lingered and was deleted, or vanished meanwhile. Outcome: `channel-closed`.
     case closed(id: [UInt8])
-    /// The audience gets none. Another request may succeed once the reason is gone.
+    /// The audience gets no channel. Another request may succeed once the reason is gone.
     case refused(KeeperRefusal)
 }
 
@@ -40,9 +42,9 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
     case quota(count: Int, quota: ChannelQuota)
     /// Apple refuses for good, with this status and reason.
     case byAPNs(status: UInt16, reason: String)
-    /// `keptMax` records are kept.
+    /// The keeper has `keptMax` records, the most there may be.
     case full(keptMax: Int)
-    /// `waitingMax` audiences wait.
+    /// `waitingMax` audiences wait, the most there may be.
     case tooManyWaiting(waitingMax: Int)
     /// The life is over, or a newer one has begun.
     case lifeIsOver
@@ -61,22 +63,23 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What an operator should know. Each is said once when it begins.
+/// An alarm for the operator. Each is raised once when it begins.
 public enum KeeperAlarm: Equatable, Sendable {
-    /// 80 % of the quota.
+    /// 80 % of the quota are used.
     case quotaHigh(count: Int, quota: ChannelQuota)
-    /// 95 %: no channel is made.
+    /// 95 % of the quota are used: no channel is made.
     case quotaReached(count: Int, quota: ChannelQuota)
-    /// Apple refuses to list, create or delete: key, topic or capability.
+    /// Apple refuses to list, create or delete: key, topic or capability is wrong.
     case refused(status: UInt16, reason: String)
     /// A lost answer may have made this channel.
     case possiblyOurs(id: [UInt8], sinceMillis: Int64)
     /// A creation was answered, and this channel is new as well: it may have been carried out twice.
     case perhapsSecond(id: [UInt8], sinceMillis: Int64)
-    /// A creation was answered with an id that cannot be what it has made: one that was there before, or that is none. It counts as lost.
+    /// A creation was answered with an id that it cannot have made: the id was there before, or is invalid. The answer
+    /// counts as lost.
     case foreignAnswer(id: [UInt8])
-    /// The most ids are shown: no further one is.
+    /// The most ids are shown: no further one will be.
     case shownFull(shownMax: Int)
-    /// A channel of ours was not deleted by us, and is gone.
+    /// A channel of ours is gone, and we did not delete it.
     case vanished(id: [UInt8])
 }

@@ -1,58 +1,58 @@
 import APNSProtocol
 
-/// What became of a request for the list.
+/// The result of a request for the list.
 public enum ListAnswer: Equatable, Sendable {
     /// Every id, in Apple's order.
     case listed([[UInt8]])
     /// Apple's status and reason.
     case refused(status: UInt16, reason: String)
-    /// It did not leave, no answer came, or it cannot be read.
+    /// The request did not leave, no answer arrived, or it cannot be read.
     case failed
 }
 
-/// What became of a creation.
+/// The result of a creation.
 public enum CreateAnswer: Equatable, Sendable {
-    /// Apple has made it.
+    /// Apple has made the channel.
     case created(id: [UInt8])
     /// Apple's status and reason.
     case refused(status: UInt16, reason: String)
-    /// It surely has not left.
+    /// The request certainly has not left.
     case notSent
-    /// Nobody knows: no answer came, or one without an id.
+    /// The result is unknown: no answer arrived, or one without an id.
     case lost
 }
 
-/// What became of a deletion.
+/// The result of a deletion.
 public enum DeleteAnswer: Equatable, Sendable {
-    /// Apple had it, and has it no more.
+    /// Apple has deleted the channel.
     case deleted
     /// Apple's status and reason.
     case refused(status: UInt16, reason: String)
-    /// It did not leave, or no answer came. It may be asked for again.
+    /// The request did not leave, or no answer arrived. It may be repeated.
     case failed
 }
 
-/// What became of a beacon.
+/// The result of a beacon.
 public enum BeaconAnswer: Equatable, Sendable {
-    /// Apple has accepted it, or its sender has taken it for good.
+    /// Apple has accepted the beacon, or its sender has finally taken it.
     case sent
-    /// Later.
+    /// The beacon failed, and may be sent later.
     case failed
     /// Apple knows no such channel.
     case channelGone
 }
 
-/// What a refusal means for a request about channels, after `ReasonTable`.
+/// The meaning of a refused request about channels, from `ReasonTable`.
 enum RefusalMeaning: Equatable {
-    /// Nothing was done; later.
+    /// Nothing was done; try later.
     case later
-    /// An error of the server's that may have come after the channel was made.
+    /// A server error that may have occurred after the channel was made.
     case mayBeDone
-    /// As many channels as Apple allows.
+    /// There are as many channels as Apple allows.
     case limitReached
     /// There is no such channel.
     case channelGone
-    /// Not before somebody has acted.
+    /// No request succeeds before somebody has acted.
     case forGood
 
     init(status: UInt16, reason: String) {
@@ -62,9 +62,9 @@ enum RefusalMeaning: Equatable {
         }
         switch ReasonTable.verdict(status: status, reason: reason, timestampMillis: nil) {
         case .tokenThrottled, .providerTokenExpired, .providerTokenTooManyUpdates: self = .later
-        // 503 says that the request was not taken; `IdleTimeout` and `UnrelatedKeyIdInToken` are said before it is.
+        // 503 says that the request was not taken; `IdleTimeout` and `UnrelatedKeyIdInToken` are sent before it is.
         case .serverBusy, .connectionUnusable: self = status >= 500 && status != 503 ? .mayBeDone : .later
-        // A success that is none.
+        // This answer is a success, which is no refusal.
         case .accepted: self = .mayBeDone
         case .tokenDead: self = .channelGone
         case .credentialRefused, .topicRefused, .expirationRefused, .messageRefused: self = .forGood

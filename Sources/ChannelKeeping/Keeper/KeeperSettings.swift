@@ -1,57 +1,58 @@
 public import APNSProtocol
 
-/// How a keeper behaves, and how much it takes on.
+/// The limits and times of a keeper.
 public struct KeeperSettings: Equatable, Sendable {
-    /// How many channels there may be.
+    /// The number of channels allowed.
     public var quota = ChannelQuota()
-    /// `channels.exclusive`: nobody else creates channels in this app, so an id that is new after a lost answer is ours.
+    /// `channels.exclusive`: nobody else creates channels in this app, so an id that is new after a lost answer is
+    /// ours.
     public var isExclusive = false
-    /// Warm channels that wait for an audience.
+    /// Number of warm channels that wait for an audience.
     public var poolSize = 0
-    /// What a warm channel keeps.
+    /// The storage policy of a warm channel.
     public var poolPolicy = MessageStoragePolicy.none
     /// `channel.linger`: how long a channel stays after its audience's end, milliseconds.
     public var lingerMillis: Int64 = 8 * 3_600_000
 
-    /// What counts as a minute between an end and its beacons, milliseconds. See `scale(toMinuteMillis:)`.
+    /// Length of a minute between an end and its beacons, milliseconds. See `scale(toMinuteMillis:)`.
     public private(set) var minuteMillis: Int64 = 60_000
 
-    /// No request of this keeper, or of one before it, is carried out later than this after it was handed over, milliseconds: what it may wait
-    /// for a connection, and what it may take then.
+    /// Longest time from handing over a request until it is carried out, for this keeper and the one before,
+    /// milliseconds: its wait for a connection, and the request itself.
     public var requestTimeoutMillis: Int64 = 35_000
-    /// Apple's list may be that old when it is answered, milliseconds. Apple promises nothing.
+    /// Greatest age of Apple's list when it is answered, milliseconds. Apple promises nothing.
     public var listLagMillis: Int64 = 25_000
-    /// After a lost answer, and after a takeover, no list is asked for before this has passed, milliseconds. It is never less than a request may
-    /// take, so that what a late creation has made is in the list.
+    /// After a lost answer, and after a takeover, no list is requested until this has passed, milliseconds. It is never
+    /// less than a request may take, so that the list shows what a late creation has made.
     public var settleMillis: Int64 { max(0, self.requestTimeoutMillis) + max(0, self.listLagMillis) }
-    /// The list is asked for at least so often, milliseconds.
+    /// Longest time between two lists, milliseconds.
     public var listIntervalMillis: Int64 = 600_000
 
-    /// Records in `state`, those on their way out included. A wish beyond it is refused as `full`.
+    /// Most records in `state`, including those that are leaving. A further wish is refused as `full`.
     public var keptMax = ChannelRequest.countMax
-    /// Audiences that wait for a channel. A wish beyond it is refused as `tooManyWaiting`.
+    /// Most audiences that wait for a channel. A further wish is refused as `tooManyWaiting`.
     public var waitingMax = 1_000
-    /// Ids that are shown as possibly ours. Those beyond it are counted, and shown as unknown.
+    /// Most ids that are shown as possibly ours. More of them are counted, and shown as unknown.
     public var shownMax = 256
-    /// Beacons that have no answer yet. Others wait.
+    /// Most beacons without an answer. Others wait.
     public var beaconsInFlightMax = 16
-    /// Between two deletions, milliseconds.
+    /// Time between two deletions, milliseconds.
     public var deleteSpacingMillis: Int64 = 1_000
-    /// Between two steps that mend what the list and `state` disagree on, milliseconds.
+    /// Time between two steps that repair differences between the list and `state`, milliseconds.
     public var reconcileSpacingMillis: Int64 = 10_000
-    /// How long a beacon that cannot be sent holds up the deletion, milliseconds.
+    /// How long a beacon that cannot be sent delays the deletion, milliseconds.
     public var beaconGraceMillis: Int64 = 3_600_000
-    /// After a refusal for good every wish gets the same answer for so long, milliseconds.
+    /// How long every wish gets the same refusal after a refusal for good, milliseconds.
     public var holdMillis: Int64 = 300_000
-    /// The first delay after 429 and 5xx is at most this, milliseconds.
+    /// Longest first delay after 429 and 5xx, milliseconds.
     public var backoffMinMillis: Int64 = 1_000
-    /// No delay is longer, milliseconds. Apple asks for 15 minutes after a 5xx, with back-off.
+    /// Longest delay, milliseconds. Apple asks for 15 minutes after a 5xx, with back-off.
     public var backoffMaxMillis: Int64 = 900_000
 
     /// The defaults.
     public init() {}
 
-    /// For a demonstration: what is waited for, but for `lingerMillis`, takes as much less time as the minute is shorter.
+    /// Shortens all times but `lingerMillis` in proportion to a shorter minute, for a demonstration.
     public mutating func scale(toMinuteMillis minuteMillis: Int64) {
         func scaled(_ millis: Int64) -> Int64 { max(1, millis * minuteMillis / self.minuteMillis) }
         self.requestTimeoutMillis = scaled(self.requestTimeoutMillis)

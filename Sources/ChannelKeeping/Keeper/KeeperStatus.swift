@@ -1,16 +1,16 @@
-/// What a keeper has counted since it began.
+/// Counts of a keeper since its start.
 public struct KeeperCounters: Equatable, Sendable {
-    /// Channels Apple has made for it.
+    /// Channels that Apple has made for it.
     public var created = 0
-    /// Creations without an answer, those that an owner before left behind included.
+    /// Creations without an answer, including those of a former owner.
     public var answersLost = 0
     /// Ids adopted after a lost answer.
     public var adopted = 0
     /// Ids shown as possibly ours after a lost answer.
     public var shown = 0
-    /// Ids that were not, as `shownMax` are.
+    /// Ids that were not shown, because `shownMax` already were.
     public var shownBeyondMax = 0
-    /// Channels of ours that are deleted.
+    /// Channels of ours that were deleted.
     public var deleted = 0
     /// Wishes that were refused.
     public var refused = 0
@@ -19,54 +19,54 @@ public struct KeeperCounters: Equatable, Sendable {
     /// Channels of ours that somebody else has deleted.
     public var vanished = 0
 
-    /// Nothing counted.
+    /// Counters at zero.
     public init() {}
 }
 
-/// What the last list said.
+/// The result of the last list.
 struct ListingStanding {
-    /// When it was asked for, steady milliseconds.
+    /// When the list was requested, steady milliseconds.
     var askedMillis: Int64
-    /// Ids in it, and ours that it does not show yet.
+    /// Number of ids in it, and of ours that it does not show yet.
     var count: Int
-    /// Ids of others, at most `shownMax` of them.
+    /// Ids of others, at most `shownMax`.
     var unknown: [[UInt8]]
     var unknownCount: Int
 }
 
-/// State of a keeper, for metrics and questions.
+/// State of a keeper, for metrics and status requests.
 public struct KeeperStatus: Equatable, Sendable {
     /// An id that a lost answer may have made.
     public struct PossiblyOurs: Equatable, Sendable {
-        /// As Apple spells it.
+        /// The id as Apple spells it.
         public var id: [UInt8]
-        /// Wall milliseconds.
+        /// When it was first shown, wall milliseconds.
         public var sinceMillis: Int64
     }
-    /// Number of channels on Apple's list, others' included; `nil`: no list yet.
+    /// Number of channels on Apple's list, including those of others; `nil` before the first list.
     public var count: Int?
-    /// What `count` is measured by.
+    /// The quota for `count`.
     public var quota: ChannelQuota
-    /// Records in `state`, those on their way out included.
+    /// Number of records in `state`, including those that are leaving.
     public var recordCount: Int
-    /// Wishes, and creations that are under way.
+    /// Number of wishes, and of creations that are under way.
     public var waitingCount: Int
-    /// Channels that wait for an audience.
+    /// Number of channels that wait for an audience.
     public var warmCount: Int
-    /// With an audience that lives.
+    /// Number of channels with an audience that lives.
     public var openCount: Int
-    /// With an audience whose life is over.
+    /// Number of channels with an audience whose life is over.
     public var lingeringCount: Int
-    /// Shown since an answer was lost; at most `shownMax` of them.
+    /// Ids shown since an answer was lost, at most `shownMax`.
     public var possiblyOurs: [PossiblyOurs]
-    /// Others', at most `shownMax` of them.
+    /// Ids of others, at most `shownMax`.
     public var unknown: [[UInt8]]
-    /// How many of others' there are.
+    /// Number of all ids of others.
     public var unknownCount: Int
 }
 
 extension ChannelKeeper {
-    /// How it stands now.
+    /// The present state.
     public var status: KeeperStatus {
         let warmCount = self.table.readyCount
         return KeeperStatus(

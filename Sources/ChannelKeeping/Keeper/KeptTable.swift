@@ -1,6 +1,6 @@
 import APNSProtocol
 
-/// The records of a keeper by number, by audience, by id and by phase, and those of them that wait for something.
+/// The records of a keeper by number, by audience, by id and by phase. It also indexes those that wait for something.
 struct KeptTable {
     private let schedule: BeaconSchedule
     private let beaconGraceMillis: Int64
@@ -10,16 +10,16 @@ struct KeptTable {
     private var numbersByPhase: [KeptChannel.Phase: SortedSet<Int64>] = [:]
     private var nextNumber: Int64 = 0
 
-    /// Records whose write can be asked for.
+    /// Records whose write can be requested.
     private(set) var toBeWritten = SortedSet<Int64>()
-    /// Those whose owner can be told something.
+    /// Records whose owner can be told something.
     private(set) var toBeAnnounced = SortedSet<Int64>()
-    /// Those whose deletion can be asked for.
+    /// Records whose deletion can be requested.
     private(set) var toBeDeleted = SortedSet<Int64>()
-    /// Ends that are to be broadcast again, and channels that linger, by when.
+    /// Ends to broadcast again, and channels that linger, by their time.
     private(set) var beacons = SortedSet<DueNumber>()
     private(set) var lingering = SortedSet<DueNumber>()
-    /// By what they keep.
+    /// Wishes by their storage policy.
     private var wishesByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
     private var warmByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
     private var readyByPolicy: [MessageStoragePolicy: SortedSet<Int64>] = [:]
@@ -33,7 +33,7 @@ struct KeptTable {
 
     subscript(number: Int64) -> HeldChannel? { self.held[number] }
 
-    /// In ascending order, without those that leave.
+    /// Numbers of the records in a phase, in ascending order, without those that are leaving.
     func numbers(in phase: KeptChannel.Phase) -> [Int64] { self.numbersByPhase[phase]?.elements ?? [] }
     func count(in phase: KeptChannel.Phase) -> Int { self.numbersByPhase[phase]?.count ?? 0 }
     func number(id: [UInt8]) -> Int64? { self.numbersByID[id] }
@@ -43,12 +43,12 @@ struct KeptTable {
         self.numbers(audience: owner.audience).first { self.held[$0]?.channel.owner == owner }
     }
 
-    /// The oldest wish that `state` has and that is not refused.
+    /// The oldest wish that is in `state` and not refused.
     func nextWish(_ policy: MessageStoragePolicy) -> Int64? { self.wishesByPolicy[policy]?.first }
     /// Channels that wait for an audience.
     func warmNumbers(_ policy: MessageStoragePolicy) -> [Int64] { self.warmByPolicy[policy]?.elements ?? [] }
     func warmCount(_ policy: MessageStoragePolicy) -> Int { self.warmByPolicy[policy]?.count ?? 0 }
-    /// Number of a ready channel that `state` has; `nil`: none.
+    /// Number of a ready channel that is in `state`; `nil` for none.
     func readyNumber(_ policy: MessageStoragePolicy) -> Int64? { self.readyByPolicy[policy]?.first }
     var readyCount: Int { self.readyByPolicy.values.reduce(0) { $0 + $1.count } }
 
@@ -68,7 +68,7 @@ struct KeptTable {
         self.nextNumber = max(self.nextNumber, number &+ 1)
     }
 
-    /// Changes what is known beside the record.
+    /// Changes what is known about a record beyond `state`.
     mutating func note(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
         guard let index = self.held.index(forKey: number) else { return }
         let before = self.duties(of: self.held.values[index])
@@ -76,7 +76,7 @@ struct KeptTable {
         self.move(number, from: before, to: self.duties(of: self.held.values[index]))
     }
 
-    /// Changes the record, which then has to be written.
+    /// Changes the record, which must then be written.
     mutating func change(_ number: Int64, _ body: (inout HeldChannel) -> Void) {
         guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
@@ -87,7 +87,7 @@ struct KeptTable {
         if let held = self.held[number] { self.index(held) }
     }
 
-    /// The record is to go out of `state`; it is found no more.
+    /// Removes the record from all indexes, because it is leaving `state`.
     mutating func leave(_ number: Int64) {
         guard let held = self.held[number], !held.isLeaving else { return }
         self.unindex(held)
@@ -97,7 +97,7 @@ struct KeptTable {
         }
     }
 
-    /// A write is asked for.
+    /// Notes that a write was requested.
     mutating func begin(_ write: UInt64, of number: Int64) {
         self.note(number) {
             $0.isDirty = false
@@ -105,7 +105,7 @@ struct KeptTable {
         }
     }
 
-    /// The tombstone is in `state`.
+    /// Removes the record, whose tombstone is in `state`.
     mutating func remove(_ number: Int64) {
         guard let held = self.held.removeValue(forKey: number) else { return }
         self.leave(number, self.duties(of: held))
