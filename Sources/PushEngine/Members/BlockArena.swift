@@ -1,34 +1,35 @@
-/// A block of `BlockArena`, by its first granule.
+/// Names a block of `BlockArena` by its first granule.
 struct BlockID: Identifier { let rawValue: Int32 }
 
-/// Begins a block. As many entries of four bytes as its capacity says follow.
+/// The header of a block. As many entries of four bytes as its capacity says follow it.
 struct BlockHeader {
-    /// Entries that mean something. `BlockArena` marks with it what nobody has.
+    /// Number of entries that mean something. `BlockArena` marks free blocks with it.
     var count: UInt16
     let capacity: UInt16
-    /// For whoever has the block. Of one that nobody has: another of its size.
+    /// The next block, as the block's user means it. In a free block: another free block of its size.
     var next: BlockID
 }
 
 /// Blocks of many sizes, cut from chunks that never move.
 ///
-/// What is given back is put together with what is free behind it, and cut anew: other sizes are in demand when buckets are split, and when
-/// one ring of a million members is followed by many of a few. Grows only.
+/// A released block is merged with the free blocks behind it, and cut anew. Other sizes are in demand when buckets are
+/// split, and when one ring of a million members is followed by many of a few. The arena only grows.
 @safe struct BlockArena: ~Copyable {
-    /// Entries of the largest block. Any block can be cut from one of `granulesMax`: the rest is nothing, or has two granules.
+    /// Number of entries of the largest block. Any block can be cut from one of `granulesMax`: the rest is empty or has
+    /// two granules.
     static var capacityMax: Int { 2 * (Self.granulesMax - 2 - 1) }
 
     private static var granule: Int { 8 }
     private static var chunkBits: Int { 11 }
     private static var chunkGranules: Int { 1 << Self.chunkBits }
-    /// `freeSizes` has a bit for each size.
+    /// The largest size of a block in granules: `freeSizes` has a bit for each size.
     private static var granulesMax: Int { 63 }
     private static var freeMark: UInt16 { .max }
 
     private var chunks: [UnsafeMutableRawPointer] = unsafe []
-    /// By size in granules: the first of those that nobody has.
+    /// The first free block of each size, by size in granules.
     private var free = [BlockID](repeating: .none, count: Self.granulesMax + 1)
-    /// A bit for each size of which there are free ones.
+    /// A bit for each size that has free blocks.
     private var freeSizes: UInt64 = 0
 
     init() {}
@@ -39,10 +40,10 @@ struct BlockHeader {
 
     var allocatedByteCount: Int { unsafe self.chunks.count * Self.chunkGranules * Self.granule }
 
-    /// An empty block. `capacity` is even: a block ends with a granule.
+    /// Returns an empty block. `capacity` is even: a block ends with a granule.
     mutating func allocate(capacity: Int, next: BlockID) -> BlockID {
         let wanted = 1 + capacity / 2
-        // Of the same size, or so much larger that the rest is a block, too.
+        // A free block of the same size, or one so much larger that the rest is a block, too.
         let fitting = self.freeSizes & (1 << UInt64(wanted) | ~0 << UInt64(wanted + 2))
         guard fitting != 0 else {
             self.appendChunk()
@@ -52,16 +53,17 @@ struct BlockHeader {
         let id = self.free[size]
         self.takeFree(id)
         if size > wanted { self.putFree(BlockID(index: id.index + wanted), granules: size - wanted) }
-        // It lies in a chunk and nobody has it.
+        // The block is free memory of a chunk.
         unsafe self.block(id).initialize(to: BlockHeader(count: 0, capacity: UInt16(capacity), next: next))
         return id
     }
 
-    /// Together with those behind it that are free. So what was cut is whole again when its first part is given back.
+    /// Gives a block back, merged with the free blocks behind it. A block that was cut is whole again when its first
+    /// part is given back.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {
-            // Behind every block lies another, or the chunk's last granule, which has the header of a block that somebody has.
+            // Another block follows every block, or the chunk's last granule, whose header is that of a block in use.
             let next = BlockID(index: id.index + granules)
             guard unsafe self.block(next).pointee.count == Self.freeMark else { break }
             let more = self.granules(of: next)
@@ -82,7 +84,8 @@ struct BlockHeader {
 
     // MARK: Blocks that nobody has
 
-    /// The one before this in its list lies where the first entries would: there is room for two.
+    /// Puts a block at the head of its size's free list. The link to the previous head is kept where the first entries
+    /// would be: there is room for two.
     private mutating func putFree(_ id: BlockID, granules: Int) {
         let next = self.free[granules]
         let block = unsafe self.block(id)
@@ -116,7 +119,7 @@ struct BlockHeader {
         let start = unsafe (self.chunks.count - 1) << Self.chunkBits
         let end = start + Self.chunkGranules - 1
         unsafe self.block(BlockID(index: end)).initialize(to: BlockHeader(count: 0, capacity: 0, next: .none))
-        // The last first, so that the first is taken first.
+        // The last block is put first, so that the first is taken first.
         for index in stride(from: start, to: end, by: Self.granulesMax).reversed() {
             self.putFree(BlockID(index: index), granules: min(Self.granulesMax, end - index))
         }

@@ -1,11 +1,12 @@
-/// A member of an audience: an update token in its one ring, or a start token's membership in one of its rings. An element of
-/// `MemberTable`, used again after `free`.
+/// A member of an audience: an update token in its one ring, or a start token's membership in one of its rings. It
+/// names an element of `MemberTable`, and is used again after `free`.
 struct MemberID: Identifier { let rawValue: Int32 }
 
-/// The members that one pass goes round: an audience's update or start members in one environment. An element of `MemberTable`.
+/// The members that one pass goes round: an audience's update or start members in one environment. It names an element
+/// of `MemberTable`.
 struct RingID: Identifier { let rawValue: Int32 }
 
-/// A ring holds members of one kind.
+/// The kind of a member. All members of a ring have one kind.
 enum MemberKind: UInt8 {
     /// An update token of one Live Activity. It is in one ring.
     case update
@@ -13,7 +14,7 @@ enum MemberKind: UInt8 {
     case start
 }
 
-/// Marks of a member. Whoever keeps the table gives them a meaning.
+/// Marks of a member. The user of the table gives them a meaning.
 struct MemberFlags: OptionSet, Sendable {
     /// Bits 0 to 11; the table has no room for more.
     let rawValue: UInt16
@@ -26,7 +27,7 @@ struct MemberFlags: OptionSet, Sendable {
     init(bit: Int) { self.init(rawValue: 1 << UInt16(bit)) }
 }
 
-/// A member, and where it stands in its ring.
+/// A member and its position in its ring.
 struct RingEntry: Equatable {
     let position: UInt64
     let member: MemberID

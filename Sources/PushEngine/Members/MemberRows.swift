@@ -1,9 +1,9 @@
 import PushModel
 
-/// An element of `MemberRows`.
+/// Names an element of `MemberRows`.
 struct RowID: Identifier { let rawValue: Int32 }
 
-/// What a row stands for.
+/// What a row describes.
 enum RowKind: UInt8 {
     case updateMember
     /// A start token in one ring.
@@ -12,14 +12,14 @@ enum RowKind: UInt8 {
     case startToken
 }
 
-/// A value of a row, by where it lies.
+/// A value of a row, named by its offset.
 struct RowField<Value: BitwiseCopyable> {
     let offset: Int
     init(at offset: Int) { self.offset = offset }
 }
 
-/// Members and start tokens, a row each, the raw token at the row's end: whoever looks at a member finds its token in the same line of
-/// memory.
+/// Rows of members and of start tokens. The raw token is at the row's end: a look at a member has its token in the same
+/// cache line.
 ///
 /// | from byte | update member | start member | start token |
 /// |---|---|---|---|
@@ -28,8 +28,9 @@ struct RowField<Value: BitwiseCopyable> {
 /// | 8 | the token | the start token's row | the token |
 /// | 12 | | the token's next membership | |
 ///
-/// Rows of one kind and one length of token share chunks, so that no row says either. Chunks never move; a row that is given back is used
-/// again for the same kind and length. Grows only, up to `2^idBits` rows; fewer when many are long or of a rare kind.
+/// Rows of one kind and one token length share chunks, so that no row stores either. Chunks never move. A released row is
+/// used again for the same kind and length. The store only grows, up to `2^idBits` rows, or fewer when many are long or of a
+/// rare kind.
 @safe struct MemberRows: ~Copyable {
     @safe private struct Chunk {
         let rows: UnsafeMutableRawPointer
@@ -37,21 +38,21 @@ struct RowField<Value: BitwiseCopyable> {
         let tokenByteCount: UInt16
         let kind: RowKind
         let tokenOffset: UInt8
-        /// Of `classes`.
+        /// Index of the chunk's class in `classes`.
         let classNumber: UInt16
     }
 
-    /// The rows of one kind and length.
+    /// The rows of one kind and token length.
     private struct Class {
         let kind: RowKind
         let tokenByteCount: Int
-        /// The first that was given back; its `nextFree` names the next.
+        /// The row that was given back last. Its `nextFree` names the next.
         var free = RowID.none
         /// Rows of the newest chunk that were never used.
         var fresh = 0..<0
     }
 
-    /// Of a row's number. The rest of a word has room for something else.
+    /// Number of bits of a row's number. The rest of the word has room for something else.
     static var idBits: Int { 24 }
     private static var rowBits: Int { 9 }
     static var chunksMax: Int { 1 << (Self.idBits - Self.rowBits) }
@@ -61,7 +62,7 @@ struct RowField<Value: BitwiseCopyable> {
     private var chunkCount = 0
     private var chunkCapacity = 16
     private var classes: [Class] = []
-    /// Numbers of `classes`, in the order of kind and length.
+    /// Indices into `classes`, in the order of kind and length.
     private var sortedClasses: [UInt16] = []
     private var chunkByteCount = 0
 
@@ -82,7 +83,8 @@ struct RowField<Value: BitwiseCopyable> {
 
     // MARK: Rows
 
-    /// A new row for a token of this length, 0 without one; its fields mean nothing yet. `none`: there are as many as there can be.
+    /// Returns a new row for a token of this length, 0 without one. Its fields mean nothing yet. `none`: all rows are
+    /// in use.
     mutating func allocate(_ kind: RowKind, tokenByteCount: Int) -> RowID {
         let number = self.classNumber(kind, tokenByteCount: tokenByteCount)
         let free = self.classes[number].free
@@ -97,7 +99,7 @@ struct RowField<Value: BitwiseCopyable> {
         return RowID(index: self.classes[number].fresh.removeFirst())
     }
 
-    /// Whether `allocate` would find one.
+    /// Whether `allocate` would find a row.
     func hasRoom(for kind: RowKind, tokenByteCount: Int) -> Bool {
         self.chunkCount < self.chunksMax
             || self.classes.contains {
@@ -115,14 +117,14 @@ struct RowField<Value: BitwiseCopyable> {
     @inline(__always) func kind(of row: RowID) -> RowKind { unsafe self.chunk(of: row).kind }
 
     subscript<Value>(_ row: RowID, _ field: RowField<Value>) -> Value {
-        // Every field lies in its row, of whatever kind.
+        // Every field is stored in its row, whatever the row's kind.
         @inline(__always) get { unsafe self.address(of: row).load(fromByteOffset: field.offset, as: Value.self) }
         @inline(__always) set {
             unsafe self.address(of: row).storeBytes(of: newValue, toByteOffset: field.offset, as: Value.self)
         }
     }
 
-    /// The row's own token; empty for a start member.
+    /// The row's own token. Empty for a start member.
     @inline(__always) @unsafe func ownToken(_ row: RowID) -> UnsafeMutableRawBufferPointer {
         let chunk = unsafe self.chunk(of: row)
         return unsafe UnsafeMutableRawBufferPointer(
@@ -134,19 +136,19 @@ struct RowField<Value: BitwiseCopyable> {
         unsafe UnsafeRawBufferPointer(self.ownToken(self.rowOfToken(row)))
     }
 
-    /// Where the row's token lies.
+    /// The row that stores the row's token.
     @inline(__always) func rowOfToken(_ row: RowID) -> RowID {
         self.kind(of: row) == .startMember ? self[row, .startToken] : row
     }
 
     @inline(__always) func holds(_ row: RowID, _ token: Span<UInt8>) -> Bool {
         guard unsafe Int(self.chunk(of: row).tokenByteCount) == token.count else { return false }
-        // The row lives, so its bytes do.
+        // The row is in use, so its bytes are valid.
         let bytes = unsafe self.ownToken(row).assumingMemoryBound(to: UInt8.self)
         return unsafe Span(_unsafeElements: UnsafeBufferPointer(bytes)).holdsSameBytes(as: token)
     }
 
-    /// The row will be looked at soon, and its token.
+    /// Begins to load the row and its token, which will be read soon.
     @inline(__always) func prefetch(_ row: RowID) {
         unsafe Prefetch.lines(from: self.address(of: row), byteCount: Int(self.chunk(of: row).stride))
     }
@@ -174,11 +176,11 @@ struct RowField<Value: BitwiseCopyable> {
     private mutating func appendChunk(classNumber: Int) {
         let kind = self.classes[classNumber].kind
         let tokenByteCount = self.classes[classNumber].tokenByteCount
-        // Fields are four bytes each.
+        // Each field takes four bytes.
         let stride = (Self.tokenOffset(of: kind) + tokenByteCount + 3) & ~3
         let rowCount = min(1 << Self.rowBits, Self.chunkByteCountMax / stride)
         if self.chunkCount == self.chunkCapacity { self.growDirectory() }
-        // The directory has a place; it holds nothing yet.
+        // The directory has room for the chunk, and nothing is stored there yet.
         unsafe (self.chunks + self.chunkCount).initialize(
             to: Chunk(
                 rows: .allocate(byteCount: rowCount * stride, alignment: 8), stride: UInt16(stride),
@@ -197,7 +199,7 @@ struct RowField<Value: BitwiseCopyable> {
         self.chunkCapacity *= 2
     }
 
-    /// Tokens have one length, or a few; but strangers may send any.
+    /// The class of rows of this kind and token length. Tokens have one length or a few, but strangers may send any.
     private mutating func classNumber(_ kind: RowKind, tokenByteCount: Int) -> Int {
         func order(_ kind: RowKind, _ tokenByteCount: Int) -> Int { Int(kind.rawValue) << 16 | tokenByteCount }
         let wanted = order(kind, tokenByteCount)
@@ -223,14 +225,14 @@ extension RowField where Value == RowID {
 }
 
 extension RowField where Value == UInt32 {
-    /// The ring's number, and below it the flags.
+    /// The ring's number and, below it, the flags.
     static var ringAndFlags: Self { Self(at: 0) }
     static var joinedSeconds: Self { Self(at: 4) }
 }
 
 extension RowField where Value == UInt16 {
-    /// Of a start token: members that name it.
+    /// Number of members that name this start token.
     static var membershipCount: Self { Self(at: 4) }
-    /// Those of them that are linked.
+    /// Number of linked members that name this start token.
     static var linkedMembershipCount: Self { Self(at: 6) }
 }

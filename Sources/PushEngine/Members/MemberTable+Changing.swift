@@ -1,8 +1,11 @@
-/// Members that come, go over to another ring, and go.
+/// Adds members, moves them to another ring, and removes them.
 extension MemberTable {
-    /// A new member. The caller knows that there is none: no update member with this token, or no membership of this start token in this
-    /// ring. `none`: the start token is in `ringsOfStartTokenMax` rings already, or the table has as many rows as it can have.
+    /// Adds a member. The caller knows that it is new: no update member has this token, or this start token has no
+    /// membership in the ring.
+    ///
     /// - Parameter token: 1 to `tokenByteCountMax` bytes.
+    /// - Returns: the new member; `none`: the start token is in `ringsOfStartTokenMax` rings already, or all rows are
+    ///   in use.
     mutating func insert(
         _ token: Span<UInt8>, in ring: RingID, joinedSeconds: UInt32, flags: MemberFlags = []
     ) -> MemberID {
@@ -27,7 +30,7 @@ extension MemberTable {
         self.rows.hasRoom(for: .updateMember, tokenByteCount: tokenByteCount)
     }
 
-    /// An update member goes over to another ring of update members; its flags and the time it joined stay.
+    /// Moves an update member to another ring of update members. Its flags and the time it joined stay.
     mutating func move(_ member: MemberID, to ring: RingID) {
         let old = self.ring(of: member)
         precondition(old.isSome, "member \(member) is in no ring")
@@ -40,8 +43,8 @@ extension MemberTable {
         self.blocks.insert(member.row, hash: hash, into: &self.rings[ring].members, .ring, rows: self.rows)
     }
 
-    /// Takes a member out of its ring, and out of those that are found. Its number, token, flags and time stay until it is freed, whoever
-    /// joins with the same token in between.
+    /// Takes a member out of its ring and out of the index. Its number, token, flags and time stay until it is freed,
+    /// even if another member joins with the same token in between.
     mutating func unlink(_ member: MemberID) {
         let ring = self.ring(of: member)
         precondition(ring.isSome, "member \(member) is in no ring")
@@ -57,15 +60,16 @@ extension MemberTable {
         self.rows.release(member.row)
     }
 
-    /// Unlinks and frees.
+    /// Unlinks a member and frees it.
     mutating func remove(_ member: MemberID) {
         self.unlink(member)
         self.free(member)
     }
 
-    /// Takes at most `max` steps towards an empty ring, most of which remove a member: `count(of:)` tells whether there is more to do.
-    /// - Parameter kept: a member with one of these flags is unlinked only. Whoever gave it the flag frees it.
-    /// - Returns: how many members left.
+    /// Takes at most `max` steps towards an empty ring. Most steps remove a member; `count(of:)` says whether more
+    /// remain.
+    /// - Parameter kept: a member with one of these flags is only unlinked. The code that set the flag frees it.
+    /// - Returns: the number of members that left.
     @discardableResult mutating func removeSome(
         of ring: RingID, max: Int, unlinkingOnly kept: MemberFlags = []
     ) -> Int {
@@ -80,7 +84,7 @@ extension MemberTable {
         return removed
     }
 
-    /// It has left its ring.
+    /// Notes that the member has left its ring.
     private mutating func forget(_ member: MemberID) {
         let row = member.row
         if self.rows.kind(of: row) == .startMember {
@@ -92,11 +96,11 @@ extension MemberTable {
         self.count -= 1
     }
 
-    /// `none`: there is no room.
+    /// Stores a token in a new row, or returns `none` if there is no room.
     private mutating func insertToken(_ token: Span<UInt8>, _ kind: RowKind, hash: UInt64) -> RowID {
         let row = self.rows.allocate(kind, tokenByteCount: token.count)
         guard row.isSome else { return .none }
-        // The row was made for so many bytes.
+        // The row was allocated for a token of this length.
         unsafe token.withUnsafeBytes { unsafe self.rows.ownToken(row).copyMemory(from: $0) }
         self.blocks.insert(row, hash: hash, into: &self.index, self.indexing, rows: self.rows)
         return row
@@ -104,12 +108,12 @@ extension MemberTable {
 
     // MARK: Start tokens
 
-    /// `none`: the token has as many as it can have, or there is no room.
+    /// Adds a membership of a start token. `none`: the token has as many as it can have, or there is no room.
     private mutating func insertMembership(of token: Span<UInt8>) -> RowID {
         let row = self.rows.allocate(.startMember, tokenByteCount: 0)
         guard row.isSome else { return .none }
         let tokenRow = self.rowOfStartToken(token)
-        // Those that were unlinked and not freed are many only when their pushes are not answered.
+        // Unlinked memberships that were not freed are many only when their pushes get no answer.
         guard tokenRow.isSome, self.rows[tokenRow, .linkedMembershipCount] < Self.ringsOfStartTokenMax,
             self.rows[tokenRow, .membershipCount] < UInt16.max
         else {
@@ -124,7 +128,7 @@ extension MemberTable {
         return row
     }
 
-    /// The token's row, which may be new; `none`: there is no room.
+    /// The token's row, which may be new. `none`: there is no room.
     private mutating func rowOfStartToken(_ token: Span<UInt8>) -> RowID {
         let hash = self.searchHash(of: token)
         let found = self.row(.startToken, of: token, hash: hash)
@@ -138,7 +142,7 @@ extension MemberTable {
         return row
     }
 
-    /// It is found no more; its token stays.
+    /// Takes a membership out of what can be found. Its token stays.
     private mutating func unlinkMembership(_ row: RowID) {
         let token = self.rows[row, .startToken]
         let next = self.rows[row, .nextMembership]
@@ -153,7 +157,7 @@ extension MemberTable {
         self.rows[token, .linkedMembershipCount] -= 1
     }
 
-    /// The token goes with the last membership that names it.
+    /// Releases the token with the last membership that names it.
     private mutating func releaseStartToken(of row: RowID) {
         let token = self.rows[row, .startToken]
         self.rows[token, .membershipCount] -= 1

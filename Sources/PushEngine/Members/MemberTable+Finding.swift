@@ -1,6 +1,6 @@
 import PushModel
 
-/// Members by their tokens.
+/// Finds members by their tokens.
 extension MemberTable {
     /// The update member that has this token, or `none`.
     func find(_ token: Span<UInt8>) -> MemberID {
@@ -20,7 +20,7 @@ extension MemberTable {
         }
     }
 
-    /// One of the memberships of a start token, and another one after each; `none`: there is none, or no more.
+    /// One of the memberships of a start token. `nextMembership` gives the others. `none`: the token has none.
     func firstMembership(ofStartToken token: Span<UInt8>) -> MemberID {
         let row = self.row(.startToken, of: token, hash: self.searchHash(of: token))
         return row.isNone ? .none : MemberID(self.rows[row, .firstMembership])
@@ -28,13 +28,13 @@ extension MemberTable {
 
     func nextMembership(after member: MemberID) -> MemberID { MemberID(self.rows[member.row, .nextMembership]) }
 
-    /// What the index has of this kind, or `none`.
+    /// The row of this kind that has this token, or `none`.
     func row(_ kind: RowKind, of token: Span<UInt8>, hash: UInt64) -> RowID {
         self.blocks.first(in: self.index[self.index.bucket(of: hash)], hash: hash) {
             self.rows.kind(of: $0) == kind && self.rows.holds($0, token)
         }
     }
 
-    /// What a token is found by.
+    /// The hash by which a token is found.
     func searchHash(of token: Span<UInt8>) -> UInt64 { self.indexing.hash(token) }
 }

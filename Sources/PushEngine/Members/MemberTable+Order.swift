@@ -1,9 +1,10 @@
-/// The members of a ring in the order of their positions.
+/// Lists the members of a ring in the order of their positions.
 extension MemberTable {
-    /// Appends members of a ring in ascending order, from `position` on: `limit` of them, and those at the last one's position, or as many
-    /// as there are before the end. Looks at no more buckets than hold these.
+    /// Appends members of a ring in ascending order, from `position` on. Takes `limit` members and those at the last
+    /// one's position, or as many as there are before the end. Looks at no more buckets than hold these.
     /// - Parameter limit: at least 1.
-    /// - Returns: the position before which all are now contained; `RingPosition.end`: there are no more. The next call goes on from there.
+    /// - Returns: the position before which all members are now contained; `RingPosition.end`: the ring has no more.
+    ///   The next call goes on from there.
     func fill(_ ring: RingID, from position: UInt64, limit: Int, into entries: inout [RingEntry]) -> UInt64 {
         precondition(limit > 0, "a limit is at least 1")
         guard position < RingPosition.end else { return RingPosition.end }
@@ -11,7 +12,7 @@ extension MemberTable {
         var bucket = RingBucket(at: position, in: self.rings[ring].members)
         self.rows.prefetchTokens(of: bucket.rows, in: self.blocks)
         while true {
-            // While one bucket is looked at, the next one's rows are on their way, and the entries of the one behind.
+            // While one bucket is read, the next one's rows are loaded, and the entries of the bucket behind that.
             let next = bucket.next(in: self.rings[ring].members)
             if let next {
                 self.rows.prefetchTokens(of: next.rows, in: self.blocks)
@@ -26,24 +27,24 @@ extension MemberTable {
         }
     }
 
-    /// In order.
+    /// Appends the members of a bucket from `position` on, in order.
     private func append(_ bucket: RingBucket, from position: UInt64, to entries: inout [RingEntry]) {
         let first = entries.count
         self.blocks.forEach(in: bucket.rows) {
-            // The row lives, so its token does.
+            // The row is in use, so its token is valid.
             let its = unsafe RingPosition.of(self.rows.token($0))
             if its >= position { entries.append(RingEntry(position: its, member: MemberID($0))) }
         }
         guard entries.count - first > 1 else { return }
         unsafe entries.withUnsafeMutableBufferPointer { entries in
-            // In place: a slice of an array would be sorted as a copy.
+            // Sorted in place: a slice of an array would be copied.
             var new = unsafe UnsafeMutableBufferPointer(rebasing: entries[first...])
             unsafe new.sort { $0.position < $1.position }
         }
     }
 
-    /// Takes away what goes beyond `wanted` and stands at another position than the last that stays.
-    /// - Returns: the position of the first that was taken away.
+    /// Removes entries beyond `wanted`, except those at the position of the last entry that stays.
+    /// - Returns: the position of the first entry that was removed.
     static func cut(_ entries: inout [RingEntry], toAbout wanted: Int) -> UInt64? {
         let last = entries[wanted - 1].position
         var end = wanted
@@ -60,11 +61,12 @@ private struct RingBucket {
     let rows: BlockID
     let positions: Range<UInt64>
 
-    /// The one that has this position.
+    /// The bucket that holds this position.
     init(at position: UInt64, in buckets: RowBuckets) {
         let number = buckets.bucket(of: (position << (64 - UInt64(RingPosition.bitCount))).bitReversed)
         self.rows = buckets[number]
-        // The buckets that were split have one bit more: those before the one that is split next, and what they were split into.
+        // Buckets that were split have one bit more: those before the one that is split next, and those that the splits
+        // made.
         let bitCount = buckets.bitCount
         let half = 1 << bitCount
         let isSplit = number >= half || number < buckets.headCount - half
@@ -73,7 +75,7 @@ private struct RingBucket {
         self.positions = start..<start + width
     }
 
-    /// The one behind; `nil`: there is none.
+    /// The next bucket; `nil`: this is the last.
     func next(in buckets: RowBuckets) -> RingBucket? {
         self.positions.upperBound < RingPosition.end ? RingBucket(at: self.positions.upperBound, in: buckets) : nil
     }

@@ -1,45 +1,49 @@
-/// The tokens of one partition's audience members, found by token and walked ring by ring in an order that neither restarts nor growth
-/// change.
+/// The tokens of one partition's audience members. They are found by token and walked ring by ring, in an order that
+/// neither restarts nor growth change.
 ///
-/// A member is a row of `MemberRows`, an entry in a bucket of the index, and one in a bucket of its ring. Measured resident, with a million
-/// update members of one ring: 20.7 bytes each beside the raw token; in 64 tables 21.7; in 50,000 rings of 20 members 23.9. It is the same
-/// with tokens of 32 bytes and of 80. A start member takes 22, and its token, stored once for all its rings, 15 beside its bytes.
+/// A member is a row of `MemberRows`, an entry in a bucket of the index, and one in a bucket of its ring. Measured
+/// resident memory of an update member without its raw token: 20.7 bytes with a million in one ring; 21.7 in 64 tables;
+/// 23.9 in 50,000 rings of 20 members. Tokens of 32 and of 80 bytes give the same figures. A start member takes 22
+/// bytes. Its token is stored once for all its rings, and takes 15 bytes besides its own.
 ///
-/// Nothing that is done to one member takes longer when there are a million. Only tokens that were prepared for one place in a ring, which
-/// takes 2^n attempts each for n bits of a position, make the walk through their own bucket longer.
+/// No operation on one member takes longer when there are a million. One thing can slow a walk: tokens prepared for one
+/// place in a ring, which takes 2^n attempts each for n bits of a position. They lengthen the walk through their own
+/// bucket only.
 @safe struct MemberTable: ~Copyable {
-    /// A ring: its members by position.
+    /// A ring: its members in the order of their positions.
     struct Ring {
         var kind: MemberKind
         var members = RowBuckets()
     }
 
-    /// The longest token; the shortest has one byte.
+    /// Length of the longest token in bytes. The shortest has one byte.
     static var tokenByteCountMax: Int { 1_024 }
-    /// Rings that a start token can be in.
+    /// Number of rings that a start token can be in.
     static var ringsOfStartTokenMax: Int { 64 }
-    /// Rings at a time.
+    /// Number of rings that can exist at a time.
     static var ringsMax: Int { 1 << Self.ringBits - 1 }
 
     private static var ringBits: Int { UInt32.bitWidth - MemberFlags.bitCount }
 
-    // The extensions of this type, and nobody else, look at these.
+    // Only the extensions of this type look at the following properties.
     var rows: MemberRows
-    /// Of the index and all rings.
+    /// Blocks of the index and of all rings.
     var blocks = RowBlocks()
     var rings = ChunkedStore<RingID, Ring>()
     private var freeRings: [RingID] = []
-    /// Update members and start tokens.
+    /// The index of update members and start tokens.
     var index = RowBuckets()
     let indexing: RowSpreading
 
-    /// Members in rings, of both kinds.
+    /// Number of members in rings, of both kinds.
     var count = 0
-    /// Start tokens that are stored.
+    /// Number of start tokens that are stored.
     var startTokenCount = 0
 
-    /// - Parameter seed: of the index; random and secret, so that nobody can prepare colliding tokens. The order of rings is not its matter.
-    /// - Parameter chunksMax: of its rows, fewer for tests.
+    /// Creates an empty table.
+    /// - Parameter seed: key of the index; random and secret, so that nobody can prepare colliding tokens. The order of
+    ///   rings does not depend on it.
+    /// - Parameter chunksMax: the largest number of chunks of its rows; fewer in tests.
     init(seed: UInt64, chunksMax: Int = MemberRows.chunksMax) {
         self.rows = MemberRows(chunksMax: chunksMax)
         self.indexing = .index(TokenHash(seed: seed))
@@ -50,7 +54,7 @@
         for ring in self.rings.identifiers { self.rings[ring].members.deallocate() }
     }
 
-    /// What rows, index and rings have taken of the memory.
+    /// Bytes of memory that rows, index and rings have taken.
     var allocatedByteCount: Int {
         var sum = self.rows.allocatedByteCount + self.blocks.allocatedByteCount + self.index.allocatedByteCount
         for ring in self.rings.identifiers {
@@ -61,7 +65,7 @@
 
     // MARK: Rings
 
-    /// A new ring, empty; `none`: there are `ringsMax`.
+    /// Returns a new empty ring. `none`: there are `ringsMax`.
     mutating func makeRing(of kind: MemberKind) -> RingID {
         if let ring = self.freeRings.popLast() {
             self.rings[ring].kind = kind
@@ -71,7 +75,7 @@
         return self.rings.append(Ring(kind: kind))
     }
 
-    /// Whether `makeRing` would find one.
+    /// Whether `makeRing` would find a number.
     var hasRoomForRing: Bool { !self.freeRings.isEmpty || self.rings.count < Self.ringsMax }
 
     /// The ring is empty. Its number is used again.

@@ -1,8 +1,8 @@
-/// Where members stand in their ring: a function of the token alone. A position written down today means the same tomorrow, in any worker,
-/// whoever has joined or left in between. So this function never changes.
+/// The position of a member in its ring: a function of the token alone. A position written down today means the same
+/// tomorrow, in any worker, whichever members have joined or left. This function must therefore never change.
 ///
-/// It is SipHash-1-3 under a key that everybody can know. Strangers register tokens: of a function that is easier to see through, they
-/// could prepare any number of tokens for one position.
+/// It is SipHash-1-3 under a key that everybody can know. Strangers register tokens. With a weaker function they could
+/// prepare any number of tokens for one position.
 enum RingPosition {
     static var bitCount: Int { 48 }
     /// One more than the last position.
@@ -12,7 +12,7 @@ enum RingPosition {
     private static var secondKey: UInt64 { 0xd6e8_feb8_6659_fd93 }
 
     static func of(_ token: Span<UInt8>) -> UInt64 {
-        // As long as the token is lent.
+        // The token is valid as long as it is lent.
         unsafe token.withUnsafeBytes { unsafe Self.of($0) }
     }
 
@@ -20,7 +20,7 @@ enum RingPosition {
         unsafe Self.hash(token) >> (64 - Self.bitCount)
     }
 
-    /// Its first bits are the position.
+    /// Returns the hash of a token. Its first bits are the position.
     @unsafe static func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
         var state = State()
         var index = 0
@@ -29,7 +29,7 @@ enum RingPosition {
             state.take(unsafe token.word(at: index))
             index &+= 8
         }
-        // And here fewer.
+        // Fewer than eight bytes are left.
         state.take(unsafe token.lastWord(from: index) | UInt64(truncatingIfNeeded: token.count) << 56)
         return state.end()
     }
@@ -72,7 +72,7 @@ enum RingPosition {
 extension UInt64 {
     @inline(__always) fileprivate func rotated(_ bits: UInt64) -> UInt64 { self &<< bits | self &>> (64 &- bits) }
 
-    /// The first bit last, and so on.
+    /// The bits in reverse order.
     @inline(__always) var bitReversed: UInt64 {
         var bits = self.byteSwapped
         bits = bits >> 4 & 0x0f0f_0f0f_0f0f_0f0f | (bits & 0x0f0f_0f0f_0f0f_0f0f) << 4

@@ -1,5 +1,5 @@
-/// A row in a block, and eight bits of its hash: whoever looks for a token passes by other rows without looking at them, which would cost a
-/// wait for the memory each.
+/// A row in a block, and eight bits of its hash. A search for a token skips other rows by these bits without reading
+/// the rows, which would cost a wait for memory each.
 struct RowEntry: Equatable {
     private let rawValue: UInt32
 
@@ -15,13 +15,13 @@ struct RowEntry: Equatable {
     }
 }
 
-/// Sets of rows, each a block as large as it has to be, or a chain of them when it is out of all proportion. A set is named by its first
-/// block, which is another one when the set grows or shrinks; `none` is the empty set.
+/// Sets of rows. Each is a block of the right size, or a chain of blocks when it is far too large. A set is named by
+/// its first block, which changes when the set grows or shrinks. `none` is the empty set.
 @safe struct RowBlocks: ~Copyable {
     private typealias Block = UnsafeMutablePointer<BlockHeader>
 
     private var arena = BlockArena()
-    /// Reused by whoever makes sets anew.
+    /// Reused while sets are made anew.
     private var staying: [RowEntry] = []
     private var leaving: [RowEntry] = []
 
@@ -31,14 +31,14 @@ struct RowEntry: Equatable {
 
     // MARK: One set
 
-    /// The set that has this entry, too.
+    /// Returns the set with this entry added.
     mutating func adding(_ entry: RowEntry, to set: BlockID) -> BlockID {
         guard set.isSome else { return self.makeBlock(capacity: 2, next: .none, with: entry) }
         let block = unsafe self.arena.block(set)
         let count = unsafe Int(block.pointee.count)
         let capacity = unsafe Int(block.pointee.capacity)
         if count < capacity {
-            // There is a place.
+            // The block has a free place.
             unsafe Self.places(block)[count] = entry
             unsafe block.pointee.count += 1
             return set
@@ -48,7 +48,7 @@ struct RowEntry: Equatable {
         return self.adding(entry, to: larger)
     }
 
-    /// The set without this row, which is in it.
+    /// Returns the set without this row, which is in it.
     mutating func removing(_ row: RowID, from set: BlockID) -> BlockID {
         let place = unsafe self.place(of: row, in: set)
         let block = unsafe self.arena.block(set)
@@ -58,7 +58,7 @@ struct RowEntry: Equatable {
         return self.droppingLast(of: set)
     }
 
-    /// Any row of a set, and the set without it.
+    /// Returns any row of a set, and the set without it.
     mutating func popping(from set: BlockID) -> (row: RowID, rest: BlockID) {
         let block = unsafe self.arena.block(set)
         let row = unsafe Self.entries(block)[Int(block.pointee.count) - 1].row
@@ -92,7 +92,7 @@ struct RowEntry: Equatable {
 
     // MARK: Two sets
 
-    /// The rows that leave become a set of their own.
+    /// Splits a set. The rows that leave become a set of their own.
     mutating func splitting(_ set: BlockID, leaves: (RowID) -> Bool) -> (staying: BlockID, leaving: BlockID) {
         self.staying.removeAll(keepingCapacity: true)
         self.leaving.removeAll(keepingCapacity: true)
@@ -103,7 +103,7 @@ struct RowEntry: Equatable {
         return (self.makeSet(self.staying), leaving)
     }
 
-    /// One set of both.
+    /// Returns one set of both sets' rows.
     mutating func merging(_ first: BlockID, _ second: BlockID) -> BlockID {
         self.staying.removeAll(keepingCapacity: true)
         self.release(first) { entry, staying, _ in staying.append(entry) }
@@ -111,7 +111,7 @@ struct RowEntry: Equatable {
         return self.makeSet(self.staying)
     }
 
-    /// Gives a set's blocks back and hands over what was in them.
+    /// Gives a set's blocks back and passes on their entries.
     @inline(__always) private mutating func release(
         _ set: BlockID, _ body: (RowEntry, inout [RowEntry], inout [RowEntry]) -> Void
     ) {
@@ -136,7 +136,7 @@ struct RowEntry: Equatable {
             let capacity = count == BlockArena.capacityMax ? count : (count + 2) & ~1
             let first = self.arena.allocate(capacity: capacity, next: set)
             let block = unsafe self.arena.block(first)
-            // The block has room for them.
+            // The block has room for these entries.
             for index in 0..<count { unsafe Self.places(block)[index] = entries[start + index] }
             unsafe block.pointee.count = UInt16(count)
             set = first
@@ -147,10 +147,10 @@ struct RowEntry: Equatable {
 
     // MARK: Looking ahead
 
-    /// The set will be looked at soon.
+    /// Begins to load the set, which will be read soon.
     @inline(__always) func prefetch(_ set: BlockID) {
         guard set.isSome else { return }
-        // Of most sets that is all, and its entries are read in order.
+        // Most sets take no more than that, and their entries are read in order.
         unsafe Prefetch.lines(from: self.arena.block(set), byteCount: Prefetch.lineByteCount)
     }
 
@@ -160,7 +160,7 @@ struct RowEntry: Equatable {
         unsafe UnsafeBufferPointer(start: Self.places(block), count: Int(block.pointee.count))
     }
 
-    /// Room for as many entries as the block's capacity says.
+    /// The block's entries: as many places as its capacity says.
     @inline(__always) @unsafe private static func places(_ block: Block) -> UnsafeMutablePointer<RowEntry> {
         unsafe UnsafeMutableRawPointer(block + 1).assumingMemoryBound(to: RowEntry.self)
     }
@@ -199,7 +199,7 @@ struct RowEntry: Equatable {
     private mutating func resized(_ set: BlockID, capacity: Int) -> BlockID {
         let old = unsafe self.arena.block(set)
         let new = self.arena.allocate(capacity: min(capacity, BlockArena.capacityMax), next: unsafe old.pointee.next)
-        // The new one has room for all that the old one holds.
+        // The new block has room for all that the old one holds.
         let block = unsafe self.arena.block(new)
         unsafe Self.places(block).update(from: Self.places(old), count: Int(old.pointee.count))
         unsafe block.pointee.count = unsafe old.pointee.count

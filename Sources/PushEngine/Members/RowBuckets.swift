@@ -1,12 +1,13 @@
-/// Heads of buckets, each a set of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing), so that no insertion
-/// into a large one waits until all of it has been spread anew.
+/// Heads of buckets, each a set of rows: a hash table that grows and shrinks by one bucket at a time (linear hashing).
+/// No insertion into a large table therefore waits until all of it has been rehashed.
 ///
-/// The low bits of a hash say the bucket: with 2^n + s buckets, n of them, or n + 1 for the buckets that were split since there were 2^n.
+/// The low bits of a hash name the bucket. With 2^n + s buckets these are n bits, or n + 1 for buckets that were split
+/// since there were 2^n.
 ///
-/// One head is kept in place; up to 1,024 lie in one block; more lie in pages of 1,024, which never move. A value without an owner's
-/// duties: whoever has it calls `deallocate` once.
+/// One head is kept in place. Up to 1,024 are kept in one block; more in pages of 1,024, which never move. A copy of
+/// this value owns nothing: its owner calls `deallocate` once.
 @safe struct RowBuckets {
-    /// One bucket: its head. Up to a page: the address of the heads. Else: the address of the pages' addresses.
+    /// One bucket: its head. Up to a page: the address of the heads. More: the address of the pages' addresses.
     private var storage = UInt(truncatingIfNeeded: BlockID.none.rawValue)
     /// At least 1.
     private var bucketCount: UInt32 = 1
@@ -23,7 +24,7 @@
     mutating func counted() { self.count += 1 }
     mutating func uncounted() { self.count -= 1 }
 
-    /// Bits of a hash that tell the buckets apart that were not split lately.
+    /// Number of bits of a hash that name a bucket that was not split lately.
     @inline(__always) var bitCount: Int { UInt32.bitWidth - 1 - self.bucketCount.leadingZeroBitCount }
 
     /// The bucket of a hash.
@@ -33,7 +34,7 @@
         return bucket < self.headCount ? bucket : bucket - half
     }
 
-    /// The bucket that the last one was split from, and would be merged with. There is more than one.
+    /// The bucket that the last one was split from, and would be merged with. There is more than one bucket.
     var parentOfLast: Int {
         let last = self.bucketCount - 1
         return Int(last - 1 << (31 - UInt32(last.leadingZeroBitCount)))
@@ -54,7 +55,7 @@
         }
     }
 
-    /// One more bucket, which is empty.
+    /// Adds an empty bucket.
     mutating func appendBucket() {
         let count = self.headCount
         if count == 1 {
@@ -71,7 +72,7 @@
         unsafe self.address(of: count).initialize(to: .none)
     }
 
-    /// One bucket fewer: the last one, which is empty.
+    /// Removes the last bucket, which is empty.
     mutating func removeLastBucket() {
         let count = self.headCount - 1
         if count == 1 {
@@ -108,10 +109,10 @@
     private var pages: UnsafeMutablePointer<Heads> { unsafe UnsafeMutablePointer(bitPattern: self.storage)! }
     private var pagesInUse: Int { (self.headCount + Self.pageCount - 1) >> Self.pageBits }
 
-    /// Places of a block of heads, or of the list of pages, that has room for `count`.
+    /// Number of places in a block of heads, or in the list of pages, that has room for `count`.
     private static func capacity(_ count: Int) -> Int { max(4, 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)) }
 
-    /// There is more than one.
+    /// The address of a bucket's head. There is more than one bucket.
     @inline(__always) @unsafe private func address(of bucket: Int) -> Heads {
         precondition(UInt(bitPattern: bucket) < UInt(self.bucketCount), "no such bucket")
         if self.bucketCount <= UInt32(Self.pageCount) { return unsafe self.block + bucket }
@@ -125,7 +126,7 @@
         self.storage = UInt(bitPattern: other)
     }
 
-    /// After one, the block becomes the first page.
+    /// Adds a page. After one page, the block becomes the first page.
     private mutating func appendPage(after pageCount: Int) {
         let page = Heads.allocate(capacity: Self.pageCount)
         if pageCount == 1 {

@@ -1,14 +1,14 @@
-/// By what rows are spread over buckets.
+/// How rows are spread over buckets.
 enum RowSpreading {
-    /// By token, for who has only that.
+    /// By token, where only the token is known.
     case index(TokenHash)
-    /// By position: a bucket holds what stands between two positions.
+    /// By position: a bucket holds the members between two positions.
     case ring
 
-    /// Rows of a bucket on average, at most. There are half as many, or one bucket.
+    /// Number of rows of a bucket on average, at most. It is at least half of that, or there is one bucket.
     @inline(__always) static var rowsPerBucket: Int { 16 }
 
-    /// The last bits say the bucket.
+    /// Returns the hash of a token. Its last bits name the bucket.
     @inline(__always) @unsafe func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
         switch self {
         case .index(let hash): unsafe hash(token)
@@ -17,21 +17,22 @@ enum RowSpreading {
     }
 
     func hash(_ token: Span<UInt8>) -> UInt64 {
-        // As long as the token is lent.
+        // The token is valid as long as it is lent.
         unsafe token.withUnsafeBytes { unsafe self.hash($0) }
     }
 }
 
 extension MemberRows {
     @inline(__always) func hash(of row: RowID, _ spreading: RowSpreading) -> UInt64 {
-        // The row lives, so its token does.
+        // The row is in use, so its token is valid.
         unsafe spreading.hash(self.token(row))
     }
 }
 
 /// Sets of rows under the heads of `RowBuckets`. At most one bucket is split or merged at a time.
 extension RowBlocks {
-    /// - Parameter hash: of the row, as `spreading` has it.
+    /// Adds a row to its bucket.
+    /// - Parameter hash: the row's hash, as `spreading` computes it.
     mutating func insert(
         _ row: RowID, hash: UInt64, into buckets: inout RowBuckets, _ spreading: RowSpreading,
         rows: borrowing MemberRows
@@ -44,7 +45,7 @@ extension RowBlocks {
         }
     }
 
-    /// The row is there.
+    /// Removes a row, which is there.
     mutating func remove(_ row: RowID, hash: UInt64, from buckets: inout RowBuckets) {
         let bucket = buckets.bucket(of: hash)
         buckets[bucket] = self.removing(row, from: buckets[bucket])
@@ -54,7 +55,7 @@ extension RowBlocks {
         }
     }
 
-    /// Takes out any row of the last bucket; `none`: it had none, and has gone unless it was the only one.
+    /// Takes any row out of the last bucket. `none`: that bucket was empty, and was removed unless it was the only one.
     mutating func removeSome(from buckets: inout RowBuckets) -> RowID {
         let last = buckets.headCount - 1
         guard buckets[last].isSome else {
@@ -67,7 +68,7 @@ extension RowBlocks {
         return row
     }
 
-    /// The rows whose hash has one more bit go over to a new bucket.
+    /// Splits a bucket. The rows whose hash has one more bit move to a new bucket.
     private mutating func splitBucket(
         of buckets: inout RowBuckets, _ spreading: RowSpreading, rows: borrowing MemberRows
     ) {
@@ -92,7 +93,7 @@ extension RowBlocks {
 }
 
 extension MemberRows {
-    /// The tokens of these rows will be looked at soon.
+    /// Begins to load the tokens of these rows, which will be read soon.
     func prefetchTokens(of set: BlockID, in blocks: borrowing RowBlocks) {
         blocks.forEach(in: set) { self.prefetch($0) }
         blocks.forEach(in: set) { if self.kind(of: $0) == .startMember { self.prefetch(self.rowOfToken($0)) } }

@@ -1,13 +1,14 @@
 import PushModel
 
-/// A keyed hash of a raw token, two words a multiplication: each product's halves are folded together, so that every bit of a word reaches
-/// every bit of the result. Fast; only a secret key keeps a stranger from preparing tokens of one hash.
+/// A keyed hash of a raw token, two words a multiplication. Each product's halves are folded together, so that every
+/// bit of a word reaches every bit of the result. It is fast. Only a secret key keeps a stranger from preparing tokens
+/// of one hash.
 struct TokenHash {
     private let first: UInt64
     private let second: UInt64
     private let third: UInt64
 
-    /// The key is drawn from `seed`.
+    /// Creates a hash whose key is drawn from `seed`.
     init(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         self.first = random.next()
@@ -19,7 +20,8 @@ struct TokenHash {
         let count = token.count
         var state = self.first
         var index = 0
-        // Every offset below is followed by as many bytes as are loaded: 16 with more than 16 left, the last 8 or 4 of at least as many.
+        // Every offset below is followed by as many bytes as are loaded: 16 while more than 16 are left, then the last
+        // 8 or 4.
         while count &- index > 16 {
             state = Self.fold(unsafe token.word(at: index) ^ self.second, unsafe token.word(at: index &+ 8) ^ state)
             index &+= 16
@@ -27,7 +29,7 @@ struct TokenHash {
         var low: UInt64 = 0
         var high: UInt64 = 0
         if count >= 16 {
-            // Some of these bytes a second time.
+            // Some of these bytes are read a second time.
             low = unsafe token.word(at: count &- 16)
             high = unsafe token.word(at: count &- 8)
         } else if count >= 8 {
@@ -47,12 +49,12 @@ struct TokenHash {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Eight bytes from `offset` on, which are there.
+    /// The eight bytes at `offset`, which exist.
     @inline(__always) @unsafe func word(at offset: Int) -> UInt64 {
         unsafe UInt64(littleEndian: self.baseAddress!.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// The bytes from `offset` on, which are fewer than eight.
+    /// The bytes from `offset` on: fewer than eight.
     @inline(__always) @unsafe func lastWord(from offset: Int) -> UInt64 {
         var word: UInt64 = 0
         var index = self.count

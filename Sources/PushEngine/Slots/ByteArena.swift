@@ -1,24 +1,24 @@
-/// Many short runs of bytes, each under a 32-bit handle: what a million slots would otherwise keep in a million heap blocks of their own,
-/// with a header and a count each.
+/// Many short runs of bytes, each under a 32-bit handle. A million slots would otherwise keep them in a million heap
+/// blocks, with a header and a count each.
 ///
-/// Blocks are multiples of eight bytes, cut from chunks that never move; one that is given back is used again for the same size. Grows
-/// only.
+/// Blocks are multiples of eight bytes, cut from chunks that never move. A released block is used again for the same
+/// size. The arena only grows.
 @safe struct ByteArena: ~Copyable {
-    /// Names a run.
+    /// Names a run of bytes.
     struct Handle: Equatable {
         fileprivate let rawValue: UInt32
     }
     static let none = Handle(rawValue: 0)
-    /// The longest run.
+    /// The longest run in bytes.
     static var byteCountMax: Int { 2_048 }
 
     private static var granule: Int { 8 }
     private static var chunkByteCount: Int { 1 << 18 }
 
     private var chunks: [UnsafeMutableRawPointer] = unsafe []
-    /// Bytes of the last chunk that were handed out.
+    /// Number of bytes of the last chunk that were handed out.
     private var used = Self.chunkByteCount
-    /// By size in granules: the first free block, whose first four bytes name the next.
+    /// The first free block of each size, by size in granules. Its first four bytes name the next.
     private var free: [Handle]
 
     init() { self.free = Array(repeating: Self.none, count: Self.byteCountMax / Self.granule + 1) }
@@ -27,13 +27,13 @@
         for index in unsafe self.chunks.indices { unsafe self.chunks[index].deallocate() }
     }
 
-    /// Room for `byteCount` bytes, 1 to `byteCountMax`; what lies there means nothing yet.
+    /// Returns room for `byteCount` bytes, 1 to `byteCountMax`. Its content means nothing yet.
     mutating func allocate(_ byteCount: Int) -> Handle {
         precondition(byteCount > 0 && byteCount <= Self.byteCountMax, "a run has 1 to 2,048 bytes")
         let granules = Self.granules(byteCount)
         let reused = self.free[granules]
         if reused != Self.none {
-            // A free block is at least eight bytes, and names the next in its first four.
+            // A free block has at least eight bytes. The first four name the next.
             self.free[granules] = unsafe self.address(of: reused).load(as: Handle.self)
             return reused
         }
@@ -48,7 +48,7 @@
             rawValue: UInt32(chunk * (Self.chunkByteCount / Self.granule) + self.used / Self.granule + 1))
     }
 
-    /// Gives a run back. `byteCount` is what it was allocated with; `none` is nothing.
+    /// Gives a run back. `byteCount` is what it was allocated with. `none` is ignored.
     mutating func release(_ handle: Handle, byteCount: Int) {
         guard handle != Self.none else { return }
         let granules = Self.granules(byteCount)
@@ -59,14 +59,14 @@
     /// Whether a run of `byteCount` bytes has room for `other`, and is not larger than needed.
     static func fits(_ byteCount: Int, _ other: Int) -> Bool { Self.granules(byteCount) == Self.granules(other) }
 
-    /// The bytes of a run. Valid until it is released; `byteCount` is at most what it was allocated with.
+    /// The bytes of a run. Valid until the run is released. `byteCount` is at most what it was allocated with.
     @unsafe func bytes(of handle: Handle, byteCount: Int) -> UnsafeMutableBufferPointer<UInt8> {
         guard handle != Self.none else { return unsafe UnsafeMutableBufferPointer(start: nil, count: 0) }
         return unsafe UnsafeMutableBufferPointer(
             start: self.address(of: handle).assumingMemoryBound(to: UInt8.self), count: byteCount)
     }
 
-    /// The run will be looked at soon.
+    /// Begins to load the run, which will be read soon.
     @inline(__always) func prefetch(_ handle: Handle, byteCount: Int) {
         guard handle != Self.none else { return }
         unsafe Prefetch.lines(from: self.address(of: handle), byteCount: byteCount)

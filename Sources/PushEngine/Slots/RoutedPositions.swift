@@ -1,23 +1,23 @@
 import PushModel
 
-/// What a slot has taken of the routed topic: few slots take anything.
+/// What a slot has taken of the topic `routed`. Few slots take anything.
 struct RoutedPositions: Equatable {
-    /// Offset of the last one taken; -1: none.
+    /// Offset of the last record taken; -1: none.
     var appliedOffset: Int64 = -1
-    /// Where it first lay.
+    /// Where the last record taken first lay.
     var appliedOrigin = Self.nowhere
-    /// Where the last one from another partition than that first lay: a publisher goes over when somebody adds partitions.
+    /// Where the last record from another partition first lay: a publisher changes partitions when somebody adds some.
     var formerOrigin = Self.nowhere
 
     static let nowhere = SourcePosition(topic: 0, partition: -1, offset: -1)
 
-    /// Whether the record that first lay there was taken, or one that lay behind it.
+    /// Whether the record that first lay there was taken, or a later one of that log.
     func covers(_ origin: SourcePosition) -> Bool {
         (self.appliedOrigin.isOfSameLog(as: origin) && origin.offset <= self.appliedOrigin.offset)
             || (self.formerOrigin.isOfSameLog(as: origin) && origin.offset <= self.formerOrigin.offset)
     }
 
-    /// Notes where the record first lay that has just been taken.
+    /// Notes where the record just taken first lay.
     mutating func note(_ origin: SourcePosition) {
         if !self.appliedOrigin.isOfSameLog(as: origin) { self.formerOrigin = self.appliedOrigin }
         self.appliedOrigin = origin
@@ -25,7 +25,7 @@ struct RoutedPositions: Equatable {
 }
 
 extension SourcePosition {
-    /// Whether offsets of the two can be compared.
+    /// Whether the offsets of the two positions can be compared.
     func isOfSameLog(as other: SourcePosition) -> Bool {
         self.topic == other.topic && self.partition == other.partition
     }

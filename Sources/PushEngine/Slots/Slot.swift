@@ -1,15 +1,15 @@
 import APNSProtocol
 import PushModel
 
-/// Where an activity stands (contract: Life cycle).
+/// The phase of an activity's life (contract: Life cycle).
 enum SlotLife: UInt8 {
-    /// Known by updates alone: no token, no start.
+    /// Known from updates alone: no token, no start.
     case awaiting
-    /// Registered, or a token came with an event.
+    /// Registered, or a token arrived with an event.
     case alive
     /// A `start` was taken and is not accepted yet.
     case starting
-    /// A `start` was accepted, or nobody knows; the update token has not come yet.
+    /// A `start` was accepted, or nobody knows. The update token has not arrived yet.
     case started
     /// An `end` was taken and is not accepted yet.
     case ending
@@ -34,40 +34,40 @@ struct AppliedPosition: Equatable {
     func isOf(topic: UInt16) -> Bool { self.topic == Int16(truncatingIfNeeded: topic) }
 }
 
-/// What APNs has said of a slot's token, or the keeper of a channel.
+/// What APNs has said of a slot's token, or the keeper has said of a channel.
 enum TokenStanding: UInt8 {
-    /// Not refused; APNs has accepted no push to it that is known here.
+    /// Not refused. APNs has accepted no push to it that is known here.
     case usable
-    /// Usable: APNs has accepted a push to it since.
+    /// Usable: APNs has accepted a push to it.
     case proven
-    /// Usable: the one before the newest (`FormerTokens`), which APNs has refused before it had accepted anything for it.
+    /// Usable: the previous token (`FormerTokens`). APNs refused the newest before accepting anything for it.
     case former
-    /// Refused, but perhaps for a fault of ours (`TokenRemovalGuard`): the update that was refused waits for another
-    /// token in vain, the next one tries this one again.
+    /// Refused, but perhaps through a fault of ours (`TokenRemovalGuard`). The refused update waits in vain for another
+    /// token. The next update tries this token again.
     case doubted
-    /// Refused, and nothing newer has come.
+    /// Refused, and no newer token has arrived.
     case dead
-    /// Of a channel: it is kept for an audience, and what is sent to it is meant for that.
+    /// A channel kept for an audience. Everything sent to it is meant for that audience.
     case kept
 
     @inline(__always) var isUsable: Bool { self.rawValue <= TokenStanding.former.rawValue }
 }
 
-/// What a slot goes to APNs for: each errand of an app and environment has a lane, and perhaps a route, of its own.
+/// What a slot goes to APNs for. Each errand of an app and environment has a lane of its own, and perhaps a route.
 enum Errand: UInt8, CaseIterable {
     /// A push to a phone.
     case push
     /// A broadcast to a channel.
     case broadcast
-    /// The question what a channel keeps, before its first broadcast.
+    /// The question what a channel stores, before its first broadcast.
     case question
-    /// The question whether a channel is kept for an audience, before anything else. It goes to the keeper and not to APNs: while it has no answer,
-    /// or was answered with yes, nothing leaves.
+    /// The question whether a channel is kept for an audience, before anything else. It goes to the keeper and not to
+    /// APNs. Nothing leaves while it has no answer, or if the answer was yes.
     case keeperQuestion
     /// A version of an audience, which goes to partitions and not to APNs.
     case version
 
-    /// `nil`: it is no request.
+    /// The kind of its request to APNs; `nil`: it makes no request.
     var requestKind: RequestKind? {
         switch self {
         case .push: .device
@@ -78,7 +78,8 @@ enum Errand: UInt8, CaseIterable {
     }
 }
 
-/// What a channel keeps for phones that are off (Apple: "Sending channel management requests to APNs", `message-storage-policy`).
+/// What a channel stores for phones that are off (Apple: "Sending channel management requests to APNs",
+/// `message-storage-policy`).
 enum StoragePolicy: UInt8 {
     case unknown = 0
     /// Nothing: `apns-expiration` has to be 0.
@@ -87,10 +88,11 @@ enum StoragePolicy: UInt8 {
     case mostRecent = 2
 }
 
-/// Everything remembered about one activity, channel or audience, but for its bytes (`ByteArena`), its budget (`BudgetStore`) and what waits or is in flight
-/// (`UpdateStore`). A million of these lie in memory: fields are small, and nothing in it lives on the heap.
+/// Everything remembered about one activity, channel or audience, except its bytes (`ByteArena`), its budget
+/// (`BudgetStore`) and its updates (`UpdateStore`). Memory holds a million slots: fields are small, and none is on the heap.
 ///
-/// Any part of the engine reads it. Each field is written by one, and whole slots by `SlotTable`; a test holds the files to this table.
+/// Any part of the engine reads a slot. Each field has one writer, and `SlotTable` writes whole slots. A test holds the files
+/// to this table.
 ///
 /// | who, folder | writes |
 /// |---|---|
@@ -101,20 +103,21 @@ enum StoragePolicy: UInt8 {
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
 /// | owners before, `Partitions` | ownersSinceRecord, isHandedOver |
 struct Slot {
-    // What each event looks at lies together, in one or two cache lines.
+    // Each event looks at these properties. They are kept together, in one or two cache lines.
 
     /// Event time of the newest accepted event; `Int64.min`: none.
     var lastAcceptedSeconds: Int64 = .min
-    /// Wall time of the last start or update, registration or end: what the life is counted from.
+    /// Wall time of the last start, update, registration or end. The life is counted from it.
     var lastTouchedWallMillis: Int64 = 0
     /// When the 12 hours, or the retention after an end, are over. Steady.
     var lifeEndsMillis: Int64 = 0
     var applied = AppliedPosition()
     var app: UInt16 = 0
     var pending = UpdateID.none
-    /// What must follow `pending` and cannot be merged into it: the end behind an unsent start, content too large beside the kept alert.
+    /// The update that must follow `pending` and cannot be merged into it: an end behind an unsent start, or content
+    /// too large for the kept alert.
     var behind = UpdateID.none
-    /// Unresolved offsets not yet covered by a state record.
+    /// The ledger entry of unresolved offsets not yet covered by a state record.
     var openEntry = EntryID.none
     /// The activity id, then the raw token.
     var identity = ByteArena.none
@@ -124,110 +127,113 @@ struct Slot {
     var idLastIndex: UInt8 = 0
     var tokenByteCount: UInt16 = 0
     var life = SlotLife.awaiting
-    /// Its life is over; the next state record is a tombstone, unless something comes first.
+    /// Whether the slot's life is over. The next state record is a tombstone, unless an event arrives first.
     var isLeaving = false
     var isDirty = false
-    /// It counts among those with something to send or in flight.
+    /// Whether the slot counts among those with something to send or in flight.
     var isCountedPending = false
 
-    /// Wall time of the registration, for a 410 with an older time.
+    /// Wall time of the registration. A 410 with an older time is ignored.
     var registeredWallMillis: Int64 = 0
-    /// The last wire stamp given; 0: none.
+    /// The last stamp sent in a push; 0: none.
     var lastStampSeconds: Int64 = 0
-    /// No push before this; minimum distance. Steady.
+    /// No push before this time: the minimum distance. Steady.
     var notBeforeMillis: Int64 = .min
-    /// No retry before this. Steady.
+    /// No retry before this time. Steady.
     var backoffUntilMillis: Int64 = .min
-    /// Since when the update waits for a token, steady; meaningful while there is none.
+    /// When the update began to wait for a token, steady. Meaningful while there is none.
     var tokenMissingSinceMillis: Int64 = 0
-    /// Steady. As long as this owner has written none: `Int64.min`, or so far above it as the record lies that was restored.
+    /// Time of the last state write, steady. Until this owner has written a record: `Int64.min` plus the offset of the
+    /// restored record, if there was one.
     var lastStateWriteMillis: Int64 = .min
 
     var hash: UInt32 = 0
     var generation: UInt32 = 0
-    /// Differs with each new token; a verdict about an older one says nothing of this one.
+    /// Number of the token, different for each new one. A verdict about an older token says nothing of this one.
     var tokenGeneration: UInt32 = 0
     var budget = BudgetID.none
 
     var inFlight = UpdateID.none
-    /// Which ready-queue entry stands; 0: none.
+    /// Number of the ready-queue entry that is valid; 0: none.
     var queuedTicket: UInt32 = 0
     var stateVersion: UInt32 = 0
-    /// Version that must be acknowledged before the next push; meaningful with `awaitsStateRecord`.
+    /// The state version that must be acknowledged before the next push. Meaningful with `awaitsStateRecord`.
     var requiredStateVersion: UInt32 = 0
-    /// Outcomes and dead letters that must be acknowledged before the next state record is written.
+    /// Number of outcomes and dead letters that must be acknowledged before the next state record is written.
     var unguardedRecords: UInt32 = 0
     var openRoutedEntry = EntryID.none
-    /// Where it stands among the members of its partition.
+    /// The slot's index among the members of its partition.
     var memberIndex: Int32 = 0
-    /// Of a channel, steady seconds: with the errand `question` when that is given up, 0 while it does not wait for it; otherwise it is not asked
-    /// before.
+    /// A time of a channel, steady seconds. With the errand `question`: when the question is given up, 0 while it does
+    /// not wait. Otherwise: when it may be asked at the earliest.
     var questionSeconds: UInt32 = 0
 
-    /// `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
+    /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
     private var failures: UInt8 = 0
-    /// How many further events that need no push the state record that is due waits for.
+    /// How many more events that need no push may delay the state record that is due.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
-    /// What it goes to APNs for next.
+    /// What the slot goes to APNs for next.
     var errand = Errand.push
-    /// Of a channel: what it keeps for phones that are off.
+    /// What a channel stores for phones that are off.
     var storage = StoragePolicy.unknown
-    /// Of a channel: APNs is being asked what it keeps.
+    /// Whether APNs is being asked what the channel stores.
     var isAsking = false
-    /// Of a channel: how far its distance has grown, in quarters of a doubling.
+    /// How far a channel's distance has grown, in quarters of a doubling.
     var throttleSteps: UInt8 = 0
     var frequentUpdates = false
-    /// `awaitsTokenOfStart` and `hasPassedUnrecorded`: a slot has no byte to spare.
+    /// Holds `awaitsTokenOfStart` and `hasPassedUnrecorded`: a slot has no byte to spare.
     private var lifeFlags: UInt8 = 0
-    /// What may have left unrecorded before this process took over has been counted against the budget.
+    /// Whether pushes that may have left unrecorded before this process took over were counted against the budget.
     var countedUnrecordedPush = false
-    /// Owners that have run after the one that wrote the record which was restored, and before this one; `FormerOwners.countMax`: there was none.
+    /// Number of owners between the one that wrote the restored record and this one. `FormerOwners.countMax`: no record
+    /// was restored.
     var ownersSinceRecord: UInt8 = 0
-    /// The owner before gave the partition back in order: `state` knows of all it has taken and sent.
+    /// Whether the previous owner gave the partition back in order: `state` has all it took and sent.
     var isHandedOver = false
     var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
-    /// The record of the last push has not been acknowledged: nothing may leave.
+    /// Whether the record of the last push is still unacknowledged. Nothing may leave until it is acknowledged.
     var awaitsStateRecord = false
-    /// The table knows its `RoutedPositions`.
+    /// Whether the table has `RoutedPositions` of the slot.
     var hasRoutedPositions = false
 
-    /// How often in a row it has failed.
+    /// Number of failed attempts in a row.
     @inline(__always) var attempt: UInt8 {
         get { self.failures & 0x1f }
         set { self.failures = self.failures & ~0x1f | newValue & 0x1f }
     }
-    /// How often in a row APNs has said that the token died before it was registered: at most 7.
+    /// How often in a row APNs has said that the token died before it was registered, at most 7.
     @inline(__always) var earlierDeaths: UInt8 {
         get { self.failures >> 5 }
         set { self.failures = self.failures & 0x1f | newValue << 5 }
     }
-    /// A `start` was accepted, or nobody knows, and the card's update token has not come yet.
+    /// Whether a `start` was accepted, or may have been, and the card's update token has not arrived yet.
     @inline(__always) var awaitsTokenOfStart: Bool {
         get { self.lifeFlags & 1 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~1 | (newValue ? 1 : 0) }
     }
-    /// This owner's stamps are past those that owners before may have given unrecorded.
+    /// Whether this owner's stamps are past those that earlier owners may have given unrecorded.
     @inline(__always) var hasPassedUnrecorded: Bool {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
-    /// A record of it was read. A slot has no byte to spare, and this owner has written nothing of it.
+    /// Notes that a record of the slot was read. Shares its field: a slot has no byte to spare, and this owner has
+    /// written no record yet.
     mutating func noteRecord(at offset: Int64) { self.lastStateWriteMillis = .min + max(0, offset) }
-    /// Where the newest record lies that was read of it, as long as this owner has written none.
+    /// Offset of the newest record that was read of the slot, as long as this owner has written none.
     var recordOffset: Int64 { self.lastStateWriteMillis &- .min }
-    /// It has been made and not been removed.
+    /// Whether the slot has been made and not removed.
     var isLive: Bool { self.identity != ByteArena.none }
-    /// What each event looks at lies in the first so many bytes.
+    /// Number of leading bytes that hold what each event looks at.
     static var ofEachEventByteCount: Int { 64 }
-    /// 1 to 256.
+    /// Number of bytes of the id, 1 to 256.
     @inline(__always) var idByteCount: Int { Int(self.idLastIndex) + 1 }
     var identityByteCount: Int { self.idByteCount + Int(self.tokenByteCount) }
-    /// A channel's id is its token, and an audience needs none.
+    /// Whether the slot can be sent to. A channel's id is its token, and an audience needs none.
     var hasToken: Bool { self.tokenByteCount > 0 || self.kind != .activity }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding.isUsable }
-    /// Unresolved offsets wait for its next state record.
+    /// Whether unresolved offsets wait for the slot's next state record.
     var isOpen: Bool { self.openEntry.isSome || self.openRoutedEntry.isSome }
     var hasWork: Bool { self.pending.isSome || self.inFlight.isSome }
 }

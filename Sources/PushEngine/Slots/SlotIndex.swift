@@ -1,19 +1,21 @@
-/// Finds a slot by its identity without building a key: open addressing over slot numbers, linear probing, no tombstones.
+/// Finds a slot by its identity without building a key: open addressing over slot numbers, linear probing, no
+/// tombstones.
 ///
-/// A `Dictionary` would need an owned key per look-up; here the caller's borrowed bytes are compared with what the slot already holds.
+/// A `Dictionary` would need an owned key per look-up. Here the caller's borrowed bytes are compared with the slot's
+/// own.
 struct SlotIndex {
-    /// The hash stands beside the slot's number: a search passes by other slots without looking at them, which would cost a wait for the
-    /// memory each.
+    /// A slot's number and its hash. A search skips other slots by the hash without reading them, which would cost a
+    /// wait for memory each.
     private struct Bucket {
-        /// None: free.
+        /// The slot; `none`: the bucket is free.
         var slot = SlotID.none
         var hash: UInt32 = 0
     }
 
-    /// Length is a power of two, at most 3/4 full.
+    /// The buckets. Their number is a power of two, and at most 3/4 of them are taken.
     private var buckets: [Bucket]
     private(set) var count = 0
-    /// Differs per engine, so that nobody can prepare colliding keys.
+    /// Different in each engine, so that nobody can prepare colliding keys.
     private let seed: UInt64
 
     init(seed: UInt64) {
@@ -21,21 +23,21 @@ struct SlotIndex {
         self.buckets = Array(repeating: Bucket(), count: 64)
     }
 
-    /// Over the identity, eight bytes at a time: each word is multiplied to 128 bits whose halves are folded together, so that every bit of
-    /// it reaches every bit of the result. Without the app, which is not known before an event is decoded: two apps seldom have activities
-    /// of one id.
+    /// Hashes the identity, eight bytes at a time. Each word is multiplied to 128 bits whose halves are folded
+    /// together, so that every bit of it reaches every bit of the result. The app is left out, because it is not known
+    /// before an event is decoded. Two apps seldom have activities of one id.
     func hash(kind: UInt8, id: Span<UInt8>) -> UInt32 {
         var hash = Self.fold(self.seed ^ UInt64(id.count) << 32 ^ UInt64(kind), 0x9e37_79b9_7f4a_7c15)
         var index = 0
         while id.count - index >= 8 {
-            // Eight bytes are there.
+            // The id has these eight bytes.
             let word = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
             hash = Self.fold(hash ^ word, 0xd6e8_feb8_6659_fd93)
             index += 8
         }
         var rest: UInt64 = 0
         if id.count >= 8 {
-            // The last eight bytes, some of them, or all, a second time.
+            // The last eight bytes. Some of them, or all, are read a second time.
             rest = unsafe id.bytes.unsafeLoadUnaligned(fromByteOffset: id.count - 8, as: UInt64.self)
         } else {
             while index < id.count {
@@ -52,31 +54,31 @@ struct SlotIndex {
         return product.high ^ product.low
     }
 
-    /// A search for this hash will begin soon.
+    /// Begins to load the bucket where a search for this hash will begin soon.
     @inline(__always) func prefetchHome(of hash: UInt32) {
         unsafe self.buckets.withUnsafeBufferPointer { buckets in
-            // There are always buckets, and the home is one of them.
+            // There are always buckets, and the home bucket is one of them.
             unsafe Prefetch.lines(
                 from: buckets.baseAddress! + (Int(truncatingIfNeeded: hash) & self.mask),
                 byteCount: MemoryLayout<Bucket>.size)
         }
     }
 
-    /// The first bucket that holds a slot with this hash; `nil`: there is none. Walk on with `next`.
+    /// The first bucket that holds a slot with this hash; `nil`: none does. Walk on with `next`.
     func first(hash: UInt32) -> Int? { self.search(from: Int(truncatingIfNeeded: hash) & self.mask, hash: hash) }
 
     func next(after bucket: Int, hash: UInt32) -> Int? { self.search(from: (bucket + 1) & self.mask, hash: hash) }
 
     func slot(at bucket: Int) -> SlotID { self.buckets[bucket].slot }
 
-    /// The caller knows that no equal slot is present.
+    /// Adds a slot. The caller knows that no equal slot is present.
     mutating func insert(_ slot: SlotID, hash: UInt32) {
         if (self.count + 1) * 4 > self.buckets.count * 3 { self.grow() }
         self.put(Bucket(slot: slot, hash: hash))
         self.count += 1
     }
 
-    /// Takes the slot out and closes the gap, so that no probe run is cut.
+    /// Takes the slot out and closes the gap, so that no probe sequence is cut.
     mutating func remove(_ slot: SlotID, hash: UInt32) {
         let mask = self.mask
         var bucket = Int(truncatingIfNeeded: hash) & mask
@@ -89,7 +91,7 @@ struct SlotIndex {
         var next = (bucket + 1) & mask
         while self.buckets[next].slot.isSome {
             let home = Int(truncatingIfNeeded: self.buckets[next].hash) & mask
-            // The entry may move into the gap unless its home lies cyclically within (gap, next].
+            // The entry may move into the gap unless its home is cyclically within (gap, next].
             if ((next &- home) & mask) >= ((next &- gap) & mask) {
                 self.buckets[gap] = self.buckets[next]
                 gap = next

@@ -1,14 +1,14 @@
 import PushModel
 
-/// Which kind of thing a slot is about; part of its identity.
+/// The kind of thing that a slot describes. It is part of the slot's identity.
 enum SlotKind: UInt8, CaseIterable {
     case activity = 1
-    /// A broadcast channel: its id is its token.
+    /// A broadcast channel. Its id is its token.
     case channel = 2
-    /// An audience, as its owner has it: what it sends are versions, to partitions.
+    /// An audience at its owner. It sends versions to partitions.
     case audience = 3
 
-    /// What an event with this target is about.
+    /// The kind that an event with this target is about.
     init(of target: EventTarget) {
         switch target {
         case .channel: self = .channel

@@ -2,27 +2,27 @@ import PushModel
 
 /// A slot's bytes: the id, and behind it the raw device token.
 extension SlotTable {
-    /// Valid until the slot's token changes or the slot is removed.
+    /// The slot's id and token. Valid until the slot's token changes or the slot is removed.
     @inline(__always) @unsafe func identityBytes(_ slot: SlotID) -> UnsafeMutableBufferPointer<UInt8> {
         unsafe self.identities.bytes(
             of: self[slot].identity, byteCount: self[slot].identityByteCount)
     }
 
-    /// The same of the id alone.
+    /// The slot's id. Valid until the slot's token changes or the slot is removed.
     @inline(__always) @unsafe func idBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
             self.identities.bytes(
                 of: self[slot].identity, byteCount: self[slot].idByteCount))
     }
 
-    /// The same of the token alone; empty without one.
+    /// The slot's token, empty without one. Valid until the slot's token changes or the slot is removed.
     @inline(__always) @unsafe func tokenBytes(_ slot: SlotID) -> UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(
             rebasing: self.identityBytes(slot).dropFirst(self[slot].idByteCount))
     }
 
     func hasID(_ id: Span<UInt8>, _ slot: SlotID) -> Bool {
-        // The slot lives, so its bytes do.
+        // The slot is live, so its bytes are valid.
         let bytes = unsafe self.idBytes(slot)
         return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: id)
     }
@@ -32,18 +32,18 @@ extension SlotTable {
         return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: token)
     }
 
-    /// A new slot's id and its token, which nothing has been said of.
+    /// Stores the id and token of a new slot. Nothing has been said of the token yet.
     @inline(__always) mutating func setIdentity(id: Span<UInt8>, token: Span<UInt8>, _ slot: SlotID) {
         self[slot].identity = self.identities.allocate(id.count + token.count)
         self[slot].idLastIndex = UInt8(id.count - 1)
         self[slot].tokenByteCount = UInt16(token.count)
-        // As long as what was allocated.
+        // The buffer is as long as what was allocated.
         let bytes = unsafe self.identityBytes(slot)
         unsafe Self.copy(id, to: bytes, at: 0)
         unsafe Self.copy(token, to: bytes, at: id.count)
     }
 
-    /// `bytes` has room for all of it from `start` on.
+    /// Copies bytes into the identity. `bytes` has room for them from `start` on.
     @inline(__always) @unsafe private static func copy(
         _ source: Span<UInt8>, to bytes: UnsafeMutableBufferPointer<UInt8>, at start: Int
     ) {
@@ -54,7 +54,7 @@ extension SlotTable {
         }
     }
 
-    /// The token is another one from here on.
+    /// Replaces the slot's token by another.
     mutating func setToken(_ token: Span<UInt8>, of slot: SlotID) {
         let idByteCount = self[slot].idByteCount
         let old = self[slot].identity
@@ -62,7 +62,7 @@ extension SlotTable {
         let byteCount = idByteCount + token.count
         if !ByteArena.fits(oldByteCount, byteCount) {
             let identity = self.identities.allocate(byteCount)
-            // Both are at least as long as the id.
+            // Both runs are at least as long as the id.
             let from = unsafe self.identities.bytes(of: old, byteCount: idByteCount)
             let to = unsafe self.identities.bytes(of: identity, byteCount: idByteCount)
             _ = unsafe to.update(fromContentsOf: from)
@@ -75,12 +75,12 @@ extension SlotTable {
         unsafe Self.copy(token, to: bytes, at: idByteCount)
     }
 
-    /// It is spelt the same and is another one: a channel's id in another environment.
+    /// Counts the token as new although its bytes are equal: a channel's id in another environment.
     mutating func renewToken(of slot: SlotID) { self[slot].tokenGeneration &+= 1 }
 
     mutating func clearToken(of slot: SlotID) { self.setToken(Span(), of: slot) }
 
-    /// The slot's bytes are given back.
+    /// Gives the slot's bytes back.
     mutating func releaseIdentity(_ slot: SlotID) {
         self.identities.release(
             self[slot].identity, byteCount: self[slot].identityByteCount)

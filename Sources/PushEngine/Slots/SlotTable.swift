@@ -1,37 +1,40 @@
 import PushModel
 
-/// All slots of a shard: found by their key, kept where they are while they live, known to their partition.
+/// All slots of a shard: found by their key, kept in one place while they are live, and listed by partition.
 ///
-/// One table for all partitions of the shard, and not one for each: queues and acknowledgements name slots of any partition by one small
-/// number, and what one partition gives back another uses. What concerns a partition as a whole walks its members only.
+/// All partitions of the shard share one table. Queues and acknowledgements therefore name a slot of any partition by
+/// one small number, and one partition reuses the room that another gives back. Work on a whole partition walks only
+/// its members.
 @safe struct SlotTable: ~Copyable {
     private var store = ChunkedStore<SlotID, Slot>()
     private var free: [SlotID] = []
     private var index: SlotIndex
-    /// Ids and tokens.
+    /// The ids and tokens.
     var identities = ByteArena()
-    /// Of the slots that took records of the routed topic.
+    /// Positions of the slots that took records of the topic `routed`.
     private var routedPositions: [SlotID: RoutedPositions] = [:]
-    /// Slots of each partition, in no order.
+    /// The slots of each partition, in no order.
     private var membersOfPartition = NumberedArray<PartitionIndex, [SlotID]>()
 
-    /// - Parameter seed: of the index; differs per engine, so that nobody can prepare colliding keys.
+    /// Creates an empty table.
+    /// - Parameter seed: key of the index; different in each engine, so that nobody can prepare colliding keys.
     init(seed: UInt64) { self.index = SlotIndex(seed: seed) }
 
-    /// Whether there is such a place, live or not.
+    /// Whether this place exists, live or not.
     func contains(_ slot: SlotID) -> Bool { self.store.contains(slot) }
 
-    /// Slots that live.
+    /// Number of live slots.
     var count: Int { self.store.count - self.free.count }
 
-    /// Slots in the index, and those with positions in the routed topic, for tests: all that live, and few of them.
+    /// Number of slots in the index and of those with positions in `routed`, for tests. All live slots are in the
+    /// index, few have positions.
     var indexedCount: Int { self.index.count }
     var routedCount: Int { self.routedPositions.count }
 
-    /// How many places there are, live or not.
+    /// Number of places, live or not.
     var placeCount: Int { self.store.count }
 
-    /// The names of all places, live or not.
+    /// The identifiers of all places, live or not.
     var identifiers: IdentifierSequence<SlotID> { self.store.identifiers }
 
     subscript(_ slot: SlotID) -> Slot {
@@ -49,9 +52,9 @@ import PushModel
         self.find(key, hash: self.hash(kind: key.kind, id: key.id), partition: partition)
     }
 
-    /// The slot as this partition knows it. One id on two partitions is two slots, as it would be in two workers: each has its own
-    /// state, its own offsets, and may leave without the other.
-    /// - Parameter hash: of the key's kind and id.
+    /// The slot with this key in this partition. One id on two partitions is two slots, as it would be in two workers.
+    /// Each has its own state and offsets, and may leave without the other.
+    /// - Parameter hash: hash of the key's kind and id.
     func find(_ key: borrowing SlotKey, hash: UInt32, partition: PartitionIndex) -> SlotID? {
         var candidate = self.index.first(hash: hash)
         while let found = candidate {
@@ -66,8 +69,8 @@ import PushModel
         return nil
     }
 
-    /// An activity's slot with this id, of whatever app, in this partition.
-    /// - Parameter hint: where it probably lies; none: not known.
+    /// An activity's slot with this id in this partition, whatever its app.
+    /// - Parameter hint: the slot that it probably is; `none`: not known.
     func findOfAnyApp(id: Span<UInt8>, hash: UInt32, hint: SlotID, partition: PartitionIndex) -> SlotID? {
         if hint.isSome, self.store[hint].identity != ByteArena.none, self.store[hint].partition == partition,
             self.store[hint].kind == .activity, self.hasID(id, hint)
@@ -82,7 +85,7 @@ import PushModel
 
     // MARK: Coming and going
 
-    /// A new slot of the partition. The caller knows that there is none with this key.
+    /// Makes a slot of the partition. The caller knows that none has this key.
     /// - Parameter token: raw; empty: it has none.
     mutating func make(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
@@ -102,7 +105,7 @@ import PushModel
         return slot
     }
 
-    /// The slot leaves memory. The caller has taken out what hangs on it elsewhere.
+    /// Removes the slot from memory. The caller has removed everything about it elsewhere.
     mutating func remove(_ slot: SlotID) {
         self.index.remove(slot, hash: self.store[slot].hash)
         self.leavePartition(slot)
@@ -114,8 +117,8 @@ import PushModel
         self.free.append(slot)
     }
 
-    /// What a record of `state` says of a slot that has its id and token. What is the table's own stays.
-    /// - Parameter recordOffset: where the record lies.
+    /// Sets a slot that has its id and token to what a record of `state` says. Fields that the table writes stay.
+    /// - Parameter recordOffset: the record's offset.
     mutating func overwrite(_ slot: SlotID, with read: consuming Slot, recordOffset: Int64) {
         var new = read
         let old = self.store[slot]
@@ -135,7 +138,7 @@ import PushModel
         self.store[slot] = new
     }
 
-    /// The last of the partition's members takes its place among them.
+    /// Takes the slot out of its partition's list. The list's last slot takes its place.
     private mutating func leavePartition(_ slot: SlotID) {
         let partition = self.store[slot].partition
         guard let last = self.membersOfPartition[partition].popLast(), last != slot else { return }
@@ -149,17 +152,17 @@ import PushModel
     /// The slots of a partition, in no order.
     func members(of partition: PartitionIndex) -> [SlotID] { self.membersOfPartition[partition] }
 
-    /// The one whose leaving moves no other; `nil`: the partition has none.
+    /// The slot whose removal moves no other; `nil`: the partition has none.
     func lastMember(of partition: PartitionIndex) -> SlotID? { self.membersOfPartition[partition].last }
 
-    /// There is room for the slots of this partition.
+    /// Makes room for the slots of this partition.
     mutating func addPartition(_ partition: PartitionIndex) {
         while self.membersOfPartition.count <= partition.index { self.membersOfPartition.append([]) }
     }
 
     // MARK: Positions
 
-    /// The last record the slot has taken, of any topic but the routed one.
+    /// Notes the last record that the slot has taken, of any topic but `routed`.
     @inline(__always) mutating func setApplied(_ position: AppliedPosition, of slot: SlotID) {
         self.store[slot].applied = position
     }
@@ -180,7 +183,7 @@ import PushModel
         self.routedPositions[slot] = nil
     }
 
-    /// Positions of another log are forgotten.
+    /// Forgets the slot's positions, which are of another log.
     mutating func voidPositions(of slot: SlotID) {
         self.store[slot].applied = AppliedPosition()
         self.forgetRoutedPositions(slot)
@@ -188,20 +191,20 @@ import PushModel
 
     // MARK: Looking ahead
 
-    /// A search for this hash will begin soon.
+    /// Begins to load the index for a search for this hash, which will begin soon.
     @inline(__always) func prefetchIndex(hash: UInt32) { self.index.prefetchHome(of: hash) }
 
-    /// The slot that has this hash, and perhaps the id: for looking ahead, it decides nothing.
+    /// A slot that has this hash, and perhaps the id. It is for prefetching, and decides nothing.
     @inline(__always) func probable(hash: UInt32) -> SlotID {
         self.index.first(hash: hash).map { self.index.slot(at: $0) } ?? SlotID.none
     }
 
-    /// The slot will be looked at soon: its first `byteCount` bytes, or all of it.
+    /// Begins to load the slot's first `byteCount` bytes, or all of it. It will be read soon.
     @inline(__always) func prefetch(_ slot: SlotID, byteCount: Int = MemoryLayout<Slot>.size) {
         self.store.prefetch(slot, byteCount: byteCount)
     }
 
-    /// The same of its id, or of id and token.
+    /// Begins to load the slot's id, or id and token, which will be read soon.
     @inline(__always) func prefetchIdentity(_ slot: SlotID, idOnly: Bool) {
         let byteCount = idOnly ? self.store[slot].idByteCount : self.store[slot].identityByteCount
         self.identities.prefetch(self.store[slot].identity, byteCount: byteCount)

@@ -1,20 +1,20 @@
-/// Elements by identifier, in chunks that never move: growing by one never copies what is there already, which with a million activities in
-/// one array would stop the loop for a tenth of a second. And an element is reached without the check for a shared copy that an array
-/// makes at every write, several of them per push.
+/// Elements by identifier, in chunks that never move. Growing by one never copies the elements already there: with a
+/// million activities in one array that would stop the loop for a tenth of a second. Nor does a write check for a
+/// shared copy, as an array does several times per push.
 ///
-/// Grows only; whoever keeps elements here keeps a list of free numbers beside it.
+/// The store only grows. Its user keeps a list of free numbers beside it.
 @safe struct ChunkedStore<ID: Identifier, Element>: ~Copyable {
     private static var chunkBits: Int { 10 }
     private static var chunkCount: Int { 1 << Self.chunkBits }
 
-    /// Each holds `chunkCount` places, the first `count` of all places are initialised.
+    /// Each chunk holds `chunkCount` places. The first `count` of all places are initialised.
     private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
     private var chunkCapacity = 16
     private(set) var count = 0
 
     init() { unsafe self.chunks = .allocate(capacity: 16) }
 
-    /// `count` copies.
+    /// Creates a store of `count` copies.
     init(repeating element: Element, count: Int) {
         self.init()
         for _ in 0..<count { self.append(element) }
@@ -33,20 +33,21 @@
         unsafe self.chunks.deallocate()
     }
 
-    /// The names of all elements, in order.
+    /// The identifiers of all elements, in order.
     var identifiers: IdentifierSequence<ID> { IdentifierSequence(count: self.count) }
 
     func contains(_ id: ID) -> Bool { id.isSome && id.index < self.count }
 
-    /// The new element's name.
+    /// Appends an element.
+    /// - Returns: the new element's identifier.
     @discardableResult mutating func append(_ element: consuming Element) -> ID {
         let chunk = self.count >> Self.chunkBits
         if self.count & (Self.chunkCount - 1) == 0 {
             if chunk == self.chunkCapacity { self.growDirectory() }
-            // A place of the directory is there; it holds nothing yet.
+            // The directory has room for the chunk, and nothing is stored there yet.
             unsafe (self.chunks + chunk).initialize(to: .allocate(capacity: Self.chunkCount))
         }
-        // The place lies in a chunk and holds nothing yet.
+        // The place is in a chunk, and nothing is stored there yet.
         unsafe (self.chunks[chunk] + (self.count & (Self.chunkCount - 1))).initialize(to: element)
         self.count += 1
         return ID(index: self.count - 1)
@@ -57,7 +58,7 @@
         unsafeMutableAddress { unsafe self.mutableAddress(of: id) }
     }
 
-    /// The element will be looked at soon: its first `byteCount` bytes, or all of it.
+    /// Begins to load the element's first `byteCount` bytes, or all of it. It will be read soon.
     @inline(__always) func prefetch(_ id: ID, byteCount: Int = MemoryLayout<Element>.size) {
         unsafe Prefetch.lines(from: self.address(of: id), byteCount: byteCount)
     }
@@ -67,10 +68,10 @@
         unsafe body(UnsafeRawPointer(self.address(of: id)))
     }
 
-    /// Where the element lies. Valid as long as the store.
+    /// The element's address. Valid as long as the store.
     @unsafe func address(of id: ID) -> UnsafePointer<Element> { unsafe UnsafePointer(self.mutableAddress(of: id)) }
 
-    /// The same, to change it.
+    /// The element's address for changes. Valid as long as the store.
     @unsafe func mutableAddress(of id: ID) -> UnsafeMutablePointer<Element> {
         let index = id.index
         precondition(UInt(bitPattern: index) < UInt(bitPattern: self.count), "no such element")

@@ -1,7 +1,7 @@
-/// A number that names an element of one kind and of no other: a slot cannot be taken for an update, and whoever keeps elements of the
-/// kind is asked for them by it. Used again when its element has gone.
+/// A number that names an element of one kind and of no other: a slot cannot be mistaken for an update, and the store
+/// of a kind is asked by it. It is used again when its element has gone.
 ///
-/// -1 names none. An optional would take twice the room, and a million slots hold several of these.
+/// -1 is `none`. An optional would take twice the room, and a million slots hold several identifiers.
 protocol Identifier: Hashable, Sendable, CustomStringConvertible {
     var rawValue: Int32 { get }
     init(rawValue: Int32)
@@ -13,7 +13,7 @@ extension Identifier {
     /// The element at this place of its store.
     @inline(__always) init(index: Int) { self.init(rawValue: Int32(index)) }
 
-    /// Its place in its store. Not of `none`.
+    /// The element's place in its store. `none` has no place.
     @inline(__always) var index: Int { Int(self.rawValue) }
 
     @inline(__always) var isNone: Bool { self.rawValue < 0 }
@@ -22,23 +22,23 @@ extension Identifier {
     var description: String { "\(self.rawValue)" }
 }
 
-/// What is known of one activity: an element of `SlotTable`.
+/// Names what is known of one activity, channel or audience: an element of `SlotTable`.
 struct SlotID: Identifier { let rawValue: Int32 }
 
-/// What waits or is in flight of one slot: an element of `UpdateStore`.
+/// Names what waits or is in flight of one slot: an element of `UpdateStore`.
 struct UpdateID: Identifier { let rawValue: Int32 }
 
-/// An element of `BudgetStore`; none: no unit is out.
+/// Names an element of `BudgetStore`. `none`: no unit is out.
 struct BudgetID: Identifier { let rawValue: Int32 }
 
-/// A partition this shard has: an element of `PartitionTable`. Not Kafka's number of it.
+/// Names a partition of this shard: an element of `PartitionTable`. It is not Kafka's number of the partition.
 struct PartitionIndex: Identifier { let rawValue: Int32 }
 
-/// A log whose offsets the ledger follows.
+/// Names a log whose offsets the ledger follows.
 struct LogID: Identifier { let rawValue: Int32 }
 
-/// An open entry of the ledger.
+/// Names an open entry of the ledger.
 struct EntryID: Identifier { let rawValue: Int32 }
 
-/// An app in one environment: an element of `Dispatch.lanes`.
+/// Names a lane, an errand of an app in one environment: an element of `Dispatch.lanes`.
 struct LaneIndex: Identifier { let rawValue: Int32 }

@@ -6,7 +6,7 @@ struct NumberedArray<ID: Identifier, Element> {
 
     var count: Int { self.elements.count }
 
-    /// The names of all elements, in order.
+    /// The identifiers of all elements, in order.
     var identifiers: IdentifierSequence<ID> { IdentifierSequence(count: self.elements.count) }
 
     @inline(__always) subscript(_ id: ID) -> Element {
@@ -14,7 +14,8 @@ struct NumberedArray<ID: Identifier, Element> {
         _modify { yield &self.elements[id.index] }
     }
 
-    /// The new element's name.
+    /// Appends an element.
+    /// - Returns: the new element's identifier.
     @discardableResult mutating func append(_ element: Element) -> ID {
         self.elements.append(element)
         return ID(index: self.elements.count - 1)
@@ -25,7 +26,7 @@ struct NumberedArray<ID: Identifier, Element> {
     }
 }
 
-/// The first so many identifiers of a kind.
+/// The first `count` identifiers of a kind.
 struct IdentifierSequence<ID: Identifier>: Sequence, IteratorProtocol {
     private var nextIndex = 0
     private let count: Int
