@@ -1,15 +1,15 @@
 import PushModel
 
-/// Events that end without having been sent.
+/// Ends events that have not been sent.
 extension Coalescer {
-    /// Something of what waits may no longer be sent.
+    /// Whether something that waits may no longer be sent.
     @inline(__always) func hasExpired(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
         let pending = memory.slots[slot].pending
         return pending.isSome && memory.updates[pending].firstExpirySeconds <= now.wallSeconds
     }
 
-    /// Sets aside what may no longer be sent. An older event that outlives a newer one comes to the front again.
-    /// Whoever reads "expired" may rely on it that the phone never got it.
+    /// Sets aside what may no longer be sent. An older event that outlives a newer one returns to the front. The
+    /// outcome "expired" promises that the phone never got the event.
     /// - Returns: whether the slot has to be written down.
     mutating func expire(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) -> Bool {
         var isChanged = false
@@ -53,7 +53,7 @@ extension Coalescer {
         return isChanged
     }
 
-    /// Every event of an update ends unsent, and the update leaves the slot.
+    /// Ends every event of an update unsent, and takes the update out of the slot.
     mutating func endAll(
         _ update: UpdateID, of slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
     ) {
@@ -66,7 +66,7 @@ extension Coalescer {
         self.dropUpdate(update, of: slot, in: &memory)
     }
 
-    /// The newest event of an update has reached the device: those beneath it have given way.
+    /// Ends the events beneath the newest of an update, which has reached the device: they gave way to it.
     @inline(__always) mutating func endUnder(_ update: UpdateID, in memory: inout ShardMemory) {
         guard !memory.updates[update].under.isEmpty else { return }
         let slot = memory.updates[update].slot
@@ -77,8 +77,8 @@ extension Coalescer {
         memory.updates[update].under = []
     }
 
-    /// The newest event of an update has ended: the one beneath comes to the front, or the update leaves the slot.
-    /// - Returns: whether there was one beneath.
+    /// Ends the newest event of an update. The one beneath moves to the front, or the update leaves the slot.
+    /// - Returns: whether one was beneath.
     mutating func endTop(of update: UpdateID, in memory: inout ShardMemory) -> Bool {
         guard let next = memory.updates[update].under.popLast() else {
             self.dropUpdate(update, of: memory.updates[update].slot, in: &memory)
@@ -89,13 +89,14 @@ extension Coalescer {
         return true
     }
 
-    /// An event that is not sent any more. One that may be on the phone all the same is not said to be set aside.
+    /// Ends an event that will not be sent. An event that may be on the phone all the same is not reported as set
+    /// aside.
     /// - Returns: whether a stamp was passed over, which has to be written down.
     private mutating func endUnsent(
         _ layer: Layer, of update: UpdateID, outcome: Outcome, cause: OutcomeDetails.Cause, in memory: inout ShardMemory
     ) -> Bool {
         let slot = memory.updates[update].slot
-        // Owners before have asked the keeper, too: to a channel that is kept nobody has sent anything.
+        // Earlier owners have asked the keeper, too: nobody has sent anything to a kept channel.
         guard layer.mayBeSent, cause != .channelKept else {
             self.append(Ending(layer, slot: slot, outcome: outcome, cause: cause))
             return false

@@ -1,10 +1,11 @@
 import PushModel
 
-/// Merging one event into an update that has not left.
+/// Merges one event into an update that has not left.
 extension Coalescer {
-    /// Merges the event in `scratchLayer`, which arrived later, into an update. False, and nothing changed: together with the alert, or
-    /// the content of an `end` that has none, that must be carried along it would be too large. Without `carries` an update always fits.
-    /// - Parameter carried: what is carried along comes from this one; `nil`: from the newest event of the update.
+    /// Merges the event in `scratchLayer`, which arrived later, into an update. `false`, with nothing changed: the
+    /// event would be too large together with what it must carry. That is the alert, or the content for an `end` that
+    /// has none. Without `carries` an update always fits.
+    /// - Parameter carried: the layer to carry from; `nil`: the newest event of the update.
     mutating func fold(
         into update: UpdateID, mergedCount: UInt32, priority: PushPriority, isReplay: Bool, carries: Bool,
         from carried: Layer? = nil, in memory: inout ShardMemory
@@ -23,7 +24,7 @@ extension Coalescer {
         let top = memory.updates[update].top
         self.scratchLayer.dropUncoveredBytes()
         let own = self.scratchLayer.parts
-        // Of what was put back, something may have come from an event that was older than this one's predecessor.
+        // Parts that were put back may be from an event older than this one's predecessor.
         self.scratchLayer.dropInherited(olderThan: (carried ?? top).timestampSeconds)
         let hadAlert = !self.scratchLayer.alert.isEmpty
         if carries { self.scratchLayer.inherit(from: carried ?? top) }
@@ -47,7 +48,7 @@ extension Coalescer {
             }
             memory.updates[update].under.append(top)
         } else {
-            // One that lives on beneath keeps that to itself.
+            // A newest event that lives on beneath keeps that mark to itself.
             if top.mayBeSent { self.scratchLayer.mayBeSent = true }
             self.supersede(
                 top, of: slot, into: into, keepsAlert: inherits,
@@ -61,8 +62,8 @@ extension Coalescer {
         return true
     }
 
-    /// The common case of `fold`: the event takes the place of the newest one, nothing of which lives on, and nobody wants a record of
-    /// that. It fits, as it did when it was taken.
+    /// Whether the common case of `fold` holds: the event takes the place of the newest one, none of it lives on, and
+    /// nobody wants a record of that. The event fits, because it was checked when it was taken.
     private func replaces(_ update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
             memory.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,
@@ -90,7 +91,8 @@ extension Coalescer {
         memory.updates[update].stampSeconds = nil
     }
 
-    /// An event older than the newest one of the update: the device would ignore it, unless everything newer expires unsent.
+    /// Merges an event older than the newest one of the update. The device would ignore it, unless everything newer
+    /// expires unsent.
     private mutating func foldOlder(into update: UpdateID, priority: PushPriority, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         var layer = self.scratchLayer
@@ -101,7 +103,7 @@ extension Coalescer {
         }
         let alert = layer.alert.isEmpty ? self.alertBeneath(layer, below: index, in: update, in: memory) : nil
         if let alert {
-            // Among those below it is the newest: it brings their alert along, as `fold` does, where both fit.
+            // This event is the newest among those beneath. It carries their alert, as `fold` does, where both fit.
             layer.dropUncoveredBytes()
             let own = layer.parts
             layer.inherit(from: memory.updates[update].under[alert])
@@ -122,7 +124,8 @@ extension Coalescer {
                 layer, of: slot, into: into, keepsAlert: false, keepsPriority: priority == .high, in: &memory)
         }
         memory.updates[update].under.insert(layer, at: index)
-        // Older ones below it that do not outlive it can never be shown, but for an alert that does not fit beside its content.
+        // Older events beneath it that do not outlive it can never be shown, unless one has an alert that does not fit
+        // beside its content.
         let kept = layer.alert.isEmpty ? alert : nil
         var below = index - 1
         while below >= 0 {
@@ -138,8 +141,8 @@ extension Coalescer {
         }
     }
 
-    /// Which of those beneath `index` has the alert that a device would show before the content of `layer`: the newest that did not come
-    /// after something newer than itself.
+    /// Index of the event beneath `index` whose alert a device would show before the content of `layer`. It is the
+    /// newest that did not arrive after something newer than itself.
     private func alertBeneath(_ layer: Layer, below index: Int, in update: UpdateID, in memory: borrowing ShardMemory)
         -> Int?
     {
@@ -151,8 +154,9 @@ extension Coalescer {
         return nil
     }
 
-    /// What was beneath is the newest of the update now. An alert still further beneath did not fit beside its content: it goes first, with
-    /// its own, and the newer content follows.
+    /// Sends an older alert first, after the event beneath became the newest of the update. An alert still further
+    /// beneath did not fit beside its content. That alert goes first, with its own content, and the newer content
+    /// follows.
     mutating func letAlertGoFirst(_ update: UpdateID, of slot: SlotID, in memory: inout ShardMemory) {
         guard !memory.updates[update].isStart, memory.updates[update].top.alert.isEmpty,
             let index = self.alertBeneath(
@@ -174,7 +178,7 @@ extension Coalescer {
                 memory.updates[behind].containsReplay = isReplay
                 memory.slots[slot].behind = behind
             } else {
-                // Without an alert to carry along it always fits.
+                // The event always fits without an alert to carry.
                 _ = self.fold(
                     into: memory.slots[slot].behind, mergedCount: 1, priority: priority, isReplay: isReplay,
                     carries: false, in: &memory)
@@ -191,7 +195,7 @@ extension Coalescer {
         while index < memory.updates[update].under.count {
             if memory.updates[update].under[index].expiresSeconds <= expires {
                 let dropped = memory.updates[update].under.remove(at: index)
-                // Of what takes its place it is not known any more that the phone has not got it.
+                // The phone may already have the event that takes its place.
                 if dropped.mayBeSent { self.scratchLayer.mayBeSent = true }
                 self.supersede(dropped, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
             } else {

@@ -1,9 +1,9 @@
 import PushModel
 
-/// What an update leaves behind that gives way as a whole to a newer one with a newer alert.
+/// Keeps what outlives an update that gives way as a whole to a newer one with a newer alert.
 extension Coalescer {
-    /// Both wait, and `older` need not go first any more. Its events end, but for those that outlive what is newer: should that expire unsent,
-    /// the device must show them, so they stay beneath.
+    /// Lets a waiting update give way to a newer one: `older` need not go first. Its events end, unless they outlive
+    /// what is newer. Should the newer events expire unsent, the device must show these, so they stay beneath.
     mutating func giveWay(_ older: UpdateID, to newer: UpdateID, in memory: inout ShardMemory) {
         for layer in memory.updates[older].under { self.giveWay(layer, to: newer, in: &memory) }
         self.giveWay(memory.updates[older].top, to: newer, in: &memory)
@@ -21,13 +21,14 @@ extension Coalescer {
         guard memory.updates[newer].under.count == Update.underMax else {
             return memory.updates[newer].under.insert(layer, at: place)
         }
-        // There is no room: the oldest ends.
+        // There is no room, so the oldest ends.
         guard place > 0 else { return self.giveWayForGood(layer, to: newer, in: &memory) }
         memory.updates[newer].under.insert(layer, at: place)
         self.giveWayForGood(memory.updates[newer].under.removeFirst(), to: newer, in: &memory)
     }
 
-    /// Whether the device may still have to show it at that place beneath the newest: an alert goes before newer content that has none.
+    /// Whether the device may still have to show the event at that place beneath the newest. An alert goes before newer
+    /// content that has none.
     private func outlives(
         _ layer: Layer, beneath place: Int, of newer: UpdateID, in memory: borrowing ShardMemory
     ) -> Bool {
@@ -38,7 +39,7 @@ extension Coalescer {
     }
 
     private mutating func giveWayForGood(_ layer: Layer, to newer: UpdateID, in memory: inout ShardMemory) {
-        // Of what takes its place it is not known any more that the phone has not got it.
+        // The phone may already have the event that takes its place.
         if layer.mayBeSent { memory.updates[newer].top.mayBeSent = true }
         self.supersede(
             layer, of: memory.updates[newer].slot, into: memory.updates[newer].top.source, keepsAlert: false,

@@ -1,18 +1,18 @@
 import PushModel
 
-/// The way of most events in a backlog: an update that takes the place of the unsent one, nothing of which lives on.
+/// The short way that most events of a backlog take: an update that replaces the unsent one, none of which lives on.
 ///
-/// It is the long way with everything left out that such an event does not change. What is waited for stays what it was: whether and when the
-/// update may leave does not depend on its content, the event expires no sooner than the one it replaces, and the life ends later. A deadline
-/// that is set too early costs one look.
+/// It is the long way without the steps that change nothing for such an event. Whether and when the update may leave
+/// does not depend on its content. The event expires no sooner than the one it replaces, and the life ends later. A
+/// deadline that is set too early costs one look.
 extension Coalescer {
-    /// Takes the event if it is one of those. `false`: it is not, and nothing was changed.
+    /// Takes the event if the short way fits it. `false`: it does not, and nothing was changed.
     @inline(__always) mutating func replacePending(
         of slot: SlotID, with intake: borrowing Intake, value: Span<UInt8>, in memory: inout ShardMemory,
         now: EngineTime
     ) -> Bool {
         guard self.takesShorterWays, intake.event.kind == .update, intake.event.target == .activity,
-            // What is in flight may have an alert, too.
+            // An update in flight may have an alert, too.
             !intake.event.withdrawsAlert,
             intake.record.origin == nil, intake.record.topic != memory.configuration.routedTopicIndex,
             !intake.liesBelowReplayEnd(in: memory), intake.isTimed
@@ -44,7 +44,7 @@ extension Coalescer {
         return true
     }
 
-    /// Whether an event with these times may take the place of all there is of the update.
+    /// Whether an event with these times may replace everything in the update.
     private func mayReplace(
         _ update: UpdateID, with intake: borrowing Intake, timestamp: Int64, expires: Int64, nowSeconds: Int64,
         in memory: borrowing ShardMemory

@@ -1,15 +1,16 @@
 import PushModel
 
-/// After an attempt: what did not reach the device waits again, what the device has seen makes older events pointless.
+/// Sorts what waits after an attempt. What did not reach the device waits again. What the device has seen makes older
+/// events pointless.
 extension Coalescer {
-    /// What is pending leaves.
+    /// Moves the pending update into flight.
     @inline(__always) mutating func putInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].inFlight = memory.slots[slot].pending
         memory.slots[slot].pending = memory.slots[slot].behind
         memory.slots[slot].behind = .none
     }
 
-    /// Puts what was in flight back, under what came meanwhile.
+    /// Puts the update that was in flight back, under the events that arrived meanwhile.
     mutating func requeueInFlight(_ slot: SlotID, in memory: inout ShardMemory) {
         let failed = memory.slots[slot].inFlight
         let pending = memory.slots[slot].pending
@@ -23,7 +24,7 @@ extension Coalescer {
             return
         }
         if memory.updates[pending].isStart, !memory.updates[failed].isStart {
-            // What failed was meant for a card that has been unregistered since; the start makes another.
+            // The failed update was meant for a card that has been unregistered since. The start makes another card.
             memory.updates[pending].mergedCount += memory.updates[failed].mergedCount
             self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
             return memory.updates.release(failed)
@@ -33,24 +34,25 @@ extension Coalescer {
         let wasBehind = memory.slots[slot].behind
         if startGoesFirst {
             if wasBehind.isSome {
-                // Nothing follows an end; only a damaged state record says so.
+                // Nothing follows an end. Only a damaged state record says that something does.
                 self.supersedeAll(of: wasBehind, intoNewestOf: pending, in: &memory)
                 memory.updates.release(wasBehind)
             }
             memory.slots[slot].behind = pending
             return
         }
-        // What came meanwhile arrived later: oldest first, each into what failed.
+        // The events that arrived meanwhile are later: each is merged into the failed update, oldest first.
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
-        // Those under the newest that arrived after it come after it: the device would have ignored them.
+        // Events beneath the newest that arrived after it go after it: the device would have ignored them.
         let newestArrival = memory.updates[pending].top.arrival
         let under = memory.updates[pending].under
         let later = under.filter { $0.arrival > newestArrival }
         let earlier = under.filter { $0.arrival <= newestArrival }
         memory.updates[pending].under = later
-        // The newest has taken along already what it had to of those beneath it: what came after something newer was ignored.
+        // The newest already carries what it needs from those beneath it. Events that arrived after something newer
+        // were ignored.
         let carried = earlier.isEmpty ? nil : memory.updates[failed].top
         for (index, layer) in earlier.enumerated() {
             self.scratchLayer = layer
@@ -60,7 +62,8 @@ extension Coalescer {
                 continue
             }
             if wasBehind.isNone, layer.expiresSeconds > memory.updates[pending].top.expiresSeconds {
-                // It outlives the newest, and has no room beside the alert of what failed: both follow that.
+                // It expires later than the newest, and does not fit beside the failed update's alert. That alert goes
+                // first, and both follow.
                 let gone = Set(earlier[..<index].map(\.arrival))
                 memory.updates[pending].under = under.filter { !gone.contains($0.arrival) }
                 memory.slots[slot].behind = pending
@@ -84,16 +87,18 @@ extension Coalescer {
             memory.updates.release(pending)
             self.foldOlderBehind(slot, into: failed, in: &memory)
         } else {
-            // Too large beside the alert, or the attributes, of what failed.
+            // The event is too large beside the alert, or the attributes, of the failed update.
             swap(&self.scratchLayer, &memory.updates[pending].top)
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
             } else if memory.updates[failed].isStart {
-                // A third one: its content is the newest, and there is no place for the alert that kept the two apart.
+                // A third update: its content is the newest, and there is no place for the alert that kept the two
+                // apart.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {
-                // A third one: of the two that came meanwhile one has the newest content, the other the newest alert.
+                // A third update: of the two that arrived meanwhile, one has the newest content and the other the
+                // newest alert.
                 self.supersedeAll(of: failed, intoNewestOf: pending, in: &memory)
                 memory.updates.release(failed)
                 memory.slots[slot].pending = pending
@@ -101,14 +106,14 @@ extension Coalescer {
         }
     }
 
-    /// Of two that wait, an owner before may have sent the first in vain, and then both as one, of which no record tells. The phone would go back to the
-    /// first alone: they become one wherever they fit together, as they did there.
+    /// Merges two waiting updates wherever they fit together. An earlier owner may have sent the first in vain, and
+    /// then both as one, without a record of it. Sent alone, the first would take the phone back to older content.
     mutating func putTogether(_ slot: SlotID, in memory: inout ShardMemory) {
         self.putInFlight(slot, in: &memory)
         self.requeueInFlight(slot, in: &memory)
     }
 
-    /// What followed what came meanwhile may be older than what failed: a device would ignore it behind that.
+    /// Merges events of `behind` that are older than the failed update. A device would ignore them behind it.
     private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
@@ -117,13 +122,13 @@ extension Coalescer {
         self.foldBehind(slot, into: failed, in: &memory)
     }
 
-    /// Merges what was to follow into what goes first, together with which it fits.
+    /// Merges the update behind into the one that goes first. Both fit together.
     mutating func foldBehind(_ slot: SlotID, into first: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
         let (top, under) = (memory.updates[behind].top, memory.updates[behind].under)
-        // Those under the newest that arrived after it come after it: the device would have ignored them.
+        // Events beneath the newest that arrived after it go after it: the device would have ignored them.
         let layers = under.filter { $0.arrival <= top.arrival } + [top] + under.filter { $0.arrival > top.arrival }
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer
@@ -132,7 +137,7 @@ extension Coalescer {
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
                 in: &memory)
             if fits { continue }
-            // Without the alert it would have to carry along it always does.
+            // The event always fits without the alert that it would have to carry.
             _ = self.fold(
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: false,
                 in: &memory)
@@ -140,7 +145,8 @@ extension Coalescer {
         memory.updates.release(behind)
     }
 
-    /// What came while a newer event was in flight and is older than it: the device would ignore it.
+    /// Drops events that arrived while a newer event was in flight, and are older than it. The device would ignore
+    /// them.
     @inline(__always) mutating func dropOlderThanAccepted(_ slot: SlotID, in memory: inout ShardMemory) {
         let accepted = memory.slots[slot].lastAcceptedSeconds
         if memory.slots[slot].pending.isSome { self.dropPending(slot, olderThan: accepted, in: &memory) }
@@ -165,14 +171,14 @@ extension Coalescer {
         }
     }
 
-    /// Nobody knows what became of the attempt: its newest event may be on the phone.
-    /// - Parameter dropsAlert: it is not to sound a second time.
+    /// Notes that nobody knows the result of the attempt: its newest event may be on the phone.
+    /// - Parameter dropsAlert: whether its alert must not sound a second time.
     mutating func noteUnknown(_ update: UpdateID, dropsAlert: Bool, in memory: inout ShardMemory) {
         memory.updates[update].noteAttemptUnanswered()
         if dropsAlert { memory.updates[update].dropAlert() }
     }
 
-    /// An owner before may have sent all of it.
+    /// Notes that an earlier owner may have sent the whole update.
     mutating func noteMayBeSent(_ update: UpdateID, in memory: inout ShardMemory) {
         memory.updates[update].top.mayBeSent = true
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = true }
@@ -180,7 +186,7 @@ extension Coalescer {
 
     // MARK: From `state`
 
-    /// What a record of `state` holds, in the order of sending, at most three.
+    /// Takes over the updates of a record of `state`, in the order of sending, at most three.
     mutating func adopt(
         _ held: consuming [Update], isFirstInFlight: Bool, of slot: SlotID, in memory: inout ShardMemory
     ) {

@@ -1,12 +1,13 @@
 import PushModel
 
-/// `"alert": null` (contract: Withdrawn alerts): the goal was none. An alert that has not been sent does not sound any more.
+/// Withdraws alerts for `"alert": null` (contract: Withdrawn alerts): the goal was none. An alert that has not been
+/// sent does not sound.
 extension Coalescer {
-    /// The event in `scratchLayer` withdraws the alerts that are not newer than itself; an `end`, which is the last word whatever its
-    /// timestamp, all of them. It is merged after this, like any event.
+    /// Withdraws the alerts that are not newer than the event in `scratchLayer`. An `end` withdraws all, because it is
+    /// the last word whatever its timestamp. The event is merged after this, like any event.
     ///
-    /// What is in flight may have sounded; should it be sent again, it does so without. A start keeps its alert, as no phone would show it
-    /// without one.
+    /// An alert in flight may have sounded. If its update is sent again, it is sent without the alert. A start keeps
+    /// its alert: no phone would show it without one.
     mutating func withdrawAlerts(of slot: SlotID, in memory: inout ShardMemory) {
         let newestSeconds = self.scratchLayer.isEnd ? .max : self.scratchLayer.timestampSeconds
         let pending = memory.slots[slot].pending
@@ -17,14 +18,14 @@ extension Coalescer {
                 _ = memory.updates[update].under[index].withdrawAlert(upTo: newestSeconds)
             }
             guard memory.updates[update].top.withdrawAlert(upTo: newestSeconds) else { continue }
-            // Another content has another stamp. Of what is in flight, `state` goes on saying with which one it left.
+            // Other content has another stamp. `state` still says with which stamp the update in flight left.
             if update == memory.slots[slot].inFlight {
                 memory.updates[update].isChangedInFlight = true
             } else {
                 memory.updates[update].stampSeconds = nil
             }
         }
-        // It was for its alert alone that `pending` was to go first.
+        // `pending` was to go first only because of its alert.
         guard behind.isSome, !memory.updates[pending].isStart, memory.updates[pending].top.alert.isEmpty else { return }
         var event = Layer()
         swap(&event, &self.scratchLayer)
@@ -34,7 +35,7 @@ extension Coalescer {
 }
 
 extension Layer {
-    /// Gives up an alert that is not newer than that, and remembers so for the outcome.
+    /// Removes an alert that is not newer than `seconds`, and remembers that for the outcome.
     /// - Returns: whether there was one.
     fileprivate mutating func withdrawAlert(upTo seconds: Int64) -> Bool {
         guard !self.alert.isEmpty, self.alertSeconds <= seconds else { return false }

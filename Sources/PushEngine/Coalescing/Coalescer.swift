@@ -1,30 +1,32 @@
 import PushModel
 
-/// What a slot will send next (contract: Merging): takes an event into what waits, and says which events ended by that.
+/// Decides what a slot will send next (contract: Merging). It merges an event into what waits, and says which events
+/// ended by that.
 ///
-/// What is kept follows from device equivalence: an event older than what already stands would be ignored by the device, its alert with it;
-/// a newer one replaces content, and brings along the newest alert the device has not been shown.
+/// Device equivalence decides what is kept. The device would ignore an event older than the one before it, and its
+/// alert too. A newer event replaces the content, and carries the newest alert that the device has not been shown.
 ///
-/// It alone writes what a slot waits with (`Slot.pending`, `behind` and `inFlight`), and what an update says. Others only note in an update what
-/// they did with it, as `Update` tells. It knows nothing of Kafka, of time-outs or of who may leave when: the engine settles `endings`, and lets
-/// `Dispatch` look at the slot again.
+/// Only the coalescer writes which updates a slot has (`Slot.pending`, `behind` and `inFlight`), and what an update
+/// says. Others only note in an update what they did with it, as `Update` lists. It knows nothing of Kafka, of
+/// time-outs or of who may leave when. The engine settles `endings`, and lets `Dispatch` look at the slot again.
 struct Coalescer: ~Copyable {
     /// The event that is being taken in.
     var scratchLayer = Layer()
     /// Events that have ended since the engine last settled them, in order. Empty between two calls of the engine.
     private(set) var endings: [Ending] = []
-    /// No outcome record tells of a replaced event, so most can be replaced in one step. A test clears it to compare that with the long way.
+    /// Whether most replaced events take one step, since no outcome record names them. A test clears it to compare that
+    /// with the long way.
     var takesShorterWays: Bool
     private let addressOnly = AddressOnly()
 
     init(takesShorterWays: Bool) { self.takesShorterWays = takesShorterWays }
 
-    /// An event that waited and will not be sent: what its outcome record says of it. It is still counted as pending.
+    /// An event that waited and will not be sent, with what its outcome record says. It is still counted as pending.
     struct Ending {
         var slot: SlotID
         var outcome: Outcome
         var cause: OutcomeDetails.Cause
-        /// Of a superseded event.
+        /// The event that superseded it. Set for superseded events only.
         var into: SourcePosition?
         var keepsAlert = false
         var keepsPriority = false
@@ -34,7 +36,7 @@ struct Coalescer: ~Copyable {
         var isTraced: Bool
         var eventID: ByteRange
         var traceparent: ByteRange
-        /// The bytes the ranges lie in.
+        /// The bytes that the ranges refer to.
         var blob: [UInt8]
 
         init(_ layer: borrowing Layer, slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
@@ -50,15 +52,15 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// The engine has settled all endings.
+    /// Forgets all endings: the engine has settled them.
     @inline(__always) mutating func forgetEndings() { self.endings.removeAll(keepingCapacity: true) }
 
-    /// One more, whose outcome a record will tell.
+    /// Adds an ending that needs an outcome record.
     mutating func append(_ ending: Ending) { self.endings.append(ending) }
 
     // MARK: Taking an event
 
-    /// Takes the event in `scratchLayer` into what the slot will send next. It already counts as pending.
+    /// Merges the event in `scratchLayer` into what the slot will send next. It already counts as pending.
     mutating func merge(
         into slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
@@ -83,12 +85,12 @@ struct Coalescer: ~Copyable {
         let target = behind.isSome ? behind : pending
         if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory) {
             if behind.isSome, !memory.updates[pending].isStart, !memory.updates[behind].top.alert.isEmpty {
-                // It was for its alert alone that `pending` was to go first.
+                // `pending` was to go first only because of its alert.
                 self.replacePendingByBehind(slot, in: &memory)
             }
             return
         }
-        // Too large together: the older content goes first with its alert, this one follows.
+        // The two are too large together: the older content goes first with its alert, and this one follows.
         if behind.isNone {
             memory.slots[slot].behind = self.makeUpdate(
                 slot: slot, start: nil, priority: priority, isReplay: isReplay, in: &memory, now: now)
@@ -103,7 +105,8 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// `behind` has a newer alert than `pending`, or will have: `pending` need not go first any more.
+    /// Merges `pending` into `behind`, which has a newer alert than `pending`, or will have. `pending` need not go
+    /// first now.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
@@ -117,7 +120,7 @@ struct Coalescer: ~Copyable {
         memory.updates.release(pending)
     }
 
-    /// A start comes while updates wait for a token: one start with the newest content.
+    /// Merges a start that arrives while updates wait for a token. The result is one start with the newest content.
     private mutating func mergeStart(
         _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
@@ -126,7 +129,7 @@ struct Coalescer: ~Copyable {
         if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
         let pending = memory.slots[slot].pending
         let isNewer = self.scratchLayer.timestampSeconds >= memory.updates[pending].top.timestampSeconds
-        // Whichever content wins, the start must have an alert and fit.
+        // The start must have an alert and fit, whichever of the two contents is shown.
         var content = isNewer ? self.scratchLayer : memory.updates[pending].top
         if content.alert.isEmpty {
             content.inherit(from: self.scratchLayer)
@@ -149,7 +152,7 @@ struct Coalescer: ~Copyable {
                     self.scratchLayer, of: slot, into: content.source, keepsAlert: content.alertIsInherited,
                     keepsPriority: false, in: &memory)
             } else {
-                // Should the newer content expire unsent, the start still has its own.
+                // If the newer content expires unsent, the start still has its own.
                 memory.updates[pending].under.append(self.scratchLayer)
             }
             memory.updates[pending].top = content
@@ -160,7 +163,7 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// A new update whose newest event is `scratchLayer`.
+    /// Makes an update whose newest event is `scratchLayer`.
     private mutating func makeUpdate(
         slot: SlotID, start: StartPart?, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime
@@ -177,14 +180,14 @@ struct Coalescer: ~Copyable {
 
     // MARK: What ended
 
-    /// A pending event gave way to a newer one. `into`: `nil` when what replaced it was already accepted.
+    /// Ends a pending event that gave way to a newer one. `into` is `nil` when the newer one was already accepted.
     mutating func supersede(
         _ layer: Layer, of slot: SlotID, into: SourcePosition?, keepsAlert: Bool, keepsPriority: Bool,
         in memory: inout ShardMemory
     ) {
         memory.counters.eventsMerged += 1
         guard memory.configuration.settings.outcomePublication.includes(.superseded) else {
-            // The common case costs no copy of what the record would say.
+            // The common case makes no copy for the outcome record.
             memory.counters.pending -= 1
             memory.counters.outcomes[Int(Outcome.superseded.rawValue)] += 1
             if layer.isTraced {
@@ -201,13 +204,13 @@ struct Coalescer: ~Copyable {
         self.endings.append(ending)
     }
 
-    /// The traced event that an update would have sent gives way to another, and no record tells of it.
+    /// Notes that a traced event gave way to another before it was sent. No record says so.
     @inline(never) func noteReplaced(_ update: UpdateID, by source: SourcePosition, in memory: inout ShardMemory) {
         memory.traceNotes.append(
             .ended(.superseded, reason: "", into: source), of: memory.updates[update].top.source)
     }
 
-    /// Everything of an update gives way to `into`.
+    /// Supersedes every event of an update by `into`.
     mutating func supersedeAll(of update: UpdateID, into: SourcePosition?, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         for layer in memory.updates[update].under {
@@ -217,7 +220,8 @@ struct Coalescer: ~Copyable {
             memory.updates[update].top, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
     }
 
-    /// The same to the newest event of another update: of that it is not known any more that the phone has not got it.
+    /// Supersedes every event of an update by the newest event of another update. The phone may already have that
+    /// event.
     mutating func supersedeAll(of update: UpdateID, intoNewestOf other: UpdateID, in memory: inout ShardMemory) {
         if memory.updates[update].top.mayBeSent || memory.updates[update].under.contains(where: { $0.mayBeSent }) {
             memory.updates[other].top.mayBeSent = true
@@ -226,7 +230,7 @@ struct Coalescer: ~Copyable {
         self.supersedeAll(of: update, into: memory.updates[other].top.source, in: &memory)
     }
 
-    /// Nothing waits or is in flight any more; the caller has counted the events.
+    /// Takes every update out of the slot. The caller has counted the events.
     mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
         if memory.slots[slot].pending.isSome { memory.updates.release(memory.slots[slot].pending) }
         if memory.slots[slot].behind.isSome { memory.updates.release(memory.slots[slot].behind) }

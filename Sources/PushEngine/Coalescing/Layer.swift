@@ -2,51 +2,57 @@ import PushModel
 
 /// One event's content while it waits to reach the device. Its bytes are copied once, out of the record, into `blob`.
 struct Layer {
-    /// Which record it came from; outcomes name it.
+    /// The record that the event is from. Outcomes name it.
     var source = SourcePosition(topic: 0, partition: 0, offset: 0)
-    /// Grows from event to event of this engine.
+    /// Number of the arrival. It grows from event to event of this engine.
     var arrival: UInt64 = 0
-    /// Seconds; what "newest" is judged by, before arrival.
+    /// The event's time in seconds. It decides which event is newest, before the arrival does.
     var timestampSeconds: Int64 = 0
-    /// The wire stamp is not below this: the newest event time of all that went into the push. Differs for an `end` that is older.
+    /// The lowest stamp the push may have: the newest event time of all that went into it. It differs from the event's
+    /// for an `end` that is older.
     var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
-    /// When it was taken, steady.
+    /// When the event was taken, steady.
     var takenMillis: Int64 = 0
     /// Seconds since 1970 after which it must not be sent; `Int64.max`: never.
     var expiresSeconds: Int64 = .max
-    /// As given with the event (`apns-expiration`); `nil`: the default for the kind.
+    /// The header `apns-expiration` of the event; `nil`: the default of its kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
-    /// An attempt to send it, or what it replaced, got no answer, or an owner before may have sent it: it may be on the phone already.
+    /// Whether the event may be on the phone already. An attempt to send it, or the one it replaced, got no answer, or
+    /// an earlier owner may have sent it.
     var mayBeSent = false
-    /// The event is the `start` itself.
+    /// Whether the event is the `start` itself.
     var isStart = false
-    /// A state record that holds it has been written: no ledger entry guards its outcome any more.
+    /// Whether a state record that holds the event has been written. No ledger entry guards its outcome then.
     var isWritten = false
-    /// It had an alert, its own or another's, and that was withdrawn.
+    /// Whether the event had an alert, its own or another's, that was withdrawn.
     var alertIsWithdrawn = false
-    /// The alert in `blob` came with another event that this one replaced.
+    /// Whether the alert in `blob` is from an event that this one replaced.
     var alertIsInherited = false
-    /// The same of the content-state, which only an `end` takes over, and of the relevance-score with it.
+    /// Whether the content-state is from an event that this one replaced, and with it the relevance-score. Only an
+    /// `end` takes it over.
     var contentIsInherited = false
     var scoreIsInherited = false
     var staleDateIsInherited = false
-    /// What happens to the event is told. Not written down: whoever keeps its trace is this process.
+    /// Whether what happens to the event is traced. It is not written down: only this process keeps the trace.
     var isTraced = false
-    /// Timestamps of the events that alert and content-state came with: the device would have ignored them after something newer.
+    /// Timestamps of the events that the alert and the content-state are from. The device would have ignored them after
+    /// something newer.
     var alertSeconds: Int64 = 0
     var contentSeconds: Int64 = 0
     var content = PayloadContent()
     var alert = ByteRange()
     var eventID = ByteRange()
-    /// Of an event that is traced with its `tracestate` behind it: see `TraceContext.headerByteCount(ofCarried:isTraced:)`.
+    /// The header `traceparent`. A traced event's is followed by its `tracestate`: see
+    /// `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     var traceparent = ByteRange()
-    /// The bytes the ranges above lie in.
+    /// The bytes that the ranges above refer to.
     var blob: [UInt8] = []
 
-    /// What of it is written down. The next owner does not go on with the trace, and so not with `tracestate`: what is restored is as what is not traced.
+    /// The part of `traceparent` that is written down. The next owner does not continue the trace, so it needs no
+    /// `tracestate`. A restored event is as one without a trace.
     var keptTraceparent: ByteRange {
         let range = self.traceparent
         let count = TraceContext.headerByteCount(ofCarried: Int(range.count), isTraced: self.isTraced)
@@ -57,28 +63,29 @@ struct Layer {
         self.alertIsInherited || self.contentIsInherited || self.scoreIsInherited || self.staleDateIsInherited
     }
 
-    /// Something of what it says was taken over from the older event, or from one that event has it from.
+    /// Whether something it says was taken over from the older event, or from one that the older event has it from.
     func isShared(with older: Layer) -> Bool {
         self.contentIsInherited && self.contentSeconds == older.contentSeconds || self.sharesAlert(with: older)
     }
-    /// The same of the alert alone.
+    /// Whether its alert was taken over from the older event, or from one that the older event has it from.
     func sharesAlert(with older: Layer) -> Bool {
         self.alertIsInherited && !older.alert.isEmpty && self.alertSeconds == older.alertSeconds
             && self.blob[self.alert.range] == older.blob[older.alert.range]
     }
 
-    /// From when on the content is stale, seconds since 1970; `Int64.max`: never. What a broken record of `state` says is held within bounds.
+    /// When the content becomes stale, seconds since 1970; `Int64.max`: never. A time in a broken record of `state` is
+    /// kept within bounds.
     @inline(__always) var staleSeconds: Int64 {
         guard let seconds = self.content.staleDateSeconds, seconds <= StateCodec.timeSecondsMax else { return .max }
         return max(0, seconds)
     }
 
-    /// It expires by its stale date, as an app may want it.
+    /// Whether the event expires at its stale date, as an app may want it.
     var isExpiredByStaleDate: Bool {
         self.expirationHeaderSeconds == nil && self.expiresSeconds == self.content.staleDateSeconds
     }
 
-    /// Copies `bytes` behind what the blob holds.
+    /// Appends `bytes` to the blob.
     mutating func append(_ bytes: Span<UInt8>) -> ByteRange {
         guard !bytes.isEmpty else { return ByteRange() }
         let start = self.blob.count
@@ -86,7 +93,7 @@ struct Layer {
         return ByteRange(start: start, count: bytes.count)
     }
 
-    /// Which of the bytes are said, and whose they are. Saved before a merge that may turn out too large.
+    /// The ranges of what is said, and the events they are from. Saved before a merge that may turn out too large.
     struct Parts {
         var content: PayloadContent
         var alert: ByteRange
@@ -114,7 +121,7 @@ struct Layer {
         }
     }
 
-    /// Gives back what came from an event that is older than one the device has.
+    /// Drops what was taken over from an event older than one the device has.
     mutating func dropInherited(olderThan seconds: Int64) {
         if self.alertIsInherited, self.alertSeconds < seconds {
             self.alert = ByteRange()
@@ -130,8 +137,8 @@ struct Layer {
         }
     }
 
-    /// Gives up the bytes that no range covers any more: an alert that is taken over and given back with every attempt would pile up
-    /// otherwise. Moves the ranges, so not between saving `parts` and putting them back.
+    /// Removes the bytes that no range covers. An alert that is taken over and given back with every attempt would pile
+    /// up otherwise. It moves the ranges, so it must not run between saving `parts` and putting them back.
     mutating func dropUncoveredBytes() {
         let covered =
             self.content.contentState.count + self.content.attributesType.count + self.content.attributes.count
@@ -151,7 +158,7 @@ struct Layer {
         self.traceparent = self.append(old.span.extracting(self.traceparent.range))
     }
 
-    /// Takes over what it lacks from the event it replaces: the alert, and, as an `end`, the content.
+    /// Takes over what it lacks from the event it replaces: the alert, and for an `end` the content.
     mutating func inherit(from older: Layer) {
         if self.isEnd, self.content.contentState.isEmpty, !older.content.contentState.isEmpty {
             self.content.contentState = self.append(older.blob.span.extracting(older.content.contentState.range))
@@ -174,10 +181,11 @@ struct Layer {
         }
     }
 
-    /// So much of a blob is asked for ahead, the array's header included; of a longer one the processor sees by itself how it goes on.
+    /// Number of bytes of a blob that are prefetched, the array's header included. The processor itself prefetches the
+    /// rest of a longer one.
     static var prefetchedBlobByteCount: Int { 320 }
 
-    /// Puts the layer back to nothing; the blob keeps its storage unless it is large.
+    /// Resets the layer. The blob keeps its storage unless it is large.
     mutating func reset() {
         var blob: [UInt8] = []
         swap(&blob, &self.blob)
@@ -186,8 +194,8 @@ struct Layer {
         swap(&blob, &self.blob)
     }
 
-    /// Makes this the layer of an update, in place of one with which it goes out of date. Only that an attempt of the former may have
-    /// arrived, and the latest stamp it stands for, remain.
+    /// Makes this the layer of an update, in place of one with which it expires. Two things of the former remain: that
+    /// an attempt may have arrived, and its latest stamp.
     mutating func replace(
         with event: borrowing DecodedEvent, value: Span<UInt8>, traceparent: Span<UInt8>, isTraced: Bool,
         source: SourcePosition,
@@ -221,7 +229,8 @@ struct Layer {
         if byteCount != self.blob.count {
             self.blob.removeAll(keepingCapacity: self.blob.capacity <= Self.keptByteCountMax)
         }
-        // Of the same length as what lies there, as the updates of an activity often are, it is written over that.
+        // Bytes of the same length as those present are written over them. Updates of one activity often have equal
+        // lengths.
         var end = 0
         self.content.contentState = self.put(value.extracting(event.contentStateInValue.range), at: &end)
         self.content.relevanceScore = self.put(value.extracting(event.relevanceScoreInValue.range), at: &end)
@@ -230,7 +239,7 @@ struct Layer {
         self.traceparent = self.put(traceparent, at: &end)
     }
 
-    /// Copies `bytes` to where `end` stands: over what the blob holds there, which is long enough, or behind its last byte.
+    /// Copies `bytes` to `end`: over what the blob holds there, which is long enough, or behind its last byte.
     @inline(__always) private mutating func put(_ bytes: Span<UInt8>, at end: inout Int) -> ByteRange {
         // Most events lack most parts.
         bytes.isEmpty ? ByteRange() : self.putBytes(bytes, at: &end)
@@ -245,7 +254,7 @@ struct Layer {
             unsafe self.blob.withUnsafeMutableBufferPointer { target in
                 precondition(end <= target.count, "a part past the end")
                 unsafe bytes.withUnsafeBufferPointer { source in
-                    // The part lies within the blob, and neither is empty.
+                    // The part is within the blob, and neither is empty.
                     unsafe (target.baseAddress! + start).update(from: source.baseAddress!, count: source.count)
                 }
             }
@@ -253,19 +262,19 @@ struct Layer {
         return ByteRange(start: start, count: bytes.count)
     }
 
-    /// A blob that has grown past this is given back rather than kept for the next event.
+    /// Number of bytes up to which a blob is kept for the next event. A larger one is freed.
     static let keptByteCountMax = 4_096
 }
 
-/// What a `start` brings that later updates do not replace. Present only while the start is unsent or in flight.
+/// The parts of a `start` that later updates do not replace. Present only while the start is unsent or in flight.
 struct StartPart {
-    /// Raw push-to-start token.
+    /// The raw push-to-start token.
     var token: [UInt8]
     var environment: PushEnvironment
-    /// Bytes of `attributes-type`, `attributes` and `input-push-channel`.
+    /// The bytes of `attributes-type`, `attributes` and `input-push-channel`.
     var blob: [UInt8]
-    /// Only the start's own ranges, into `blob`, and `inputPushToken`.
+    /// The start's own ranges, into `blob`, and `inputPushToken`. All else is empty.
     var content: PayloadContent
-    /// Seconds since 1970: a start not sent by then is not sent.
+    /// When the start expires unsent, seconds since 1970.
     var expiresSeconds: Int64
 }

@@ -1,7 +1,7 @@
 import PushModel
 
 extension Layer {
-    /// The size of a payload that says this, as a `start` with those parts or without them.
+    /// The size in bytes of this payload, as a `start` with those parts or without them.
     func payloadByteCount(start: StartPart?) -> Int {
         guard let start else {
             return PayloadWriter.byteCount(
@@ -14,10 +14,11 @@ extension Layer {
             alert: blob.span.extracting(self.alert.range))
     }
 
-    /// A wire stamp may be later than its event's time, and must not make the payload longer than was checked.
+    /// The time by which the payload is sized. A stamp may be later than its event's time, and must not make the
+    /// payload longer than was checked.
     private var sizedStampSeconds: Int64 { max(self.timestampSeconds, EventRules.sizedStampSecondsMin) }
 
-    /// The bytes of a start: the newest content in front, the start's own parts behind.
+    /// The bytes of a start: the newest content first, then the start's own parts.
     func combined(with start: StartPart) -> (blob: [UInt8], content: PayloadContent) {
         var content = self.content
         let base = self.blob.count

@@ -1,17 +1,17 @@
-/// The budgets of the activities that have units out; all others take no room. Named by a number that the slot keeps.
+/// The budgets of the activities that have units out. All others take no room. The slot keeps its budget's number.
 struct BudgetStore: ~Copyable {
     private var budgets = ChunkedStore<BudgetID, RollingBudget>()
     private var free: [BudgetID] = []
 
-    /// Budgets with units out, or not yet given back.
+    /// Number of budgets with units out, or not yet given back.
     var count: Int { self.budgets.count - self.free.count }
 
-    /// The budget will be looked at soon.
+    /// Begins to load the budget, which will be read soon.
     func prefetch(_ id: BudgetID) {
         if id.isSome { self.budgets.prefetch(id) }
     }
 
-    /// Units taken at `nowMillis`.
+    /// Number of units taken at `nowMillis`.
     mutating func spent(_ id: inout BudgetID, nowMillis: Int64) -> Int {
         guard id.isSome else { return 0 }
         let spent = self.budgets[id].spent(nowMillis: nowMillis)
@@ -24,10 +24,10 @@ struct BudgetStore: ~Copyable {
         self.budgets[id].take()
     }
 
-    /// The one in flight was answered, or nobody knows.
+    /// Starts the hour after which the unit in flight returns. Its push was answered, or nobody knows.
     mutating func startReturn(_ id: BudgetID, nowMillis: Int64) { self.budgets[id].startReturn(nowMillis: nowMillis) }
 
-    /// The one in flight is back.
+    /// Returns the unit in flight at once.
     mutating func refunded(_ id: inout BudgetID) {
         self.budgets[id].refunded()
         if self.budgets[id].answers.isEmpty { self.release(&id) }
@@ -39,13 +39,13 @@ struct BudgetStore: ~Copyable {
         if self.budgets[id].answers.isEmpty, !self.budgets[id].inFlight { self.release(&id) }
     }
 
-    /// See `RollingBudget.returnMillis`.
+    /// When fewer than `limit` units will be taken: see `RollingBudget.returnMillis`.
     func returnMillis(_ id: BudgetID, limit: Int) -> Int64? {
         guard id.isSome else { return limit > 0 ? Int64.min : nil }
         return self.budgets[id].returnMillis(limit: limit)
     }
 
-    /// When the last unit will have returned, unless one is in flight; `Int64.max`: not known, or none is out.
+    /// When the last unit will have returned. `Int64.max`: one is in flight, or none is out.
     func allReturnedMillis(_ id: BudgetID) -> Int64 {
         guard id.isSome, !self.budgets[id].inFlight, let last = self.budgets[id].answers.last else {
             return .max
@@ -53,14 +53,14 @@ struct BudgetStore: ~Copyable {
         return last + RollingBudget.windowMillis
     }
 
-    /// Units that are out at `nowMillis`, the one in flight included.
+    /// Number of units that are out at `nowMillis`, the one in flight included.
     func unitsOut(_ id: BudgetID, nowMillis: Int64) -> Int {
         guard id.isSome else { return 0 }
         let held = self.budgets[id].answers.count { $0 + RollingBudget.windowMillis > nowMillis }
         return held + (self.budgets[id].inFlight ? 1 : 0)
     }
 
-    /// How long until each unit that was answered returns, milliseconds, the next first.
+    /// Milliseconds until each answered unit returns, the next first.
     func returnsMillis(_ id: BudgetID, nowMillis: Int64) -> [Int64] {
         guard id.isSome else { return [] }
         return self.budgets[id].answers.compactMap { answer in
@@ -69,10 +69,10 @@ struct BudgetStore: ~Copyable {
         }
     }
 
-    /// A unit is in flight.
+    /// Whether a unit is in flight.
     func isInFlight(_ id: BudgetID) -> Bool { id.isSome && self.budgets[id].inFlight }
 
-    /// Answer times of the units out, oldest first. Valid until the budget changes: the array that holds them is the budget's own.
+    /// Answer times of the units out, oldest first. Valid until the budget changes, which owns the array.
     @unsafe func answers(_ id: BudgetID) -> UnsafeBufferPointer<Int64> {
         guard id.isSome else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
         return unsafe self.budgets[id].answers.withUnsafeBufferPointer { unsafe $0 }

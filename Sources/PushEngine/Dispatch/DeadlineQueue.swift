@@ -1,14 +1,14 @@
-/// At most one deadline per slot, or per crowd, earliest first: a heap that knows where each slot lies.
+/// At most one deadline per slot, or per crowd, earliest first: a heap that knows the place of each slot.
 ///
-/// A heap with stale entries would grow with every rescheduling; here the entry itself moves, so memory is bounded by slots. It moves at
-/// once when its deadline comes nearer. One that moves away (with each push it does, mostly by an hour) waits in its place until it is the
-/// first: then it is seen, and moves once for all the times.
+/// A heap with stale entries would grow with every rescheduling. Here the entry itself moves, so memory is bounded by
+/// slots. An entry moves at once when its deadline gets nearer. One that moves away (with each push it does, mostly by
+/// an hour) waits until it is the first. It moves then, once for all its changes.
 ///
-/// An entry has eight children rather than two. Each level that an entry moves by is another slot's place to be written down, somewhere in
-/// the memory; the eight lie side by side.
+/// An entry has eight children rather than two. Each level that an entry moves by writes another slot's place somewhere
+/// in memory. The eight children are stored side by side.
 struct DeadlineQueue<ID: Identifier> {
     private struct Entry {
-        /// What the heap goes by: never later than the slot's deadline, and equal to it in the first entry.
+        /// The heap's key. It is never later than the slot's deadline, and equal to it in the first entry.
         var orderMillis: Int64
         var slot: ID
     }
@@ -19,7 +19,7 @@ struct DeadlineQueue<ID: Identifier> {
     }
     private static var childCount: Int { 8 }
     private var entries: [Entry] = []
-    /// By slot number.
+    /// The place of each slot, by number.
     private var places = NumberedArray<ID, Place>()
 
     var count: Int { self.entries.count }
@@ -58,7 +58,7 @@ struct DeadlineQueue<ID: Identifier> {
         if position == 0 { self.settleFirst() }
     }
 
-    /// Entries whose deadlines have moved away move until the first is one that has not.
+    /// Moves entries whose deadlines have moved away, until the first entry is one whose deadline has not.
     private mutating func settleFirst() {
         while let first = self.entries.first {
             let deadlineMillis = self.places[first.slot].deadlineMillis

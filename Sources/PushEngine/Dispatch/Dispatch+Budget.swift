@@ -1,11 +1,11 @@
 import PushModel
 
-/// What an attempt costs: units of the budget, the distance to the next, and rest after a failed one.
+/// Counts what an attempt costs: units of the budget, the distance to the next push, and a rest after a failure.
 extension Dispatch {
-    /// Units the pending update may use: the reserve is for pushes with an alert, for starts and for ends.
+    /// Number of units the pending update may use. The reserve is for pushes with an alert, for starts and for ends.
     func budgetLimit(_ slot: SlotID, update: UpdateID, in memory: borrowing ShardMemory) -> Int {
         let app = Int(memory.slots[slot].app)
-        // Whoever sets a budget for channels means all of it.
+        // A budget set for channels may be used up whole.
         if memory.slots[slot].kind == .channel {
             let limit = memory.configuration.apps[app].channelBudgetPerHour
             return limit > 0 ? limit : .max
@@ -18,8 +18,8 @@ extension Dispatch {
         return isReserved ? limit : max(0, limit - memory.configuration.apps[app].budgetReserve)
     }
 
-    /// A push leaves with high priority if the budget allows it, and takes a unit then.
-    /// - Returns: the priority it leaves with.
+    /// Takes a unit for a push with high priority, if the budget allows it.
+    /// - Returns: the priority the push leaves with.
     @inline(__always) private mutating func takeBudget(
         _ slot: SlotID, update: UpdateID, in memory: inout ShardMemory, now: EngineTime
     )
@@ -36,30 +36,30 @@ extension Dispatch {
         return .high
     }
 
-    /// Units that have come back are forgotten.
+    /// Forgets units that have returned.
     @inline(__always) mutating func releaseReturnedBudget(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime)
     {
         _ = self.budgets.spent(&memory.slots[slot].budget, nowMillis: now.steadyMillis)
     }
 
-    /// A unit found in `state`.
+    /// Adds a unit found in `state`.
     mutating func restoreBudget(_ slot: SlotID, ageMillis: Int64, in memory: inout ShardMemory, now: EngineTime) {
         self.budgets.restore(&memory.slots[slot].budget, ageMillis: ageMillis, nowMillis: now.steadyMillis)
     }
 
-    /// All units are back: what a later record of the same slot says is said anew.
+    /// Returns all units. A later record of the same slot states its units again.
     mutating func forgetBudget(_ slot: SlotID, in memory: inout ShardMemory) {
         self.budgets.release(&memory.slots[slot].budget)
     }
 
-    /// The push was answered, or nobody knows: its unit comes back an hour from now.
+    /// Starts the hour after which the push's unit returns. It was answered, or nobody knows.
     @inline(__always) mutating func spendBudget(_ update: UpdateID, in memory: borrowing ShardMemory, now: EngineTime) {
         let budget = memory.slots[memory.updates[update].slot].budget
         guard memory.updates[update].sentPriority == .high, self.budgets.isInFlight(budget) else { return }
         self.budgets.startReturn(budget, nowMillis: now.steadyMillis)
     }
 
-    /// APNs refused the push, or never processed it: its unit is back.
+    /// Returns the push's unit at once: APNs refused the push, or never processed it.
     mutating func refundBudget(_ update: UpdateID, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         guard memory.updates[update].sentPriority == .high, self.budgets.isInFlight(memory.slots[slot].budget)
@@ -67,10 +67,10 @@ extension Dispatch {
         self.budgets.refunded(&memory.slots[slot].budget)
     }
 
-    /// A process before this one may have sent one push of the slot, and not more, that `state` does not know of (contract: The budget): its unit
-    /// is counted as spent now. So is one for each that has died over the same: each before the next took over, and after the event was
-    /// written. At most once per slot and assignment.
-    /// - Parameter recordMillis: when the first event was written that may have been sent.
+    /// Counts a unit for the one push that a previous process may have sent without a record in `state` (contract: The
+    /// budget). Each owner that died over the same events counts one more, dated before the next owner took over, and
+    /// after the event was written. It counts at most once per slot and assignment.
+    /// - Parameter recordMillis: when the first event that may have been sent was written.
     mutating func countUnrecordedPush(
         _ slot: SlotID, recordMillis: Int64, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -87,7 +87,8 @@ extension Dispatch {
         self.budgets.restore(&memory.slots[slot].budget, ageMillis: 0, nowMillis: now.steadyMillis)
     }
 
-    /// Doubles from attempt to attempt, with half of it drawn at random so that a fleet does not come back at once.
+    /// Sets the rest after a failure. It doubles from attempt to attempt; half of it is random, so that a fleet does
+    /// not return at once.
     mutating func backOff(
         _ slot: SlotID, retryAfterSeconds: Int64?, millisMax: Int64 = .max, in memory: inout ShardMemory,
         now: EngineTime
@@ -100,18 +101,18 @@ extension Dispatch {
                 attempt: attempt, retryAfterSeconds: retryAfterSeconds, millisMax: millisMax,
                 settings: memory.configuration.settings)
     }
-    /// How long the attempt after so many waits, milliseconds.
+    /// Milliseconds to wait after this number of attempts.
     mutating func backOffMillis(
         attempt: UInt8, retryAfterSeconds: Int64?, millisMax: Int64, settings: EngineSettings
     ) -> Int64 {
         let full = min(millisMax, settings.retryBackoffMaxMillis, settings.retryBackoffMinMillis << Int64(attempt))
         let drawn = full / 2 + Int64.random(in: 0...max(1, full / 2), using: &self.random)
-        // A server's wish is honoured up to an hour; more is taken as nonsense.
+        // The server's `retry-after` is honoured up to an hour. More is taken as nonsense.
         let asked = min(max(retryAfterSeconds ?? 0, 0), 3_600) * 1_000
         return max(drawn, asked)
     }
 
-    /// The device has been reached, or has another token: earlier failures say nothing any more.
+    /// Forgets earlier failures, which say nothing now: the device has been reached, or has another token.
     @inline(__always) mutating func forgetFailures(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].attempt = 0
         memory.slots[slot].backoffUntilMillis = .min
@@ -119,13 +120,13 @@ extension Dispatch {
 
     // MARK: Departures
 
-    /// An audience's version leaves: the next keeps its distance.
+    /// Notes that an audience's version leaves. The next one keeps its distance.
     mutating func versionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].notBeforeMillis =
             now.steadyMillis + memory.configuration.apps[Int(memory.slots[slot].app)].minimumDistanceMillis
     }
 
-    /// The update leaves now: it takes its unit of the budget, and the next keeps its distance.
+    /// Notes that the update leaves now. It takes its unit of the budget, and the next update keeps its distance.
     @inline(__always) mutating func departed(_ update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
         let slot = memory.updates[update].slot
         memory.updates[update].sentPriority = self.takeBudget(slot, update: update, in: &memory, now: now)
@@ -140,14 +141,14 @@ extension Dispatch {
         memory.counters.pushesSent += 1
     }
 
-    /// It has never left, as far as the device knows.
+    /// Takes the distance back: the device never got this update.
     mutating func takeDistanceBack(_ update: UpdateID, in memory: inout ShardMemory) {
         memory.slots[memory.updates[update].slot].notBeforeMillis = memory.updates[update].notBeforeOfPrevious
     }
 
     // MARK: Device tokens
 
-    /// So many tokens seemed to be bad of late that it is probably a fault of ours, or no token has been found good yet.
+    /// Whether many tokens seemed bad lately, which is probably a fault of ours, or no token has been found good yet.
     func doubtsVerdicts(lane: LaneIndex) -> Bool { self.lanes[lane].tokenGuard.isStopped }
 
     /// A random UUID (RFC 9562 §5.4, version 4).

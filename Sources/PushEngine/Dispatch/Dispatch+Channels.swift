@@ -1,16 +1,17 @@
 import APNSProtocol
 import PushModel
 
-/// What is different about a channel: its distance, and the question what it keeps, which goes before its first broadcast.
+/// Rules for channels: their distance, and the question what a channel stores, which goes before its first broadcast.
 extension Dispatch {
-    /// How long a broadcast waits for the answer to that question, milliseconds. One that has waited so long leaves without knowing, for phones
-    /// that are on alone.
+    /// How long a broadcast waits for the answer to that question, milliseconds. Afterwards it leaves without one, only
+    /// for phones that are on.
     static let questionMillisMax: Int64 = 5_000
-    /// How long nobody is asked again after that, milliseconds: where nobody answers, one broadcast in a while waits, and not each.
+    /// How long APNs is not asked again after that, milliseconds. Where nobody answers, one broadcast in a while waits,
+    /// not each.
     static let questionRestMillis: Int64 = 300_000
-    /// Quarters of a doubling that a 429 adds to a channel's distance; each accepted broadcast takes one back.
+    /// Quarters of a doubling that a 429 adds to a channel's distance. Each accepted broadcast takes one back.
     static let throttleStep: UInt8 = 4
-    /// The distance grows to sixteen times what is configured, and not further.
+    /// The largest number of steps: the distance grows to sixteen times what is configured.
     static let throttleStepsMax: UInt8 = 16
 
     /// The least time to the channel's next broadcast, milliseconds.
@@ -20,11 +21,13 @@ extension Dispatch {
             steps: memory.slots[slot].throttleSteps)
     }
 
-    /// A broadcast leaves now: the next one keeps the channel's distance, which is longer than an activity's.
+    /// Notes that a broadcast leaves now. The next one keeps the channel's distance, which is longer than an
+    /// activity's.
     mutating func broadcastDeparted(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
+    /// The distance in milliseconds after this many steps.
     /// - Parameter steps: at most `throttleStepsMax`.
     static func channelDistanceMillis(_ distanceMillis: Int64, steps: UInt8) -> Int64 {
         let doublings =
@@ -32,8 +35,9 @@ extension Dispatch {
         return distanceMillis << doublings
     }
 
-    /// A new channel: what it keeps is configured, or has to be asked. Where audiences have channels the keeper is asked first whether this is one.
-    /// - Parameter isUnkept: it has said that it is none.
+    /// Begins a new channel. What it stores is configured, or has to be asked. Where audiences have channels, the
+    /// keeper is first asked whether this is one.
+    /// - Parameter isUnkept: the keeper has said that it is none.
     mutating func beginChannel(
         _ slot: SlotID, isUnkept: Bool = false, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -49,7 +53,7 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// The channel keeps that, as far as anybody has said.
+    /// Notes what the channel stores, as far as anybody has said.
     mutating func setStorage(
         _ storage: StoragePolicy, of slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -57,7 +61,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// The question first, as long as nobody knows, somebody can be asked, and nobody was asked in vain of late.
+    /// Chooses the question first, as long as the answer is not known, somebody can be asked, and no question was in
+    /// vain lately.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =
@@ -68,8 +73,8 @@ extension Dispatch {
         self.setErrand(asks ? .question : .broadcast, of: slot, in: &memory)
     }
 
-    /// When the slot has to be looked at again for its question, steady. One that stands in the ready queue could leave, but for the answer: from
-    /// then on it waits for that.
+    /// When the slot has to be looked at again for its question, steady. A slot in the ready queue could leave, but for
+    /// the answer. It waits for the answer from then on.
     @inline(never) func questionDeadlineMillis(
         _ slot: SlotID, in memory: inout ShardMemory, now: EngineTime
     ) -> Int64 {
@@ -79,50 +84,52 @@ extension Dispatch {
         return self.questionEndsMillis(slot, in: memory)
     }
 
-    /// When the pending broadcast is not held back any more for the question, steady.
+    /// When the question no longer delays the pending broadcast, steady.
     func questionEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let seconds = memory.slots[slot].questionSeconds
         return seconds == 0 ? .max : Int64(seconds) * 1_000
     }
 
-    /// No answer came in time, or none that helps: broadcasts leave without it for a while. It may still come.
+    /// Gives up the question: no answer arrived in time, or none that helps. Broadcasts leave without it for a while.
+    /// It may still arrive.
     mutating func giveUpQuestion(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].questionSeconds = Self.seconds(now.steadyMillis + Self.questionRestMillis)
         self.setErrand(.broadcast, of: slot, in: &memory)
     }
 
-    /// Rounded up; a steady clock that has run for a century is at the end of it.
+    /// Seconds, rounded up. A steady clock that has run for a century is at its end.
     private static func seconds(_ millis: Int64) -> UInt32 { UInt32(clamping: (millis + 999) / 1_000) }
 
-    /// The question leaves.
+    /// Notes that the question leaves.
     mutating func questionLeft(_ slot: SlotID, in memory: inout ShardMemory) {
         memory.slots[slot].isAsking = true
         memory.counters.channelQuestions += 1
     }
 
-    /// Its answer has come, whatever it says.
+    /// Notes that the question's answer has arrived, whatever it says.
     mutating func questionReturned(_ slot: SlotID, in memory: inout ShardMemory) { memory.slots[slot].isAsking = false }
 
     // MARK: Whether it is kept
-    /// When the keeper is asked, or asked again as no answer has come, steady.
+    /// When the keeper is asked, or asked again because no answer has arrived, steady.
     func keeperQuestionDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         memory.slots[slot].hasUsableToken ? memory.slots[slot].backoffUntilMillis : .max
     }
 
-    /// The question leaves. The next waits longer each time, up to `retryBackoffMaxMillis`.
+    /// Notes that the question to the keeper leaves. The next waits longer each time, up to `retryBackoffMaxMillis`.
     mutating func keeperQuestionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         self.backOff(slot, retryAfterSeconds: nil, in: &memory, now: now)
         memory.counters.channelKeeperQuestions += 1
     }
 
-    /// The keeper keeps it for nobody.
+    /// Notes that the keeper keeps the channel for nobody.
     mutating func noteUnkept(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         self.forgetFailures(slot, in: &memory)
         self.setErrand(.broadcast, of: slot, in: &memory)
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// It is a channel of another environment: what was known, and what is on its way, was about one of the same name there.
+    /// Moves the channel to another environment. What was known, and what is in flight, was about a channel of that
+    /// name in the former one.
     mutating func moveChannel(
         _ slot: SlotID, to environment: PushEnvironment, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -134,7 +141,7 @@ extension Dispatch {
         self.forgetFailures(slot, in: &memory)
     }
 
-    /// APNs has had too much of the channel: it gets less from here on.
+    /// Makes the channel's distance longer: APNs has had too much of it.
     mutating func throttle(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].kind == .channel else { return }
         memory.slots[slot].throttleSteps = min(
@@ -142,12 +149,12 @@ extension Dispatch {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
-    /// APNs took a broadcast: a grown distance shrinks.
+    /// Shortens a grown distance: APNs took a broadcast.
     @inline(__always) mutating func easeThrottle(_ slot: SlotID, in memory: inout ShardMemory) {
         if memory.slots[slot].throttleSteps > 0 { memory.slots[slot].throttleSteps -= 1 }
     }
 
-    /// What a record of `state` says of a channel. What is configured says more.
+    /// Takes over what a record of `state` says of a channel. What is configured prevails.
     /// - Parameter notBeforeWallMillis: when its next broadcast may leave, milliseconds since 1970.
     /// - Parameter isUnkept: the keeper has said that it keeps it for no audience.
     mutating func restoreChannel(
@@ -156,15 +163,16 @@ extension Dispatch {
     ) {
         memory.slots[slot].throttleSteps = min(throttleSteps, Self.throttleStepsMax)
         let distance = self.channelDistanceMillis(slot, in: memory)
-        // A clock that was wrong holds nothing back for longer than the distance.
+        // A wrong clock delays nothing for longer than the distance.
         let told = now.steadyMillis + min(max(0, notBeforeWallMillis - now.wallMillis), distance)
         memory.slots[slot].notBeforeMillis = told
         memory.slots[slot].storage = storage
         self.beginChannel(slot, isUnkept: isUnkept, in: &memory, now: now)
     }
 
-    /// The former owner's last broadcast may have left just before it stopped, unless it has said that none did. Called when all of `state` has
-    /// been read, and for a channel that `state` does not know.
+    /// Keeps the distance to the former owner's last broadcast. It may have left just before that owner stopped, unless
+    /// the owner has said that none did. Called when all of `state` has been read, and for a channel that `state` does
+    /// not know.
     mutating func keepDistanceFromFormerOwner(_ slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].kind == .channel, !memory.slots[slot].isHandedOver else { return }
         let quietSince = memory.partitions[memory.slots[slot].partition].formerOwnerQuietSinceMillis

@@ -1,11 +1,11 @@
 import PushModel
 
-/// Apps that are held back because APNs refuses their topic.
+/// Stops apps while APNs refuses their topic.
 extension Dispatch {
     /// What an answer says about the topic of an app in an environment.
     enum TopicAnswer { case taken, refused, nothing }
 
-    /// Told of each answer; the steady case, a lane nobody doubts, costs one look.
+    /// Takes note of each answer. A lane without doubts, the usual case, costs one look.
     mutating func topicAnswered(_ answer: TopicAnswer, lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
         guard answer == .refused || self.lanes[lane].gate.isWatching else { return }
         switch answer {
@@ -17,7 +17,7 @@ extension Dispatch {
         self.refreshGateDeadline(in: &memory)
     }
 
-    /// A push of the lane left.
+    /// Notes that a push of the lane left.
     @inline(__always) mutating func topicProbeLeft(lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
         guard self.lanes[lane].gate.isWatching else { return }
         self.lanes[lane].gate.left(now: now)
@@ -44,12 +44,12 @@ extension Dispatch {
         memory.counters.topicsClosed = closedCount
     }
 
-    /// Apps and environments that are held back.
+    /// The apps and environments that are stopped.
     func appsHeldBack(in memory: borrowing ShardMemory) -> [(app: UInt16, environment: PushEnvironment)] {
         var held: [(app: UInt16, environment: PushEnvironment)] = []
         for app in memory.configuration.apps.indices {
             for environment in PushEnvironment.allCases
-            // A question that is refused holds no broadcast back for long.
+            // A refused question delays no broadcast for long.
             where [Errand.push, .broadcast].contains(where: {
                 self.lanes[LaneIndex(app: UInt16(app), environment: environment, errand: $0)].gate.isClosed
             }) {

@@ -1,20 +1,21 @@
 import PushModel
 
-/// Who leaves next, and when who is looked at again: lanes with their ready queues and gates, deadlines, budgets, retries.
+/// Decides who leaves next, and when a slot is looked at again: lanes with their ready queues and gates, deadlines,
+/// budgets, retries.
 ///
-/// It alone writes what a slot keeps of that (its row in the table of `Slot`). What a slot waits with it only reads.
+/// It alone writes the slot's fields for that (its row in the table of `Slot`). It only reads what the slot will send.
 struct Dispatch: ~Copyable {
-    /// By `LaneIndex(app:environment:errand:)`.
+    /// The lanes, by `LaneIndex(app:environment:errand:)`.
     var lanes = NumberedArray<LaneIndex, Lane>()
-    /// Lanes of each route, and where the turn stands.
+    /// The lanes of each route, and which one is next.
     private var routes: [RouteLanes] = []
     private var deadlines = DeadlineQueue<SlotID>()
     /// Lanes of audiences' slots, which have no route.
     private(set) var versionLanes: [LaneIndex] = []
-    /// Slots that stand there.
+    /// Number of slots that are ready in those lanes.
     private(set) var readyVersionCount = 0
-    /// Channels with something to send whose keeper has not answered. They count towards no limit of what may be pending: past that nothing is read,
-    /// and their answers have to be.
+    /// Number of channels with something to send whose keeper has not answered. They count towards no limit of what may
+    /// be pending. At such a limit nothing is read, and the keepers' answers have to be read.
     private(set) var keeperQuestionsPending = 0
     var budgets = BudgetStore()
     var random: SplitMix64
@@ -33,7 +34,7 @@ struct Dispatch: ~Copyable {
         self.follow(configuration)
     }
 
-    /// Makes the lanes of apps that are new, and leads those that were there by the routes that are configured now. What stands in them stays.
+    /// Makes the lanes of new apps, and assigns existing ones to the routes configured now. Slots in them stay.
     mutating func follow(_ configuration: borrowing EngineConfiguration) {
         self.routes = []
         self.versionLanes = []
@@ -58,7 +59,7 @@ struct Dispatch: ~Copyable {
 
     // MARK: Who is next
 
-    /// Something could be sent on this route.
+    /// Whether something could be sent on this route.
     func hasReady(route: UInt16) -> Bool {
         guard Int(route) < self.routes.count else { return false }
         for lane in self.routes[Int(route)].lanes {
@@ -69,22 +70,22 @@ struct Dispatch: ~Copyable {
         return false
     }
 
-    /// A pass of the lane has waited for long enough while single pushes left.
+    /// Whether a pass of the lane has waited long enough while single pushes left.
     @inline(__always) func isPassNext(lane: LaneIndex) -> Bool {
         self.lanes[lane].passes.singlesInTurn >= PassQueue.singlesInTurnMax && self.hasPass(lane: lane)
     }
-    /// A pass of the lane has members to be served.
+    /// Whether a pass of the lane has members to serve.
     @inline(__always) func hasPass(lane: LaneIndex) -> Bool {
         !self.lanes[lane].passes.isEmpty && !self.lanes[lane].gate.isClosed
     }
-    /// A push of a single slot left.
+    /// Notes that a push of a single slot left.
     @inline(__always) mutating func singleLeft(lane: LaneIndex) {
         if !self.lanes[lane].passes.isEmpty { self.lanes[lane].passes.singlesInTurn += 1 }
     }
-    /// Lanes of a route.
+    /// Number of lanes of a route.
     func laneCount(route: UInt16) -> Int { Int(route) < self.routes.count ? self.routes[Int(route)].lanes.count : 0 }
 
-    /// The lane whose turn it is. The next call gives the one after it.
+    /// The lane whose turn it is. The next call returns the one after it.
     @inline(__always) mutating func nextLane(route: UInt16) -> LaneIndex {
         let turn = self.routes[Int(route)].turn
         self.routes[Int(route)].turn = turn + 1 == self.routes[Int(route)].lanes.count ? 0 : turn + 1
@@ -130,7 +131,7 @@ struct Dispatch: ~Copyable {
 
     // MARK: What is counted
 
-    /// Counts the slot where it belongs: with work, or without.
+    /// Counts the slot among those with work, or without.
     @inline(__always) mutating func noteWork(_ slot: SlotID, in memory: inout ShardMemory) {
         let hasWork = memory.slots[slot].hasWork
         guard hasWork != memory.slots[slot].isCountedPending else { return }
@@ -147,8 +148,8 @@ struct Dispatch: ~Copyable {
         if memory.slots[slot].errand == .keeperQuestion { self.keeperQuestionsPending += step }
     }
 
-    /// How many more slots may hold something to send, of the app that has the least room left (`AppConfiguration.pendingShare`); `Int.max`: no
-    /// app has a share.
+    /// How many more slots may have something to send, of the app that has the least room left
+    /// (`AppConfiguration.pendingShare`). `Int.max`: no app has a share.
     func pendingRoom(in memory: borrowing ShardMemory) -> Int {
         var room = Int.max
         for app in memory.configuration.apps.indices where memory.configuration.apps[app].pendingShare < 1 {
@@ -157,7 +158,7 @@ struct Dispatch: ~Copyable {
         return room
     }
 
-    /// How many more slots of one app may hold something to send; negative: it has more than its share.
+    /// How many more slots of one app may have something to send. Negative: the app has more than its share.
     func pendingRoom(of app: UInt16, in memory: borrowing ShardMemory) -> Int {
         let share = memory.configuration.apps[Int(app)].pendingShare * Double(memory.configuration.settings.pendingMax)
         var pending = 0
@@ -166,11 +167,11 @@ struct Dispatch: ~Copyable {
                 pending += self.lanes[LaneIndex(app: app, environment: environment, errand: errand)].pendingSlots
             }
         }
-        // Rounded up: below the share, by however little, one more may come.
+        // Rounded up: while the app is below its share, by however little, one more may be added.
         return Int(share.rounded(.up)) - pending
     }
 
-    /// The environment is part of the lane; what the slot counts for moves with it.
+    /// Changes the environment, which is part of the lane. What the slot counts for moves with it.
     mutating func setEnvironment(_ environment: PushEnvironment, of slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].environment != environment else { return }
         self.leaveLane(slot, in: &memory)
@@ -178,7 +179,7 @@ struct Dispatch: ~Copyable {
         self.enterLane(slot, in: &memory)
     }
 
-    /// So is the errand.
+    /// Changes the errand, which is part of the lane. What the slot counts for moves with it.
     mutating func setErrand(_ errand: Errand, of slot: SlotID, in memory: inout ShardMemory) {
         guard memory.slots[slot].errand != errand else { return }
         self.leaveLane(slot, in: &memory)
@@ -195,7 +196,8 @@ struct Dispatch: ~Copyable {
         if memory.slots[slot].isCountedPending { self.countPending(slot, 1, in: memory) }
     }
 
-    /// The slot is about to be removed: nothing here names it any more, but for entries of a ready queue, which are hints.
+    /// Removes the slot from every queue here, except entries of a ready queue, which are hints. The slot is about to
+    /// be removed.
     mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
         self.leaveReadyQueue(slot, in: &memory)
         self.deadlines.remove(slot)
@@ -209,7 +211,7 @@ struct Dispatch: ~Copyable {
 
     // MARK: When
 
-    /// When something is due, steady; `Int64.max`: nothing waits for a time.
+    /// When something is due, steady. `Int64.max`: nothing waits for a time.
     var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.gateDeadlineMillis ?? .max) }
 
     /// Takes the earliest slot that is due.
@@ -254,7 +256,7 @@ struct Dispatch: ~Copyable {
         self.deadlines.set(deadline, for: slot)
     }
 
-    /// Whether the slot's pending update could leave now, and if not, when time alone might change that.
+    /// Whether the slot's pending update could leave now. If not, when time alone might change that.
     enum Readiness: Equatable {
         case ready
         case at(millis: Int64)
@@ -275,12 +277,12 @@ struct Dispatch: ~Copyable {
         let isStart = memory.updates[update].isStart
         guard isStart || memory.slots[slot].hasUsableToken else { return .blocked }
         if memory.slots[slot].kind == .audience {
-            // A version needs no route. Some partition of `routed` may be slow: a few versions may wait for it.
+            // A version needs no route. Some partition of `routed` may be slow, so a few versions may wait for it.
             guard memory.owners[slot].openCount < AudienceOwner.publicationsMax else { return .blocked }
         } else {
             guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
         }
-        // Its answer comes, or it is given up.
+        // Its answer arrives, or it is given up.
         if memory.slots[slot].errand == .question, memory.slots[slot].isAsking { return .blocked }
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)
@@ -301,12 +303,12 @@ struct Dispatch: ~Copyable {
         return at <= now.steadyMillis ? .ready : .at(millis: at)
     }
 
-    /// When a pending update that found no usable token is given up.
+    /// When a pending update without a usable token is given up.
     func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let hasToken = memory.slots[slot].hasToken
-        // A channel has no other id to wait for, and one that is kept is not to be sent to at all.
+        // A channel has no other id to wait for, and nothing may be sent to a kept one.
         if memory.slots[slot].kind == .channel { return memory.slots[slot].tokenMissingSinceMillis }
-        // After an accepted start the token may come as long as the activity lives.
+        // After an accepted start the token may arrive as long as the activity lives.
         if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }
         let since = max(
             memory.slots[slot].tokenMissingSinceMillis,
@@ -314,7 +316,7 @@ struct Dispatch: ~Copyable {
         return since + memory.configuration.apps[Int(memory.slots[slot].app)].registrationWaitMillis
     }
 
-    /// When a pending update has been held long enough to be written down, not more than once a second per slot.
+    /// When a pending update has waited long enough to be written down. At most once a second per slot.
     private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let pending = memory.slots[slot].pending
         let held = memory.updates[pending].firstUnsentMillis + memory.configuration.settings.pendingDurableAfterMillis
@@ -323,7 +325,7 @@ struct Dispatch: ~Copyable {
         return max(held, lastWrite + memory.configuration.settings.pendingDurableAfterMillis)
     }
 
-    /// A pending update has been held that long, and offsets wait for it.
+    /// Whether a pending update has waited that long while offsets wait for it.
     func mustBeDurable(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
         memory.slots[slot].pending.isSome && memory.slots[slot].isOpen
             && self.durableDueMillis(slot, in: memory) <= now.steadyMillis

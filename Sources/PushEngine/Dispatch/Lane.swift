@@ -1,24 +1,25 @@
 import PushModel
 
-/// An errand of an app in one environment: its ready slots, its share of what is pending, and the guard over its tokens.
+/// An errand of an app in one environment: its ready slots, its share of what is pending, and the guard over its
+/// tokens.
 struct Lane {
-    /// `nil`: the environment is not configured for the app, or nobody can be asked there.
+    /// The lane's route; `nil`: the app has none in this environment, or nobody can be asked there.
     var route: UInt16?
     var ready = ReadyQueue()
-    /// Slots that stand in `ready`.
+    /// Number of slots in `ready`.
     var readyCount = 0
-    /// Slots with something to send or in flight.
+    /// Number of slots with something to send or in flight.
     var pendingSlots = 0
     var tokenGuard = TokenRemovalGuard()
     var gate = LaneGate()
-    /// Passes with members to be served.
+    /// The passes that have members to serve.
     var passes = PassQueue()
 
     init(route: UInt16?) { self.route = route }
 }
 
 extension LaneIndex {
-    /// `allCases` would be made anew for every call.
+    /// Number of environments. `allCases` would be made anew for every call.
     private static let environmentCount = PushEnvironment.allCases.count
     private static let errandCount = Errand.allCases.count
 

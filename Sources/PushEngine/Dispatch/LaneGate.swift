@@ -1,35 +1,36 @@
 import APNSProtocol
 import PushModel
 
-/// Holds back one app on one route while APNs refuses its topic: its pushes would be refused one by one, slow the
-/// connection for everybody and tell nothing new. A probe now and then finds out when it is over. The other apps of the
+/// Stops one app on one route while APNs refuses its topic. Its pushes would be refused one by one, slow the connection
+/// for everybody and say nothing new. A probe now and then finds out when the refusals are over. Other apps of the
 /// route go on.
 struct LaneGate: Sendable {
-    /// Refusals in a row that close it.
+    /// Number of refusals in a row that close the gate.
     static let streakMax = 3
     static let restMillisMin: Int64 = 30_000
     static let restMillisMax: Int64 = 300_000
-    /// A probe whose answer has not come after this long is given up for another.
+    /// How long a probe's answer is waited for, milliseconds. Then another probe takes its place.
     static let probeMillis: Int64 = 60_000
 
     private var gate = RouteGate(
         streakMax: LaneGate.streakMax, restMillisMin: LaneGate.restMillisMin, restMillisMax: LaneGate.restMillisMax)
-    /// Until when the probe that is out is waited for.
+    /// Until when the current probe's answer is awaited.
     private var probeUntilMillis: Int64?
 
-    /// Nothing may leave now.
+    /// Whether nothing may leave now.
     private(set) var isClosed = false
-    /// An answer or a departure would change something: without it neither need be told.
+    /// Whether an answer or a departure would change something. If not, neither need be reported.
     private(set) var isWatching = false
 
-    /// A push left.
+    /// Notes that a push left.
     mutating func left(now: EngineTime) {
         guard self.gate.state == .probing else { return }
         self.probeUntilMillis = now.steadyMillis + Self.probeMillis
         self.isClosed = true
     }
 
-    /// APNs refused the topic. `true`: the lane is closed by it, which an operator should know.
+    /// Notes that APNs refused the topic.
+    /// - Returns: whether this closed the lane, which an operator should know.
     mutating func refused(now: EngineTime, using random: inout some RandomNumberGenerator) -> Bool {
         self.isWatching = true
         switch self.gate.failed(now: now, using: &random) {
@@ -44,7 +45,7 @@ struct LaneGate: Sendable {
         }
     }
 
-    /// APNs took the topic: the push was accepted, or only its device token refused.
+    /// Notes that APNs took the topic: the push was accepted, or only its device token was refused.
     mutating func accepted() {
         switch self.gate.succeeded() {
         case .none:
@@ -57,7 +58,7 @@ struct LaneGate: Sendable {
         }
     }
 
-    /// An answer that says nothing about the topic: the probe, if it was one, is tried again.
+    /// Notes an answer that says nothing about the topic. If it was a probe's, the probe is tried again.
     mutating func answeredOtherwise() {
         guard self.probeUntilMillis != nil else { return }
         self.probeUntilMillis = nil
@@ -67,7 +68,8 @@ struct LaneGate: Sendable {
     /// When `advance` has something to do.
     var nextDeadlineMillis: Int64? { self.probeUntilMillis ?? self.gate.nextDeadlineMillis }
 
-    /// `true`: it opened.
+    /// Advances the gate to this time.
+    /// - Returns: whether it opened.
     mutating func advance(now: EngineTime) -> Bool {
         if let until = self.probeUntilMillis {
             guard now.steadyMillis >= until else { return false }

@@ -2,9 +2,9 @@ import APNSProtocol
 import PushModel
 
 extension PushRequest {
-    /// Fills the whole request, as all that the engine sends is filled. Its buffers keep their memory.
+    /// Fills the whole request, as for every push of the engine. Its buffers keep their memory.
     /// - Parameters:
-    ///   - target: appends whom it is for.
+    ///   - target: appends the token or id that it goes to.
     ///   - body: appends the payload.
     @inline(__always) mutating func fill(
         _ kind: RequestKind, id: PushID, app: UInt16, priority: PushPriority, expirationSeconds: Int64,
@@ -66,7 +66,7 @@ enum PushComposer {
             alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &body)
     }
 
-    /// A phone's token in hex, or the channel's id as it is. Its hash is noted.
+    /// Appends a phone's token in hex, or the channel's id as it is. Notes its hash.
     @inline(__always) private static func appendTarget(
         of update: UpdateID, slot: SlotID, in memory: inout ShardMemory, to target: inout [UInt8]
     ) {
@@ -88,13 +88,14 @@ enum PushComposer {
         Hex.append(token, to: &target)
     }
 
-    /// A channel that stores nothing takes 0 alone, and one of which nobody knows takes it too; a storing one keeps a message up to 8 h (Apple:
-    /// "Sending broadcast push notification requests to APNs").
+    /// The expiration that a broadcast leaves with. A channel that stores nothing takes only 0, and 0 suits one whose
+    /// policy is unknown. A storing channel keeps a message up to 8 h (Apple: "Sending broadcast push notification
+    /// requests to APNs").
     static func broadcastExpirationSeconds(_ wanted: Int64, storage: StoragePolicy, now: EngineTime) -> Int64 {
         storage == .mostRecent ? min(wanted, now.wallSeconds + EventRules.broadcastStoredSecondsMax) : 0
     }
 
-    /// The question what a channel keeps.
+    /// Fills the question what a channel stores.
     static func fillQuestion(
         _ request: inout PushRequest, id: PushID, apnsID: (UInt64, UInt64), slot: SlotID,
         in memory: borrowing ShardMemory
@@ -102,7 +103,7 @@ enum PushComposer {
         request.fill(
             .readChannel, id: id, app: memory.slots[slot].app, priority: .low, expirationSeconds: 0, apnsID: apnsID
         ) { target in
-            // The slot lives, so its bytes do.
+            // The slot is live, so its bytes are valid.
             let idBytes = unsafe memory.slots.idBytes(slot)
             target.append(copying: unsafe Span(_unsafeElements: idBytes))
         } body: { _ in

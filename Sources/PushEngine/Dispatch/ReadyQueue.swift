@@ -4,18 +4,19 @@ import PushModel
 /// The slots of one lane (an app in one environment) that could be sent now: high before low, oldest first within each.
 /// A low one is taken as if it had become ready `agingMillis` later, so it waits behind newer high ones only that long.
 ///
-/// An entry is a hint: the slot says whether it still stands in this queue and where (`Slot.queuedTicket`), so leaving costs nothing.
+/// An entry is a hint. The slot says whether and where it is in this queue (`Slot.queuedTicket`), so leaving costs
+/// nothing.
 struct ReadyQueue {
     struct Entry {
         var slot: SlotID
-        /// Equal to the slot's while it stands in the queue.
+        /// The entry's ticket. It equals the slot's while the slot is in the queue.
         var ticket: UInt32
         var readyMillis: Int64
     }
     private var high: Deque<Entry> = []
     private var low: Deque<Entry> = []
 
-    /// Entries kept, standing or not.
+    /// Number of entries, valid or not.
     var entryCount: Int { self.high.count + self.low.count }
 
     mutating func append(_ entry: Entry, priority: PushPriority) {
@@ -25,7 +26,7 @@ struct ReadyQueue {
         }
     }
 
-    /// The next entry that still stands; those that left are dropped on the way.
+    /// Takes the next valid entry. Entries of slots that left are dropped on the way.
     mutating func popFirst(agingMillis: Int64, slots: borrowing SlotTable) -> Entry? {
         while let entry = self.high.first, !Self.stands(entry, slots) { self.high.removeFirst() }
         while let entry = self.low.first, !Self.stands(entry, slots) { self.low.removeFirst() }
@@ -38,7 +39,7 @@ struct ReadyQueue {
         }
     }
 
-    /// Drops what left when it outnumbers what stands, so that the queue stays bounded by slots.
+    /// Drops the entries of slots that left when they outnumber the valid ones, so that the queue is bounded by slots.
     mutating func compact(standing: Int, slots: borrowing SlotTable) {
         guard self.entryCount > 2 * standing + 64 else { return }
         self.high.removeAll { !Self.stands($0, slots) }

@@ -1,8 +1,8 @@
 /// High-priority pushes of one activity in a rolling hour (contract: The budget).
 ///
-/// A unit is taken when the request leaves and comes back `windowMillis` after its answer; at once if APNs refused it. While a push is
-/// in flight its unit is held by `inFlight`; afterwards its answer time stands in `answers`. On the steady clock, so a wall clock that
-/// steps back frees nothing.
+/// A unit is taken when the request leaves. It returns `windowMillis` after the answer, or at once if APNs refused the
+/// push. `inFlight` counts its unit while a push is in flight; afterwards `answers` has its answer time. Times are of
+/// the steady clock, so a wall clock that steps back frees nothing.
 struct RollingBudget {
     static let windowMillis: Int64 = 3_600_000
 
@@ -10,7 +10,7 @@ struct RollingBudget {
     private(set) var answers: [Int64] = []
     private(set) var inFlight = false
 
-    /// Units taken at `nowMillis`.
+    /// Number of units taken at `nowMillis`.
     mutating func spent(nowMillis: Int64) -> Int {
         self.dropReturned(nowMillis: nowMillis)
         return self.answers.count + (self.inFlight ? 1 : 0)
@@ -22,43 +22,45 @@ struct RollingBudget {
         self.inFlight = true
     }
 
-    /// The push was answered, or nobody knows: its unit returns an hour from now.
+    /// Starts the hour after which the unit returns: the push was answered, or nobody knows.
     mutating func startReturn(nowMillis: Int64) {
         precondition(self.inFlight, "no unit is in flight")
         self.inFlight = false
         self.answers.append(max(nowMillis, self.answers.last ?? nowMillis))
     }
 
-    /// APNs refused the push or never processed it: the unit is back.
+    /// Returns the unit at once: APNs refused the push or never processed it.
     mutating func refunded() {
         precondition(self.inFlight, "no unit is in flight")
         self.inFlight = false
     }
 
-    /// When fewer than `limit` units will be taken, nothing else happening; `nil` if that needs the answer of the one in flight.
+    /// When fewer than `limit` units will be taken if nothing else happens; `nil` if that needs the answer of the one
+    /// in flight.
     func returnMillis(limit: Int) -> Int64? {
         let held = self.inFlight ? 1 : 0
         guard limit > held else { return nil }
-        // With `answers[index]` returned, what is left is count - index - 1 + held < limit.
+        // Once `answers[index]` has returned, count - index - 1 + held < limit units are left.
         let index = self.answers.count - limit + held
         guard index >= 0 else { return Int64.min }
         return self.answers[index] + Self.windowMillis
     }
 
-    /// No unit is out; the storage is kept.
+    /// Resets the budget to no unit out. The storage is kept.
     mutating func reset() {
         self.answers.removeAll(keepingCapacity: true)
         self.inFlight = false
     }
 
-    /// A unit found in `state`, `ageMillis` old by the wall clock. A negative age (the clock stepped back) counts as none.
+    /// Adds a unit found in `state`, `ageMillis` old by the wall clock. A negative age (the clock stepped back) counts
+    /// as 0.
     mutating func restore(ageMillis: Int64, nowMillis: Int64) {
         let age = max(0, ageMillis)
         guard age < Self.windowMillis else { return }
         self.answers.append(max(nowMillis - age, self.answers.last ?? Int64.min))
     }
 
-    /// How many of the oldest answers have returned by `nowMillis`: the index of the first that has not.
+    /// Number of answers that have returned by `nowMillis`, which is the index of the first that has not.
     func firstHeld(nowMillis: Int64) -> Int {
         var index = 0
         while index < self.answers.count, self.answers[index] + Self.windowMillis <= nowMillis { index += 1 }

@@ -1,41 +1,43 @@
 import APNSProtocol
 import PushModel
 
-/// What one answer of APNs means for its push. It is said once for all that is sent: to an activity, a channel, a member or a start member.
+/// What one answer of APNs means for its push. It is one rule for everything that is sent: to an activity, a channel, a
+/// member or a start member.
 ///
 /// The sender carries it out. Connections and keepers of channels judge an answer by themselves.
 struct VerdictConsequence: Equatable {
-    /// What it says of the device token.
+    /// What the answer says of the device token.
     enum Token: Equatable {
         /// Nothing: an outage must not make a wrong environment look like a few bad tokens.
         case unknown
-        /// It was looked at. `isSuspicious`: every token is answered so when environment or topic are wrong.
+        /// APNs has looked at it. `isSuspicious`: every token gets this answer when environment or topic are wrong.
         case judged(isSuspicious: Bool)
     }
     /// What becomes of the push.
     enum Push: Equatable {
-        /// APNs has taken it.
+        /// APNs has accepted the push.
         case accepted
-        /// Its token can take none. `invalidSinceMillis`: since when, as far as APNs says so.
+        /// The token can take no push. `invalidSinceMillis`: since when, as far as APNs says so.
         case tokenDead(invalidSinceMillis: Int64?, isSuspicious: Bool)
-        /// It can never succeed. `byExpiration`: on a channel that keeps nothing it may, without a time up to which it is kept.
+        /// The push can never succeed. `byExpiration`: on a channel that stores nothing it may succeed without an
+        /// expiration.
         case refused(byExpiration: Bool)
-        /// Nothing is known against it: on another connection it goes again at once, as if it had never left.
+        /// Nothing is known against the push. It goes again at once on another connection, as if it had never left.
         case goesAgain
-        /// Nothing is wrong with it. Its route holds it back, and lets it go on soon after the fault has gone.
+        /// Nothing is wrong with the push. Its route stops it, and lets it go on soon after the fault has gone.
         case waitsForRoute
-        /// It alone waits, as its token has had too many.
+        /// Only this push waits, because its token has had too many.
         case waitsForToken
     }
 
-    /// What the app's topic hears.
+    /// What the answer says of the app's topic.
     var topic: Dispatch.TopicAnswer
     var token: Token
     var push: Push
 }
 
 extension Verdict {
-    /// What follows from it.
+    /// What follows from the verdict.
     var consequence: VerdictConsequence {
         switch self {
         case .accepted:
@@ -59,7 +61,7 @@ extension Verdict {
 }
 
 extension Dispatch {
-    /// Topic and tokens of a lane hear what an answer says of them.
+    /// Reports what an answer says to the topic and the tokens of a lane.
     mutating func heard(
         _ consequence: VerdictConsequence, lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -68,7 +70,7 @@ extension Dispatch {
         }
         self.topicAnswered(consequence.topic, lane: lane, in: &memory, now: now)
     }
-    /// Topic and tokens hear of a push that was accepted, as nearly all are.
+    /// Reports an accepted push to the topic and the tokens, as nearly all are accepted.
     @inline(__always) mutating func heardAccepted(lane: LaneIndex, in memory: inout ShardMemory, now: EngineTime) {
         self.lanes[lane].tokenGuard.note(isSuspicious: false)
         self.topicAnswered(.taken, lane: lane, in: &memory, now: now)

@@ -1,4 +1,4 @@
-/// Keeps the first of something seen in each input topic, to be warned about once.
+/// Keeps the first sighting of something in each input topic, so that it is warned about once.
 struct FirstOfTopics<Sighting> {
     private var isKnown: [Bool] = []
     private(set) var waiting: [Sighting] = []
@@ -16,15 +16,15 @@ struct FirstOfTopics<Sighting> {
     }
 }
 
-/// A record whose own time cannot be one (`RecordTime`): the worker's clock stands in for it.
+/// A record whose own time is impossible (`RecordTime`). The worker's clock replaces it.
 public struct UntimedRecord: Sendable, Hashable {
     /// Index of the input topic.
     public var topic: UInt16
-    /// Where it lay.
+    /// The partition of the record.
     public var partition: Int32
     /// The record's offset in that partition.
     public var offset: Int64
-    /// What it says its time is, milliseconds since 1970.
+    /// The time that the record claims, milliseconds since 1970.
     public var timestampMillis: Int64
 
     public init(topic: UInt16, partition: Int32, offset: Int64, timestampMillis: Int64) {

@@ -1,23 +1,23 @@
 /// Records of input topics, copied out of Kafka's buffers, to be taken together by `ShardEngine.consume(_:now:)`.
 ///
-/// A backlog touches activities all over the memory. Of a record alone the processor learns where to look only step by step, and waits at
-/// each; of a few together it is told ahead. Confined to its engine's loop.
+/// A backlog touches activities all over the memory. For a single record the processor learns only step by step where
+/// to look, and waits at each step. For several together it is told ahead. Confined to its engine's loop.
 @safe public struct InputBatch: ~Copyable {
-    /// More are not taken together.
+    /// The largest number of records in a batch.
     public static let recordCountMax = 32
-    /// What keys, values and headers of several may have together.
+    /// The largest number of bytes of keys, values and headers in a batch of several records.
     public static let byteCountMax = 49_152
 
     struct Element {
         var record: InputRecord
-        /// The key begins here, then come the value and the traceparent.
+        /// Where the key begins. The value and the traceparent follow it.
         var start: Int32
         var keyByteCount: Int32
         var valueByteCount: Int32
         var traceparentByteCount: Int32
-        /// Of the key; the engine's.
+        /// Hash of the key, set by the engine.
         var hash: UInt32
-        /// Where the activity's slot probably lies; the engine's. None: not known.
+        /// The slot that the activity probably has, set by the engine; `none`: not known.
         var slot: SlotID
     }
 
@@ -27,14 +27,14 @@
     private(set) var count = 0
     private var byteCount = 0
 
-    /// An empty batch; its memory is allocated once, here.
+    /// Creates an empty batch. Its memory is allocated once, here.
     public init() {
         unsafe self.elements = .allocate(capacity: Self.recordCountMax)
         unsafe self.memory = .allocate(capacity: Self.byteCountMax)
     }
 
     deinit {
-        // Elements are trivial: nothing to end.
+        // The elements are trivial, so nothing has to be deinitialised.
         unsafe self.elements.deallocate()
         unsafe self.memory.deallocate()
     }
@@ -42,7 +42,8 @@
     /// Whether it holds no record.
     public var isEmpty: Bool { self.count == 0 }
 
-    /// Copies a record in. `false`: there is no room. Let the engine take the batch and try again: an empty one has room for any record.
+    /// Copies a record in. `false`: there is no room. Let the engine take the batch and try again: an empty one has
+    /// room for any record.
     /// - Parameters: see `ShardEngine.consume(_:key:value:traceparent:now:)`.
     public mutating func append(
         _ record: InputRecord, key: Span<UInt8>, value: Span<UInt8>, traceparent: Span<UInt8>
@@ -57,7 +58,7 @@
         self.copy(key)
         self.copy(value)
         self.copy(traceparent)
-        // The place lies within the capacity.
+        // The place is within the capacity.
         unsafe (self.elements + self.count).initialize(
             to: Element(
                 record: record, start: Int32(truncatingIfNeeded: start),
@@ -88,7 +89,7 @@
         }
     }
 
-    /// Everything copied in. Valid until the batch changes.
+    /// All bytes copied in. Valid until the batch changes.
     @unsafe var bytes: UnsafeBufferPointer<UInt8> {
         unsafe UnsafeBufferPointer(start: self.memory, count: self.byteCount)
     }
@@ -96,11 +97,11 @@
     mutating func removeAll() {
         self.count = 0
         self.byteCount = 0
-        // A record larger than any event may be was in it.
+        // The batch held a record larger than any event may be.
         if self.capacity > Self.byteCountMax { self.allocate(Self.byteCountMax) }
     }
 
-    /// While it is empty.
+    /// Allocates the bytes. The batch is empty.
     private mutating func allocate(_ byteCount: Int) {
         unsafe self.memory.deallocate()
         unsafe self.memory = .allocate(capacity: byteCount)

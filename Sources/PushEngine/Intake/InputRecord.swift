@@ -1,24 +1,24 @@
 public import PushModel
 
-/// Where a record lies and when it was written; its bytes are passed beside it, borrowed.
+/// The place of a record and the time when it was written. Its bytes are passed separately, borrowed.
 public struct InputRecord: Sendable {
     /// Index into `EngineConfiguration.inputTopics`.
     public var topic: UInt16
     /// The number of its partition, from 0.
     public var partition: Int32
-    /// Where it lies in the partition's log.
+    /// The record's offset in the partition's log.
     public var offset: Int64
-    /// The record's own time, milliseconds since 1970; for a forwarded one, that of the original.
+    /// The record's own time, milliseconds since 1970. A forwarded record has the time of the original.
     public var timestampMillis: Int64
-    /// `false`: a null key.
+    /// Whether the record has a key; `false`: it is null.
     public var hasKey: Bool
-    /// `false`: a null value.
+    /// Whether the record has a value; `false`: it is null.
     public var hasValue: Bool
-    /// For a forwarded record: where it first lay.
+    /// Where a forwarded record first lay.
     public var origin: SourcePosition?
-    /// What it is, of the routed topic; an event in every other.
+    /// The kind of a record of the topic `routed`. In every other topic, an event.
     public var kind: RoutedKind
-    /// Somebody keeps a trace of the event: what happens to it is told (`ShardEngine.takeTraceNotes`).
+    /// Whether somebody keeps a trace of the event. What happens to it is reported then (`ShardEngine.takeTraceNotes`).
     public var isTraced = false
 
     public init(

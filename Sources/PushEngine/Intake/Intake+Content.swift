@@ -1,8 +1,8 @@
 import PushModel
 
-/// What a slot keeps of an event: its bytes are copied once, out of the record.
+/// Makes what a slot keeps of an event. Its bytes are copied once, out of the record.
 extension Intake {
-    /// A `start` without `expires` is not sent later than this after its event.
+    /// Seconds after its event at which a `start` without `expires` is no longer sent.
     static var startExpirySeconds: Int64 { 900 }
 
     /// Copies what the payload and the outcome will need into `layer`, in place of what it said.
@@ -34,7 +34,7 @@ extension Intake {
         layer.expiresSeconds = self.contentExpiresSeconds
     }
 
-    /// What a `start` brings beside its content.
+    /// The parts that a `start` has besides its content.
     func startPart(value: Span<UInt8>, now: EngineTime) -> StartPart {
         var layer = Layer()
         let given = PayloadContent(of: self.event)
@@ -47,7 +47,7 @@ extension Intake {
             token: Array(self.event.text[self.event.tokenInText.range]), environment: self.event.environment,
             blob: layer.blob, content: content, expiresSeconds: self.startExpiresSeconds(now: now))
     }
-    /// When a `start` may not be sent any more, seconds since 1970.
+    /// When a `start` expires unsent, seconds since 1970.
     func startExpiresSeconds(now: EngineTime) -> Int64 {
         let writtenSeconds = min(self.writtenMillis, now.wallMillis) / 1_000
         return self.event.expiresSeconds ?? writtenSeconds + Self.startExpirySeconds

@@ -1,29 +1,31 @@
 import APNSProtocol
 import PushModel
 
-/// The record that is being taken: decoded, judged by what needs no slot, and turned into what a slot keeps of it.
+/// The record that is being taken: decoded, checked by the rules that need no slot, and turned into what a slot keeps
+/// of it.
 ///
-/// Its state is of one record and is written over by the next; only the first records of a kind that wait to be told of outlive it.
+/// Its state describes one record, and the next overwrites it. Only the first sightings that wait to be reported
+/// outlive it.
 struct Intake: ~Copyable {
     private(set) var event = DecodedEvent()
-    /// The value of the record's header `traceparent`; empty without one. Of an event that is traced also its `tracestate`: see
+    /// The value of the record's header `traceparent`, empty without one. For a traced event also its `tracestate`: see
     /// `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     private(set) var traceparent: [UInt8] = []
     private(set) var record = InputRecord(
         topic: 0, partition: 0, offset: 0, timestampMillis: 0, hasKey: false, hasValue: false, origin: nil)
     private(set) var partition = PartitionIndex.none
     private(set) var log = LogID.none
-    /// Records that a producer's client put on the wrong partition.
+    /// The first records that a producer's client put on the wrong partition.
     var placement = FirstOfTopics<Misplacement>()
-    /// Records whose own time cannot be one.
+    /// The first records whose own time is impossible.
     var untimed = FirstOfTopics<UntimedRecord>()
-    /// The record's time, milliseconds since 1970; where that cannot be one, the worker's clock.
+    /// The record's time, milliseconds since 1970. If that is impossible, the worker's clock.
     private(set) var writtenMillis: Int64 = 0
-    /// The app takes a stale date for an expiry.
+    /// Whether the app takes a stale date for an expiry.
     private var staleDateExpires = false
-    /// The record's own time is believed.
+    /// Whether the record's own time is believed.
     private(set) var isTimed = true
-    /// By app: the bundle id in UTF-8.
+    /// The bundle id of each app in UTF-8.
     private var bundleIDs: [[UInt8]]
     private let addressOnly = AddressOnly()
 
@@ -31,14 +33,14 @@ struct Intake: ~Copyable {
         self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
     }
 
-    /// Events of these apps are taken from here on.
+    /// Takes events of the configured apps from here on.
     mutating func follow(_ configuration: borrowing EngineConfiguration) {
         self.bundleIDs = configuration.apps.map { Array($0.bundleID.utf8) }
     }
 
     /// An app's bundle id in UTF-8.
     func bundleID(app: UInt16) -> [UInt8] { self.bundleIDs[Int(app)] }
-    /// Of a record of a kind that this release does not know: what its header says.
+    /// The name of a kind that this release does not know, from the record's header.
     var kindName: String { String(decoding: self.traceparent.prefix(64), as: UTF8.self) }
     /// Where the event first lay: its identity.
     var source: SourcePosition {
@@ -48,7 +50,8 @@ struct Intake: ~Copyable {
 
     // MARK: Reading
 
-    /// What workers write to each other has the time of the worker that wrote it, and says nothing of a producer.
+    /// Notes a record with an impossible time. What workers write to each other has the writing worker's time, and says
+    /// nothing of a producer.
     @inline(never) private mutating func noteUntimed(now: EngineTime) {
         self.writtenMillis = now.wallMillis
         guard self.record.kind == .event else { return }
@@ -59,7 +62,7 @@ struct Intake: ~Copyable {
         self.untimed.saw(record, in: source.topic)
     }
 
-    /// The next record, of a log that the ledger follows.
+    /// Begins the next record, of a log that the ledger follows.
     @inline(__always) mutating func begin(
         _ record: InputRecord, partition: PartitionIndex, log: LogID, traceparent: Span<UInt8>, now: EngineTime
     ) {
@@ -73,7 +76,7 @@ struct Intake: ~Copyable {
         self.traceparent.append(copying: traceparent)
     }
 
-    /// Checks the key of an activity that is not known here. That of a known one was looked at when its first event came.
+    /// Checks the key of an activity that is not known here. A known one's key was checked with its first event.
     @inline(__always) func checkNewKey(_ key: Span<UInt8>) throws(EventRejection) {
         guard self.record.hasKey else {
             throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
@@ -81,8 +84,8 @@ struct Intake: ~Copyable {
         try EventRules.checkKey(key)
     }
 
-    /// The partition that the key belongs to, if it is another one. A producer whose client hashes otherwise put the record here: it is
-    /// forwarded once, then taken wherever it lies.
+    /// The partition that the key belongs to, if it is another one. A producer whose client hashes otherwise put the
+    /// record here. It is forwarded once, then taken wherever it is.
     func properPartition(key: Span<UInt8>, in memory: borrowing ShardMemory) -> Int32? {
         guard case .check = memory.configuration.settings.placement,
             self.record.topic != memory.configuration.routedTopicIndex
@@ -93,7 +96,7 @@ struct Intake: ~Copyable {
         return partition == self.record.partition ? nil : partition
     }
 
-    /// The record goes on to the partition where it belongs.
+    /// Notes a record that is forwarded to the partition where it belongs.
     mutating func noteMisplaced(properPartition: Int32) {
         let misplacement = Misplacement(
             topic: self.record.topic, partition: self.record.partition, offset: self.record.offset,
@@ -113,7 +116,8 @@ struct Intake: ~Copyable {
             value, framing: memory.configuration.settings.eventFraming, into: &self.event)
         let app = try self.app(in: memory)
         self.staleDateExpires = memory.configuration.apps[Int(app)].staleDateExpires
-        // Most events name their activity by the key alone, are small, and are not ahead of the clock: the rules need not be asked.
+        // Most events name their activity by the key alone, are small, and are not ahead of the clock. The rules need
+        // not be asked for them.
         if !self.namesNoOther {
             try EventRules.checkTarget(self.event, key: key)
             if memory.configuration.apps[Int(app)].audienceChannel == .none { try EventRules.refuseOpen(self.event) }
@@ -129,7 +133,7 @@ struct Intake: ~Copyable {
         return app
     }
 
-    /// The record's key alone says what the event is meant for.
+    /// Whether the record's key alone says what the event is meant for.
     private var namesNoOther: Bool {
         self.event.target == .activity && self.event.activityInText.isEmpty && self.event.audienceInText.isEmpty
             && self.event.kind != .start
@@ -156,7 +160,7 @@ struct Intake: ~Copyable {
             field: "app", reason: "\"\(shown)\" is not configured in this worker: expected a configured bundle id")
     }
 
-    /// A device token is of one environment: the app must have a route to it.
+    /// Checks that the app has a route to the environment: a device token belongs to one environment.
     @inline(__always) private func checkEnvironment(
         of app: UInt16, in memory: borrowing ShardMemory
     ) throws(EventRejection) {
@@ -170,8 +174,8 @@ struct Intake: ~Copyable {
         throw EventRejection(field: "environment", reason: "\"\(name)\" is not configured for this app")
     }
 
-    /// The environment that the event names for its channel. Without one: what the channel has, and of a new one production, where the app has
-    /// it.
+    /// The environment that the event names for its channel. Without one: that of the channel. For a new channel:
+    /// production, where the app has it.
     /// - Parameter held: what the slot says.
     func channelEnvironment(
         of app: UInt16, held: PushEnvironment, in memory: borrowing ShardMemory
@@ -186,37 +190,37 @@ struct Intake: ~Copyable {
 
     // MARK: What it says
 
-    /// The event's own time, or the record's, not ahead of the worker's clock.
+    /// The event's own time, or the record's. At most the worker's clock.
     @inline(__always) func timestampSeconds(now: EngineTime) -> Int64 {
         self.event.timestampSeconds ?? min(self.writtenMillis, now.wallMillis) / 1_000
     }
 
-    /// When the record was written at the earliest, milliseconds since 1970; a time that cannot be one says nothing of that.
+    /// When the record was written at the earliest, milliseconds since 1970. An impossible time says nothing of that.
     @inline(__always) var writtenAtTheEarliestMillis: Int64 { self.isTimed ? self.writtenMillis : .min }
 
-    /// What "newest" is judged by, before arrival. An event of which no time is known comes behind those of its slot that have arrived, and
-    /// before whatever comes: the clock would place it behind events that wait in the log, and a crash would make it newer with each time that it
-    /// is read again.
+    /// The time that decides which event is newest, before the arrival does. An event without a known time goes behind
+    /// those of its slot that have arrived, and before later ones. The clock would place it behind events that wait in
+    /// the log. After a crash it would be newer each time it is read.
     @inline(__always) func orderSeconds(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Int64 {
         if self.isTimed || self.event.timestampSeconds != nil { return self.timestampSeconds(now: now) }
         return memory.newestSeconds(of: slot)
     }
 
-    /// When the content may not be sent any more, seconds since 1970; `Int64.max`: never.
+    /// When the content expires unsent, seconds since 1970; `Int64.max`: never.
     var contentExpiresSeconds: Int64 {
         switch self.event.kind {
-        // A phone shows what is stale, and says so. Some publishers want it dropped all the same.
+        // A phone shows stale content, and says so. Some publishers want it dropped all the same.
         case .update where self.staleDateExpires: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
         case .update: self.event.expiresSeconds ?? .max
         case .end: self.event.expiresSeconds ?? .max
-        // What an audience's update members get of it; the start's own expiry stands in `StartOrder`.
+        // The expiry for an audience's update members. The start's own expiry is in `StartOrder`.
         case .start where self.event.target == .audience: self.event.expiresSeconds ?? .max
-        // The start's own expiry stands in `StartPart`.
+        // The start's own expiry is in `StartPart`.
         case .start, .register, .unregister, .open: .max
         }
     }
 
-    /// The token in the event; empty without one.
+    /// The token in the event, empty without one.
     var deviceToken: Span<UInt8> {
         @_lifetime(borrow self)
         get { self.event.text.span.extracting(self.event.tokenInText.range) }
@@ -224,19 +228,21 @@ struct Intake: ~Copyable {
 
     // MARK: What was taken before
 
-    /// It lay in the log when the partition was assigned.
+    /// Whether the record was in the log when the partition was assigned.
     @inline(__always) func liesBelowReplayEnd(in memory: borrowing ShardMemory) -> Bool {
         self.record.offset < memory.partitions[self.partition].replayEnds[Int(self.record.topic)]
     }
 
-    /// The event may have been taken, and pushed, by an owner before. A forwarded one may have been forwarded twice: its own time tells.
+    /// Whether an earlier owner may have taken the event, and pushed it. A forwarded event may have been forwarded
+    /// twice: its own time decides.
     @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
         if self.liesBelowReplayEnd(in: memory) { return true }
         return self.record.origin != nil
             && self.writtenAtTheEarliestMillis < memory.partitions[self.partition].assignedWallMillis
     }
 
-    /// A replay of what `state` already covers (contract: At least once): only records below the log end seen at assignment can be one.
+    /// Whether `state` already covers the event (contract: At least once). Only a record below the log end seen at
+    /// assignment can be such a replay.
     @inline(__always) func isApplied(to slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
         guard self.liesBelowReplayEnd(in: memory) || self.record.origin != nil else { return false }
         if let origin = self.record.origin {
@@ -247,13 +253,13 @@ struct Intake: ~Copyable {
         return applied.isOf(topic: self.record.topic) && self.record.offset <= applied.offset
     }
 
-    /// Whether it can be compared where a forwarded record first lay. While positions are void, what lay in the log at the takeover may have come with it from
-    /// another cluster. Its origin is a place there.
+    /// Whether the first place of a forwarded record can be compared. While positions are void, what was in the log at
+    /// the takeover may be from another cluster. Its origin is a place there.
     @inline(never) func isOriginOfThisLog(in memory: borrowing ShardMemory) -> Bool {
         memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
-    /// From here on the slot has taken this record.
+    /// Notes that the slot has taken this record.
     @inline(__always) func noteApplied(to slot: SlotID, in memory: inout ShardMemory) {
         guard self.record.topic == memory.configuration.routedTopicIndex else {
             let position = AppliedPosition(offset: self.record.offset, topic: self.record.topic)

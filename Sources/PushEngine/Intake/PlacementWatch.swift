@@ -2,11 +2,11 @@
 public struct Misplacement: Sendable, Hashable {
     /// Index of the input topic.
     public var topic: UInt16
-    /// Where it lay.
+    /// The partition of the record.
     public var partition: Int32
     /// The record's offset in that partition.
     public var offset: Int64
-    /// Where records of its key belong.
+    /// The partition where records of its key belong.
     public var properPartition: Int32
 
     public init(topic: UInt16, partition: Int32, offset: Int64, properPartition: Int32) {
