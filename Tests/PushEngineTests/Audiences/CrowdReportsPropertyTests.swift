@@ -105,6 +105,13 @@ import Testing
             self.models[back] = model
             self.carryOut(self.reports.newestExpired(leaving: back, listeners: ListenerCounts()))
         }
+        /// A member joins late. What it is owed is told with the answer to its push.
+        mutating func memberComes() {
+            guard let newest = self.versions.last else { return }
+            self.reports.becameDue(1)
+            self.models[newest]?.due += 1
+            self.owed += 1
+        }
         mutating func sends() {
             guard self.owed > 0, !self.versions.isEmpty else { return }
             self.owed -= 1
@@ -173,12 +180,13 @@ import Testing
         for seed in UInt64(1)...60 {
             var world = World(seed: seed)
             for _ in 0..<400 {
-                world.nowMillis += Int64(world.draw(3)) * 20_000
-                switch world.draw(16) {
+                world.nowMillis += Int64(world.draw(3)) * 1_000
+                switch world.draw(17) {
                 case 0: world.versionComes()
                 case 1: world.newestExpires()
                 case 2...6: world.sends()
                 case 7...12: world.answers()
+                case 13: world.memberComes()
                 default: world.tells()
                 }
                 world.check()
