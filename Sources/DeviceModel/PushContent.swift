@@ -5,6 +5,8 @@ public enum PushEvent: UInt8, Sendable, CaseIterable {
 }
 
 /// The content of one Live Activity push, as ranges into its body. `PayloadReader` reads it.
+///
+/// An empty range means that the key is absent: each of these values has at least two bytes when present.
 public struct PushContent: Equatable, Sendable {
     /// `aps.event`.
     public var event: PushEvent = .update

@@ -1,12 +1,12 @@
-/// What is there once, in ascending order. In one piece of memory: an element that comes or goes moves those behind it, and 10,000 numbers are
-/// 80 KB, which takes a few microseconds. Most come at the end and go at the beginning.
+/// Unique elements in ascending order, in one piece of memory. An insertion or removal moves the elements behind it:
+/// 10,000 numbers are 80 KB, which takes a few microseconds. Most are added at the end and removed at the beginning.
 struct SortedSet<Element: Comparable & Sendable>: Sendable {
     private(set) var elements: [Element] = []
 
     var first: Element? { self.elements.first }
     var count: Int { self.elements.count }
 
-    /// The first behind `element`, whether that is there or not.
+    /// The first element behind `element`, which need not be in the set.
     func first(after element: Element) -> Element? {
         let index = self.index { $0 > element }
         return index < self.elements.count ? self.elements[index] : nil
@@ -23,7 +23,7 @@ struct SortedSet<Element: Comparable & Sendable>: Sendable {
         self.elements.remove(at: index)
     }
 
-    /// Index of the first element for which the predicate is true. It is false for all before.
+    /// Index of the first element for which the predicate is true. It must be false for all before.
     private func index(where isBehind: (Element) -> Bool) -> Int {
         var (low, high) = (0, self.elements.count)
         while low < high {
