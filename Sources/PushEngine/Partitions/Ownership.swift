@@ -1,19 +1,19 @@
-/// When something is due about owning partitions: markers that are written again, takeovers that catch up. And which partitions wait for a
-/// step that the loop has to be told of.
+/// Keeps when something about owning partitions is due: markers that are written again, takeovers that catch up. It
+/// also lists the partitions that wait for a step the loop has to hear of.
 ///
-/// What is known of one partition stands in `PartitionState`; of the times only the earliest of all stands here.
+/// What is known of one partition is in `PartitionState`. Of the times, only the earliest of all is kept here.
 struct Ownership {
-    /// Partitions on their way in or out: each waits for what `ShardEngine.takeActions` tells of.
+    /// Partitions on their way in or out. Each waits for something that `ShardEngine.takeActions` reports.
     private(set) var watched: [PartitionIndex] = []
     /// The earliest time at which a marker is written again, steady; `Int64.max`: never.
     private(set) var nextMarkerMillis: Int64 = .max
-    /// The first time at which a partition that still reads what lay in the log at assignment is not waited for any more, steady;
-    /// `Int64.max`: none does.
+    /// When the first partition that still reads its backlog of the assignment is no longer waited for, steady;
+    /// `Int64.max`: none is.
     private(set) var catchUpEndsMillis: Int64 = .max
 
     var nextDeadlineMillis: Int64 { min(self.nextMarkerMillis, self.catchUpEndsMillis) }
 
-    /// A partition catches up.
+    /// Whether a partition catches up.
     var isCatchingUp: Bool { self.catchUpEndsMillis != .max }
 
     mutating func noteMarkerDue(_ dueMillis: Int64) { self.nextMarkerMillis = min(self.nextMarkerMillis, dueMillis) }
@@ -21,12 +21,12 @@ struct Ownership {
         self.catchUpEndsMillis = min(self.catchUpEndsMillis, endsMillis)
     }
 
-    /// All markers are looked at now.
+    /// Begins a round in which all markers are looked at.
     mutating func beginMarkerRound() { self.nextMarkerMillis = .max }
-    /// All that catch up are looked at now.
+    /// Begins a round in which all partitions that catch up are looked at.
     mutating func beginCatchUpRound() { self.catchUpEndsMillis = .max }
 
-    /// The partition has taken a step whose end is to be told.
+    /// Watches a partition for the end of the step it has taken, which is to be reported.
     mutating func watch(_ partition: PartitionIndex) {
         if !self.watched.contains(partition) { self.watched.append(partition) }
     }

@@ -1,129 +1,138 @@
 import PushModel
 
-/// One owned partition, from assignment to leaving: where it stands, what its restore has met, what lies in its `state`, and whether it may push.
+/// One owned partition, from assignment to leaving: its phase, what its restore has found, what is in its `state`, and
+/// whether it may push.
 ///
-/// It decides; the engine writes the markers, reads the logs and tells the loop.
+/// It decides; the engine writes the markers, reads the logs and reports to the loop.
 struct PartitionState {
     enum Phase {
-        /// The place is free. To `awaitingMarker` when a partition comes that uses it.
+        /// The place is free. To `awaitingMarker` when a partition that uses it is assigned.
         case gone
-        /// The ownership marker has been handed to Kafka. To `restoring` when Kafka has it, to `released` when the partition leaves before; an inlet,
-        /// which has no marker, goes to `running` at once.
+        /// The ownership marker has been handed to Kafka. To `restoring` when Kafka has it, to `released` when the
+        /// partition leaves before. An inlet, which has no marker, goes to `running` at once.
         case awaitingMarker
         /// `state` is being read up to the marker. To `running` with the marker, to `released` when the partition leaves before.
         case restoring
-        /// To `releasing` when the partition leaves.
+        /// Records are taken and pushes may leave. To `releasing` when the partition leaves.
         case running
-        /// No new records and no new pushes; answers are awaited. To `released` with the last of them, or when they are not waited for.
+        /// No new records and no new pushes; answers are awaited. To `released` with the last answer, or when they are
+        /// no longer awaited.
         case releasing
-        /// What was left is written down. To `gone` when Kafka has it. A partition that is lost goes there from everywhere.
+        /// What was left is written down. To `gone` when Kafka has it. A lost partition goes to `gone` from every
+        /// phase.
         case released
     }
-    /// Whether pushes may leave. A worker that died over one before would leave `state` to what a former owner wrote late.
+    /// Whether pushes may leave. If a worker pushed and died before its marker was there, late writes of a former owner
+    /// would count in `state`.
     enum Pushing {
-        /// The marker that says this owner runs is on its way. To `held` when it lies in `state`: what former owners wrote behind it is not believed.
+        /// The marker that says that this owner runs is on its way. To `held` when it is in `state`: what former owners
+        /// wrote behind it is not believed.
         case unmarked
-        /// Something is to be repaired, or to be read first. To `open` with the last of it (`opensForPushes`).
+        /// Something has to be repaired or read first. To `open` when all of it is done (`opensForPushes`).
         case held
-        /// Pushes leave. It stays so.
+        /// Pushes leave, until the end.
         case open
     }
-    /// What Kafka's having a marker leads to.
+    /// What follows from Kafka's acknowledgement of a marker.
     enum MarkerEffect: Equatable {
         case nothing
-        /// Another marker tells what this one does not.
+        /// Another marker has to be written with what this one does not have.
         case writeMarker
-        /// Another one is to begin the epoch.
+        /// Another marker has to begin the epoch.
         case writeClaim
-        /// An epoch has begun. The first marker alone does not end the one before: that of a worker that died over it may come to lie behind its successor's.
+        /// An epoch has begun. The first marker alone does not end the epoch before: the marker of a worker that died
+        /// over it may be written behind its successor's.
         case confirmEpoch
-        /// Pushes may perhaps leave.
+        /// Pushes may be able to leave now.
         case lookAtPushing
     }
 
     private(set) var number: Int32
     private(set) var phase = Phase.awaitingMarker
     private(set) var pushing = Pushing.unmarked
-    /// Differs from assignment to assignment: late acknowledgements of an earlier one change nothing.
+    /// Number of the assignment. Late acknowledgements of an earlier one change nothing.
     let generation: UInt32
-    /// Wall clock when the partition came, milliseconds since 1970.
+    /// Wall clock at the assignment, milliseconds since 1970.
     private(set) var assignedWallMillis: Int64 = 0
-    /// Since when the owner before has sent nothing, as far as is known; steady.
+    /// Since when the previous owner has sent nothing, as far as is known; steady.
     private(set) var formerOwnerQuietSinceMillis: Int64 = 0
     /// Offset of this owner's marker in `state`: its epoch (contract: One owner).
     private(set) var epoch: Int64 = -1
-    /// The acknowledgement of the marker that is to begin this owner's next epoch; `nil`: none is under way.
+    /// The acknowledgement of the marker that begins this owner's next epoch; `nil`: no such marker is on its way.
     private(set) var claim: UInt64?
-    /// The number of the last such marker, counted from 1.
+    /// Number of the last such marker, counted from 1.
     private(set) var claimNumber: UInt32 = 0
     /// When the marker is written again, steady.
     private(set) var markerDueMillis: Int64 = .max
 
-    /// What the restore has met of owners before.
+    /// What the restore has found of earlier owners.
     private(set) var former = FormerOwners()
-    /// Where the record lies that the restore reads.
+    /// Offset of the record that the restore reads.
     private(set) var readingOffset: Int64 = .max
-    /// Keys under which the restore has met a record that an owner wrote after it had lost the partition. Compaction would keep that one alone: what is
-    /// known of them is written again.
+    /// Keys under which the restore has found a record written by an owner after it had lost the partition. Compaction
+    /// would keep only that record, so what is known of these keys is written again.
     private(set) var outdatedKeys: [[UInt8]] = []
-    /// More are not kept.
+    /// The largest number of keys that are kept.
     static var outdatedKeysMax: Int { 100_000 }
-    /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the restore has met no such
-    /// word.
+    /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the
+    /// restore has found no such acceptance.
     private(set) var acceptedStateEnd: Int64?
-    /// The restore has met audiences of an app that is not configured here: members whose audience nobody names may be theirs.
+    /// Whether the restore has found audiences of an app that is not configured here. Members of an unnamed audience
+    /// may be theirs.
     private(set) var hasCrowdsOfOtherApps = false
-    /// Which positions that `state` knows are of other logs.
+    /// Which positions in `state` are of other logs.
     private(set) var voids = VoidPositions()
 
     /// The offset that the next record of this owner must get in `state`; -1: not known.
     private(set) var nextStateOffset: Int64 = -1
-    /// Kafka has taken a record of this owner below one that it had acknowledged: where; -1: none.
+    /// The offset below acknowledged ones at which Kafka has taken a record of this owner; -1: none.
     private(set) var wentBackTo: Int64 = -1
     /// Stretches of `state` that others wrote, to be read by the loop.
     private(set) var gaps: [Range<Int64>] = []
-    /// Gaps of one partition that wait to be read. More than these are read as one long stretch.
+    /// Number of gaps of one partition that wait to be read. More gaps are read as one long stretch.
     static var gapsMax: Int { 16 }
-    /// The loop reads one.
+    /// Whether the loop reads a gap.
     private(set) var isUnderRepair = false
 
-    /// Until then pushes wait for what lay in the log at assignment to be read, steady; `nil`: it has been, or need not be.
+    /// When pushes no longer wait for the backlog of the assignment to be read, steady; `nil`: it has been, or need not
+    /// be.
     private(set) var catchUpEndsMillis: Int64?
-    /// It holds something that this release cannot take: nothing more is read of it. Why.
+    /// Why nothing more is read of the partition: it holds something that this release cannot take.
     private(set) var stopReason: String?
-    /// Ledger log by input topic index.
+    /// The ledger's log of each input topic, by index.
     private(set) var logs: [LogID] = []
-    /// Log end by input topic index, as seen at assignment: what lies below may be a replay.
+    /// The end of each input topic's log as seen at assignment, by index. Records below it may be replays.
     private(set) var replayEnds: [Int64] = []
     private(set) var inFlightCount = 0
-    /// Records handed to Kafka that it has not acknowledged.
+    /// Number of records handed to Kafka that it has not acknowledged.
     private(set) var unacknowledged = 0
 
-    /// - Parameter epoch: of an owner that has one already.
+    /// Creates a partition that waits for its marker.
+    /// - Parameter epoch: for an owner that has an epoch already.
     init(number: Int32, generation: UInt32, epoch: Int64 = -1) {
         self.number = number
         self.generation = generation
         self.epoch = epoch
     }
 
-    /// Pushes may leave as far as its phase goes.
+    /// Whether the phase lets pushes leave.
     @inline(__always) var sends: Bool { self.phase == .running }
-    /// Pushes may leave as far as `state` goes.
+    /// Whether `state` lets pushes leave.
     @inline(__always) var mayPush: Bool { self.pushing == .open }
 
     // MARK: Coming and leaving
 
-    /// It is assigned; its marker is to be written.
+    /// Begins the assignment. The marker has to be written.
     mutating func assigned(wallMillis: Int64, formerOwnerQuietSinceMillis: Int64) {
         self.assignedWallMillis = wallMillis
         self.formerOwnerQuietSinceMillis = formerOwnerQuietSinceMillis
     }
-    /// It is an inlet: it has no `state`, and records may be consumed at once.
+    /// Opens an inlet: it has no `state`, and records may be consumed at once.
     mutating func inletOpened(logs: [LogID], wallMillis: Int64) {
         self.assignedWallMillis = wallMillis
         self.begin(logs: logs, replayEnds: logs.map { _ in 0 })
     }
-    /// The restore has reached the marker; records may be consumed.
+    /// Ends the restore, which has reached the marker. Records may be consumed.
     mutating func restored(logs: [LogID], replayEnds: [Int64], isOfNewLog: Bool) {
         self.begin(logs: logs, replayEnds: replayEnds)
         self.voids.settle(isOfNewLog: isOfNewLog, epoch: self.epoch)
@@ -133,23 +142,24 @@ struct PartitionState {
         self.replayEnds = replayEnds
         self.phase = .running
     }
-    /// It holds something that this release cannot take.
+    /// Notes that the partition holds something that this release cannot take.
     /// - Returns: whether that is new.
     mutating func stopped(_ reason: String) -> Bool {
         guard self.stopReason == nil else { return false }
         self.stopReason = reason
         return true
     }
-    /// It leaves. One that never ran has nothing to write down: what was read of it so far may be older than what `state` holds.
+    /// Begins the release. A partition that never ran has nothing to write down: what was read so far may be older than
+    /// what `state` holds.
     mutating func beginRelease() { self.phase = self.phase == .running ? .releasing : .released }
-    /// Its answers are in, or are not waited for.
-    /// - Returns: whether what is left is to be written down.
+    /// Ends the wait for answers: all have arrived, or are no longer awaited.
+    /// - Returns: whether what is left has to be written down.
     mutating func finishRelease() -> Bool {
         guard self.phase == .releasing else { return false }
         self.phase = .released
         return true
     }
-    /// It has left, or is lost. What was counted for it stays readable until its place is used again.
+    /// Ends the partition, which has left or is lost. Its counts stay readable until its place is used again.
     mutating func left() {
         self.phase = .gone
         self.number = -1
@@ -160,19 +170,20 @@ struct PartitionState {
 
     // MARK: Markers
 
-    /// A marker was handed to Kafka; the next is due then, steady.
+    /// Notes that a marker was handed to Kafka, and when the next is due, steady.
     mutating func markerWritten(nextDueMillis: Int64) { self.markerDueMillis = nextDueMillis }
-    /// A marker is about to be written that begins another epoch of this owner. Records that Kafka has not acknowledged by then are of the one that ends.
+    /// Begins a claim: a marker is about to be written that begins another epoch of this owner. Records that Kafka has
+    /// not acknowledged by then belong to the epoch that ends.
     mutating func claimBegins() { self.claimNumber &+= 1 }
-    /// It was handed to Kafka.
+    /// Notes the acknowledgement that the claim's marker was handed to Kafka with.
     mutating func claimWritten(_ acknowledgement: UInt64) { self.claim = acknowledgement }
-    /// Kafka has a marker.
+    /// Takes Kafka's acknowledgement of a marker.
     /// - Parameters:
-    ///   - claimNumber: which claim it was; 0: none.
-    ///   - offset: its offset; negative: Kafka has it and does not say where, as after a batch that was sent twice.
+    ///   - claimNumber: number of the claim; 0: none.
+    ///   - offset: its offset; negative: not known, as after a batch that was sent twice.
     mutating func markerAcknowledged(claimNumber: UInt32, offset: Int64) -> MarkerEffect {
         if self.claim != nil {
-            // Any other is of the epoch that ends.
+            // Any other marker belongs to the epoch that ends.
             guard claimNumber == self.claimNumber else { return .nothing }
             guard offset >= 0 else { return .writeClaim }
             self.claim = nil
@@ -183,7 +194,7 @@ struct PartitionState {
             guard offset >= 0 else { return self.phase == .awaitingMarker ? .writeMarker : .nothing }
             self.epoch = offset
         } else if self.pushing == .unmarked {
-            // Later ones of the same owner change nothing.
+            // Later markers of the same owner change nothing.
             self.pushing = .held
         } else {
             return .nothing
@@ -194,23 +205,24 @@ struct PartitionState {
 
     // MARK: Restoring
 
-    /// The restore reads the record at this offset of `state`.
+    /// Notes the offset of the record of `state` that the restore reads.
     @inline(__always) mutating func reads(at offset: Int64) { self.readingOffset = offset }
-    /// An owner of this epoch has run.
+    /// Notes that an owner of this epoch has run.
     mutating func met(epoch: Int64) -> FormerOwners.News { self.former.met(epoch: epoch) }
-    /// A marker.
+    /// Takes note of a marker.
     /// - Parameters:
-    ///   - takeovers: what its header `RecordHeader.takeovers` says, or, of a first marker, `RecordHeader.acceptedEnd`; `nil` without one.
-    ///   - offset: where it lies in `state`.
+    ///   - takeovers: the value of its header `RecordHeader.takeovers`, or `RecordHeader.acceptedEnd` of a first
+    ///     marker; `nil` without one.
+    ///   - offset: the marker's offset in `state`.
     mutating func met(_ marker: borrowing MarkerRecord, takeovers: Int64?, at offset: Int64) -> FormerOwners.News {
         var news = FormerOwners.News()
         if marker.epoch >= offset {
-            // The marker is of another log.
+            // The marker belongs to another log.
         } else if marker.epoch >= 0 {
             news = self.former.met(
                 epoch: marker.epoch, takenOverWallMillis: marker.takenOverWallMillis, takeovers: takeovers)
         } else if let acceptedEnd = takeovers {
-            // Nobody's claim: a person has accepted that `state` is lost.
+            // The marker claims nothing: a person has accepted that `state` is lost.
             self.acceptedStateEnd = acceptedEnd
             self.voids.begin(.accepted, at: offset)
         } else {
@@ -223,38 +235,39 @@ struct PartitionState {
         }
         return news
     }
-    /// A marker says by its cluster, and by what it calls void, which positions mean something here.
+    /// Notes which positions mean something here. The marker's cluster decides that, and what the marker calls void.
     /// - Parameter clusterID: Kafka's name of this cluster; empty: not known.
     mutating func notePositions(of marker: borrowing MarkerRecord, at offset: Int64, clusterID: [UInt8]) {
-        // One without a name knows nothing about the other.
+        // A marker without a name, or a worker without one, cannot be compared.
         guard !marker.clusterID.isEmpty, !clusterID.isEmpty, marker.clusterID != clusterID else {
             return self.voids.note(marker, at: offset)
         }
         self.voids.begin(.cluster(String(decoding: marker.clusterID, as: UTF8.self)), at: offset)
     }
-    /// A record was met that an owner wrote after it had lost the partition.
+    /// Notes a record that an owner wrote after it had lost the partition.
     mutating func metOutdated(_ key: Span<UInt8>) {
         guard self.outdatedKeys.count < Self.outdatedKeysMax else { return }
         var copy: [UInt8] = []
         copy.append(copying: key)
         self.outdatedKeys.append(copy)
     }
-    /// What is known of these keys is written again.
+    /// Takes the keys of such records. What is known of them is written again.
     mutating func takeOutdatedKeys() -> [[UInt8]] {
         defer { self.outdatedKeys = [] }
         return self.outdatedKeys
     }
-    /// An audience of an app that is not configured here.
+    /// Notes an audience of an app that is not configured here.
     mutating func metOtherApp() { self.hasCrowdsOfOtherApps = true }
 
     // MARK: Pushing
 
-    /// What an owner before may have read has not been read again: pushes wait until then, steady.
+    /// Lets pushes wait until this time, steady. What an earlier owner may have read has not been read again.
     mutating func beginCatchUp(endsMillis: Int64) { self.catchUpEndsMillis = endsMillis }
-    /// It has been read, or is not waited for.
+    /// Ends that wait: the backlog has been read, or is no longer waited for.
     mutating func caughtUp() { self.catchUpEndsMillis = nil }
-    /// Pushes leave from here on if nothing keeps them. The marker has to lie in `state`, what others wrote before it to be repaired, and what lay in the log to be read.
-    /// - Returns: whether they did not before, and do now.
+    /// Lets pushes leave from now on if nothing prevents it. The marker must be in `state`, earlier foreign records
+    /// repaired, and the backlog of the assignment read.
+    /// - Returns: whether pushes may leave now and could not before.
     mutating func opensForPushes() -> Bool {
         guard self.phase == .running, self.pushing == .held, self.gaps.isEmpty, !self.isUnderRepair,
             self.catchUpEndsMillis == nil
@@ -262,18 +275,19 @@ struct PartitionState {
         self.pushing = .open
         return true
     }
-    /// A request leaves: `ShardMemory.requestLeft` counts it everywhere.
+    /// Notes that a request leaves. `ShardMemory.requestLeft` counts it everywhere.
     @inline(__always) mutating func requestLeft() { self.inFlightCount += 1 }
-    /// A request has its answer.
+    /// Notes that a request has its answer.
     @inline(__always) mutating func requestAnswered() { self.inFlightCount -= 1 }
 
     // MARK: Records
 
-    /// A record is handed to Kafka.
+    /// Notes that a record is handed to Kafka.
     @inline(__always) mutating func recordLeft() { self.unacknowledged += 1 }
-    /// Kafka has it.
+    /// Notes that Kafka has a record.
     @inline(__always) mutating func recordAcknowledged() { self.unacknowledged -= 1 }
-    /// Whether a record of this owner's follows the one before in `state`, as nearly all do. Others are noted by `noteStateOffset`.
+    /// Whether a record of this owner follows its previous one in `state`, as nearly all do. Others are noted by
+    /// `noteStateOffset`.
     @inline(__always) mutating func noteFollowing(_ offset: Int64) -> Bool {
         guard offset != self.nextStateOffset || offset < 0 else {
             self.nextStateOffset = offset + 1
@@ -281,11 +295,13 @@ struct PartitionState {
         }
         return false
     }
-    /// Kafka has a record of this owner's at `offset`; negative: it was given up, and no offset is known.
+    /// Notes that Kafka has a record of this owner at `offset`. Negative: the record was given up, and no offset is
+    /// known.
     mutating func noteStateOffset(_ offset: Int64) -> StateOffsetNote {
         guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset
-        // Everything of this owner's lies behind its marker. What lies lower is in another log, or in one that has lost its end.
+        // All records of this owner are behind its marker. A lower offset is of another log, or of one that has lost
+        // its end.
         guard offset >= next else {
             guard self.epoch >= 0, offset <= self.epoch else { return .inOrder }
             if self.wentBackTo < 0 { self.wentBackTo = offset }
@@ -302,22 +318,22 @@ struct PartitionState {
         }
         return .gap
     }
-    /// The next stretch to be repaired, one at a time, none before the partition runs.
+    /// Takes the next gap to be repaired: one at a time, none before the partition runs.
     mutating func takeGap() -> Range<Int64>? {
         guard self.phase == .running, !self.gaps.isEmpty, !self.isUnderRepair else { return nil }
         self.isUnderRepair = true
         return self.gaps.removeFirst()
     }
-    /// The whole stretch that was taken last has been repaired.
+    /// Notes that the whole gap taken last has been repaired.
     mutating func gapRepaired() { self.isUnderRepair = false }
 }
 
-/// What an acknowledged offset of a partition's `state` tells.
+/// What an acknowledged offset of a partition's `state` says.
 enum StateOffsetNote {
-    /// Nothing: it follows the one before, or stands for another record.
+    /// Nothing: the record follows the previous one, or the offset belongs to another record.
     case inOrder
-    /// Others wrote between it and the one before.
+    /// Others wrote between this record and the previous one.
     case gap
-    /// It lies below what this owner had written: the log is another one, or has lost its end.
+    /// The record is below what this owner had written: the log is another one, or has lost its end.
     case wentBack
 }

@@ -1,12 +1,12 @@
-/// The partitions this shard has, by index and by Kafka's number. Places of those that left are used again.
+/// The partitions of this shard, by index and by Kafka's number. The place of a partition that left is used again.
 struct PartitionTable {
     private var states = NumberedArray<PartitionIndex, PartitionState>()
-    /// By partition number; none: not owned.
+    /// The index of each partition number; `none`: not owned.
     private var indexOfNumber: [PartitionIndex] = []
 
-    /// Partitions whose `state` went back, until somebody is told.
+    /// Partitions whose `state` went back, until that is reported.
     private(set) var wentBack: [PartitionIndex] = []
-    /// A partition may have a gap in its `state` that nobody has taken. Asked every turn.
+    /// Whether a partition may have a gap in its `state` that nobody has taken. Asked every turn.
     private var hasGaps = false
 
     var identifiers: IdentifierSequence<PartitionIndex> { self.states.identifiers }
@@ -16,14 +16,14 @@ struct PartitionTable {
         _modify { yield &self.states[partition] }
     }
 
-    /// `nil`: this shard does not have it.
+    /// The index of a partition; `nil`: this shard does not have it.
     func index(of number: Int32) -> PartitionIndex? {
         guard number >= 0, Int(number) < self.indexOfNumber.count else { return nil }
         let index = self.indexOfNumber[Int(number)]
         return index.isNone ? nil : index
     }
 
-    /// A partition that this shard does not have comes, waiting for its marker.
+    /// Adds a partition that this shard does not have. It waits for its marker.
     mutating func add(number: Int32) -> PartitionIndex {
         precondition(self.index(of: number) == nil, "partition \(number) assigned twice")
         let index: PartitionIndex
@@ -38,7 +38,7 @@ struct PartitionTable {
         return index
     }
 
-    /// It leaves.
+    /// Removes a partition that leaves.
     mutating func remove(_ partition: PartitionIndex) {
         self.indexOfNumber[Int(self.states[partition].number)] = .none
         self.states[partition].left()
@@ -47,7 +47,7 @@ struct PartitionTable {
 
     // MARK: Gaps
 
-    /// Kafka has a record of this owner's in the partition's `state`. See `PartitionState.noteStateOffset`.
+    /// Notes that Kafka has a record of this owner in the partition's `state`. See `PartitionState.noteStateOffset`.
     @inline(__always) mutating func noteStateOffset(_ offset: Int64, of partition: PartitionIndex) -> Bool {
         !self.states[partition].noteFollowing(offset) && self.noteOtherStateOffset(offset, of: partition)
     }
@@ -63,13 +63,14 @@ struct PartitionTable {
         }
     }
 
-    /// Partitions whose `state` went back since this was last asked.
+    /// Takes the partitions whose `state` went back since the last call.
     mutating func takeWentBack() -> [PartitionIndex] {
         defer { self.wentBack = [] }
         return self.wentBack
     }
 
-    /// The next stretch of some partition's `state` that another wrote, to be repaired now. One of a partition at a time, none before it runs.
+    /// Takes the next stretch of some partition's `state` that another wrote, to be repaired now. One of a partition at
+    /// a time, none before it runs.
     mutating func takeGap() -> StateGap? {
         guard self.hasGaps else { return nil }
         var isAnyLeft = false

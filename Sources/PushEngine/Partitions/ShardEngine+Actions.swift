@@ -1,6 +1,7 @@
-/// What has to be done about partitions, told and not asked for.
+/// Reports what has to be done about partitions.
 extension ShardEngine {
-    /// Adds what is to be done since the last call to `actions`. Cheap while nothing is: it may be called at every step of a turn.
+    /// Adds what has to be done since the last call to `actions`. Cheap while nothing is due: it may be called at every
+    /// step of a turn.
     public mutating func takeActions(into actions: inout [PartitionAction]) {
         if !self.ownership.watched.isEmpty { self.lookAtWatched(&actions) }
         if !self.memory.partitions.wentBack.isEmpty { self.lookAtLostState(&actions) }
@@ -16,14 +17,14 @@ extension ShardEngine {
         }
     }
 
-    /// Everything handed to Kafka for a partition that leaves is acknowledged at this moment: an answer that comes late may have added to it
-    /// since it was told. One that is not owned has nothing left.
+    /// Whether everything handed to Kafka for a leaving partition is acknowledged at this moment. A late answer may
+    /// have added to it since that was reported. A partition that is not owned has nothing left.
     public func isSettled(partition number: Int32) -> Bool {
         guard let partition = self.memory.partitions.index(of: number) else { return true }
         return self.journal.isSettled(partition, in: self.memory)
     }
 
-    /// Tells of steps that have ended.
+    /// Reports steps that have ended.
     private mutating func lookAtWatched(_ actions: inout [PartitionAction]) {
         for partition in self.ownership.watched {
             let state = self.memory.partitions[partition]

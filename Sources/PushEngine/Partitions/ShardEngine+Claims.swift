@@ -1,13 +1,15 @@
 public import PushModel
 
-/// Another epoch of the same owner (contract: One owner). One begins when another Kafka client takes over the shard's records. What the client
-/// before had on its way may still come to lie in `state`, behind what this one has written, and must not be believed then.
+/// Begins another epoch of the same owner (contract: One owner), when another Kafka client takes over the shard's
+/// records. Records of the previous client may still be written to `state`, behind this one's, and must not be believed
+/// then.
 extension ShardEngine {
-    /// Writes a marker for each partition that runs. Records that Kafka has not acknowledged, and those made before it has acknowledged the
-    /// marker, carry the epoch that ends: they must not be written. See `writeAgain`.
+    /// Writes a marker for each partition that runs. Records that Kafka has not acknowledged, and those made before it
+    /// has acknowledged the marker, carry the epoch that ends: they must not be written. See `writeAgain`.
     ///
-    /// - Returns: the partitions, by number, each with the marker's acknowledgement. `nil`: it is on its way out, and gets no marker. Nothing
-    ///   more is written to its `state`. Partitions that do not run yet are left out, as they have written nothing but a marker.
+    /// - Returns: the partitions, by number, each with the marker's acknowledgement. `nil`: the partition is on its way
+    ///   out and gets no marker. Nothing more is written to its `state`. Partitions that do not run yet are left out,
+    ///   as they have written nothing but a marker.
     public mutating func claimAgain(now: EngineTime) -> [(partition: Int32, marker: UInt64?)] {
         var claims: [(partition: Int32, marker: UInt64?)] = []
         for partition in self.memory.partitions.identifiers {
@@ -21,12 +23,12 @@ extension ShardEngine {
         return claims
     }
 
-    /// The acknowledgement of the marker that is to begin the partition's next epoch; `nil`: none is under way.
+    /// The acknowledgement of the marker that begins the partition's next epoch; `nil`: no such marker is on its way.
     public func claim(of number: Int32) -> UInt64? {
         self.memory.partitions.index(of: number).flatMap { self.memory.partitions[$0].claim }
     }
 
-    /// What is known of these keys is written to the partition's `state` again, with the epoch that has begun.
+    /// Writes what is known of these keys to the partition's `state` again, with the epoch that has begun.
     public mutating func writeAgain(partition number: Int32, keys: [[UInt8]], now: EngineTime) {
         for key in keys where key != MarkerRecord.key {
             _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)

@@ -1,13 +1,13 @@
 public import PushModel
 
-/// Partitions of input topics beyond those that `state` was written for. An inlet has no marker, no activities and no routed topic: each of its
-/// records belongs to another partition and is forwarded there.
+/// Opens inlets: partitions of input topics beyond those that `state` was written for. An inlet has no marker, no
+/// activities and no topic `routed`. Each of its records belongs to another partition and is forwarded there.
 extension ShardEngine {
-    /// Records may be consumed from `starts` on. It leaves as every partition does.
+    /// Opens an inlet: records may be consumed from `starts` on. It leaves as every partition does.
     /// - Parameters:
     ///   - number: not below `EngineConfiguration.partitionCount`, so that no key belongs to it.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
-    ///   - now: when it comes.
+    ///   - now: when it is assigned.
     public mutating func inletAssigned(_ number: Int32, starts: [CommitPosition], now: EngineTime) {
         let partition = self.memory.partitions.add(number: number)
         self.memory.slots.addPartition(partition)

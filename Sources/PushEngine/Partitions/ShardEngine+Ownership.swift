@@ -1,15 +1,16 @@
 import PushModel
 
-/// When a new owner may push, and the markers that say who owns a partition (contract: One owner).
+/// Decides when a new owner may push, and writes the markers that say who owns a partition (contract: One owner).
 ///
-/// What an owner before has read it may have pushed, and all of that lies below the log ends seen at assignment. Until it has been read, a
-/// push could show a phone something older than it shows already (contract: Device equivalence). So none leaves before; for a limited time, as a log can be
-/// long, and its end may be one that is never read (the mark of a transaction).
+/// An earlier owner may have pushed whatever it has read, all of which is below the log ends seen at assignment. Before
+/// it is read again, a push could show a phone something older than it shows already (contract: Device equivalence). No
+/// push leaves before that, for a limited time. A log can be long, and its end may never be read (the mark of a
+/// transaction).
 extension ShardEngine {
     // MARK: Markers
 
-    /// The first one's offset ends the restore and is the owner's epoch; the later ones make sure that a gap is noticed in a partition
-    /// where nothing happens.
+    /// Writes a marker. The first one's offset ends the restore and is the owner's epoch. Later markers make sure that
+    /// a gap is noticed in a partition where nothing happens.
     mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, now: EngineTime) {
         self.journal.writeMarker(partition, saysTakeovers: saysTakeovers, in: &self.memory)
         let dueMillis = now.steadyMillis + self.memory.configuration.settings.markerRefreshMillis
@@ -32,7 +33,7 @@ extension ShardEngine {
         }
     }
 
-    /// Kafka has a marker of the partition.
+    /// Takes Kafka's acknowledgement of a marker of the partition.
     @inline(never) mutating func markerAcknowledged(
         _ partition: PartitionIndex, claimNumber: UInt32, offset: Int64, now: EngineTime
     ) {
@@ -48,7 +49,7 @@ extension ShardEngine {
     // MARK: Catching up
 
     mutating func beginCatchUp(_ partition: PartitionIndex, now: EngineTime) {
-        // Nobody can have sent anything.
+        // No earlier owner can have sent anything.
         guard self.memory.partitions[partition].former.isAny, self.journal.isBehind(partition, in: self.memory) else {
             return
         }
@@ -57,11 +58,11 @@ extension ShardEngine {
         self.ownership.noteCatchUpEnd(ends)
     }
 
-    /// Lets those push that have caught up, or cannot.
+    /// Lets partitions push that have caught up, or cannot.
     mutating func advanceCatchUps(now: EngineTime) {
         guard self.ownership.isCatchingUp else { return }
         self.ownership.beginCatchUpRound()
-        // More is read only when something has left.
+        // More is read only after something has left.
         let isFull =
             (self.roomWithinLimits == 0 || self.isAnAppFull)
             && self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
@@ -77,8 +78,8 @@ extension ShardEngine {
         }
     }
 
-    /// Pushes of the partition leave once its marker lies in `state`, what others wrote before that is repaired, and what lay in the log
-    /// has been read.
+    /// Lets pushes of the partition leave. Its marker must be in `state`, earlier foreign records repaired, and the
+    /// backlog of the assignment read.
     mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
         guard self.memory.partitions[partition].opensForPushes() else { return }
         for slot in self.memory.slots.members(of: partition) where self.memory.slots[slot].pending.isSome {

@@ -1,11 +1,11 @@
 public import PushModel
 
-/// Partitions that come and go.
+/// Takes partitions over and lets them go.
 extension ShardEngine {
     /// Takes the partition over: the ownership marker goes into `batch`. Its acknowledgement ends the first step.
     /// - Parameter partition: its number, the same in every topic.
-    /// - Parameter releasedWallMillis: when the former owner had stopped sending, by its wall clock; `nil`: not known, so until now. One that
-    ///   lies ahead of this worker's clock counts as now.
+    /// - Parameter releasedWallMillis: when the former owner had stopped sending, by its wall clock; `nil`: not known,
+    ///   so until now. A time ahead of this worker's clock counts as now.
     /// - Parameter now: when the takeover begins.
     public mutating func partitionAssigned(
         _ partition: Int32, releasedWallMillis: Int64? = nil, now: EngineTime
@@ -20,13 +20,13 @@ extension ShardEngine {
         self.ownership.watch(partition)
     }
 
-    /// The restore has reached the marker; records may be consumed from `starts` on.
+    /// Ends the restore, which has reached the marker. Records may be consumed from `starts` on.
     /// - Parameters:
     ///   - number: the partition's number. One that is not being restored is left alone.
     ///   - logEnds: by input topic, the log end seen now. A record below it may be a replay.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
-    ///   - isOfNewLog: the group was moved into another log: positions that `state` knows are void.
-    ///   - now: catching up is counted from here.
+    ///   - isOfNewLog: whether the group was moved into another log. Positions in `state` are void then.
+    ///   - now: the time from which catching up is counted.
     public mutating func restoreFinished(
         partition number: Int32, logEnds: [CommitPosition], starts: [CommitPosition], isOfNewLog: Bool = false,
         now: EngineTime
@@ -43,8 +43,8 @@ extension ShardEngine {
         let replayEnds = topics.map { topic in logEnds.first { $0.topic == UInt16(topic) }?.nextOffset ?? 0 }
         self.memory.partitions[partition].restored(logs: logs, replayEnds: replayEnds, isOfNewLog: isOfNewLog)
         self.beginCatchUp(partition, now: now)
-        // From here on what former owners had on their way is not believed. It lies there before the first push leaves, so that a successor
-        // stamps further than this owner, whatever compaction takes away meanwhile.
+        // Late records of former owners are not believed from here on. The marker is written before the first push
+        // leaves, so that a successor stamps further than this owner, whatever compaction removes meanwhile.
         self.writeMarker(partition, saysTakeovers: true, now: now)
         if self.memory.partitions[partition].voids.cause != nil { self.ownership.watch(partition) }
         let voidBefore = self.memory.partitions[partition].voids.before
@@ -61,7 +61,7 @@ extension ShardEngine {
         self.overwriteOutdated(partition, now: now)
     }
 
-    /// The watermark of each input log this engine owns: what a commit may reach at most.
+    /// The watermark of an input log that this engine owns: the highest offset that a commit may have.
     public func watermark(topic: UInt16, partition: Int32) -> Int64? {
         guard let partition = self.memory.partitions.index(of: partition),
             Int(topic) < self.memory.partitions[partition].logs.count
@@ -71,8 +71,8 @@ extension ShardEngine {
 
     // MARK: Leaving
 
-    /// First step of leaving: nothing more is taken or sent for it; answers still count. A partition that never ran has nothing to write
-    /// down: what was read of it so far may be older than what `state` holds.
+    /// First step of leaving: nothing more is taken or sent for the partition, but answers still count. A partition
+    /// that never ran has nothing to write down: what was read so far may be older than what `state` holds.
     public mutating func beginRelease(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
         self.memory.partitions[partition].beginRelease()
@@ -80,7 +80,7 @@ extension ShardEngine {
         self.ownership.watch(partition)
     }
 
-    /// Second step: what is pending, and what is still unanswered, is written to `state` as pending.
+    /// Second step of leaving: what is pending, and what is still unanswered, is written to `state` as pending.
     public mutating func finishRelease(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition),
             self.memory.partitions[partition].finishRelease()
@@ -88,7 +88,7 @@ extension ShardEngine {
         for slot in self.memory.slots.members(of: partition) {
             let pending = self.memory.slots[slot].pending
             if pending.isSome, self.memory.updates[pending].isAnnounced {
-                // It was about to leave, and does not.
+                // The start was about to leave, and does not.
                 self.memory.withdrawAnnouncement(pending)
             }
             if self.memory.slots[slot].hasWork || self.memory.slots[slot].isOpen || self.memory.slots[slot].isDirty {
@@ -100,7 +100,8 @@ extension ShardEngine {
         self.ownership.watch(partition)
     }
 
-    /// Last step, and the only one for a lost partition: everything about it leaves memory, uncommitted work included.
+    /// Last step of leaving, and the only one for a lost partition: everything about it is removed from memory,
+    /// uncommitted work included.
     public mutating func forget(partition: Int32) {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
         while let slot = self.memory.slots.lastMember(of: partition) {

@@ -1,22 +1,23 @@
 public import PushModel
 
-/// What a partition's owner does about records of others in its `state` (contract: One owner). The topic has one writer a partition, so the offsets
-/// Kafka acknowledges run without gaps; in a gap lies a record of another.
+/// Repairs `state` where others wrote to it (contract: One owner). The topic has one writer per partition, so the
+/// offsets that Kafka acknowledges have no gaps. A gap holds a record of another writer.
 extension ShardEngine {
-    /// The whole of the gap of the partition that was told last has been given to `repair`.
+    /// Notes that the whole gap reported last for the partition has been given to `repair`.
     public mutating func stateGapRepaired(partition: Int32, now: EngineTime) {
         guard let partition = self.memory.partitions.index(of: partition) else { return }
         self.memory.partitions[partition].gapRepaired()
         self.beginPushing(partition, now: now)
     }
 
-    /// A record found in a gap. What this owner knows of its key is written again, so that a restore, or compaction, keeps that.
+    /// Takes a record found in a gap. What this owner knows of its key is written again, so that a restore, or
+    /// compaction, keeps that.
     ///
     /// - Parameters:
     ///   - number: the number of the partition whose `state` it is.
     ///   - key: the record's key.
-    ///   - value: of a marker, its value; of anything else it is not looked at.
-    ///   - offset: where the record lies in `state`.
+    ///   - value: a marker's value. The value of any other record is not read.
+    ///   - offset: the record's offset in `state`.
     ///   - now: when it is read.
     public mutating func repair(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, offset: Int64, now: EngineTime
@@ -27,12 +28,12 @@ extension ShardEngine {
         let markerKey = MarkerRecord.key
         if key.holdsSameBytes(as: markerKey.span) {
             var reader = StateReader(value)
-            // A marker of a release to come belongs to somebody newer, too.
+            // A marker of a future release belongs to a newer owner, too.
             guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
                 let marker = try? MarkerRecord(&reader)
             else { return .succeeded }
-            // A first marker here is a former owner's, late on its way: repairs go on only while the group confirms the ownership. One who
-            // has run longer than this owner has to be taken for real.
+            // A first marker here is a former owner's that was late: repairs go on only while the group confirms the
+            // ownership. Only an owner of a newer epoch that has run is taken for a successor.
             if marker.epoch > self.memory.partitions[partition].epoch { return .succeeded }
             self.memory.counters.stateRecordsForeign += 1
             self.writeMarker(partition, saysTakeovers: true, now: now)

@@ -1,16 +1,16 @@
 public import PushModel
 
-/// Reading `state` after a takeover (contract: One owner).
+/// Reads `state` after a takeover (contract: One owner).
 extension ShardEngine {
     /// Reads one record of the partition's `state`, in the order of offsets, up to the own marker.
     /// - Parameter number: the partition's number. One that is not being restored is left alone.
     /// - Parameter key: the record's key; borrowed for the call, as `value` is.
     /// - Parameter value: empty for a tombstone.
-    /// - Parameter isTombstone: the value is null, not empty.
-    /// - Parameter headerNumber: what the header `RecordHeader.epoch` of a tombstone, or `RecordHeader.takeovers` of a marker, says, or
-    ///   `RecordHeader.acceptedEnd` of one that has it; `nil` without one.
-    /// - Parameter offset: where the record lies in `state`.
-    /// - Parameter now: what is left of waits and of the budget is computed for this time.
+    /// - Parameter isTombstone: whether the value is null, not empty.
+    /// - Parameter headerNumber: the number in the record's header; `nil` without one. A tombstone has
+    ///   `RecordHeader.epoch`, a marker `RecordHeader.takeovers` or `RecordHeader.acceptedEnd`.
+    /// - Parameter offset: the record's offset in `state`.
+    /// - Parameter now: the time for which the rest of waits and of the budget is computed.
     public mutating func restore(
         partition number: Int32, key: Span<UInt8>, value: Span<UInt8>, isTombstone: Bool, headerNumber: Int64? = nil,
         offset: Int64, now: EngineTime
@@ -66,12 +66,13 @@ extension ShardEngine {
             }
         }
     }
-    /// A worker that had lost the partition wrote this after its successor had begun to write.
+    /// Ignores a record of a worker that had lost the partition, written after its successor had begun to write. Its
+    /// key is remembered.
     private mutating func outdated(_ key: Span<UInt8>, of partition: PartitionIndex) -> RestoreResult {
         self.memory.partitions[partition].metOutdated(key)
         return .ignored
     }
-    /// What such records hide from compaction is written again.
+    /// Writes again what such records hide from compaction.
     mutating func overwriteOutdated(_ partition: PartitionIndex, now: EngineTime) {
         let keys = self.memory.partitions[partition].takeOutdatedKeys()
         let number = self.memory.partitions[partition].number
@@ -79,7 +80,8 @@ extension ShardEngine {
             _ = self.repair(partition: number, key: key.span, value: Span(), offset: -1, now: now)
         }
     }
-    /// - Returns: `nil`: an owner wrote it that was not the owner any more.
+    /// Restores a slot from its record.
+    /// - Returns: `nil`: the record's writer was not the owner then.
     private mutating func restoreRecord(
         of partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
         headerNumber: Int64?, offset: Int64, now: EngineTime

@@ -1,9 +1,10 @@
-/// Noticing that a partition's `state` is not what it was: another one, or without what owners had written.
+/// Notices that a partition's `state` is not what it was: it is another log, or lacks what owners had written.
 extension ShardEngine {
-    /// What is missing of the `state` that has been read up to the own marker, in words; `nil`: nothing, as far as can be told.
+    /// What the `state` lacks that was read up to the own marker, in words; `nil`: nothing, as far as is known.
     /// - Parameters:
     ///   - number: the partition's number. One that is not being restored has lost nothing.
-    ///   - stateEnd: how far it was acknowledged to owners at work, as the group's commits say; `nil`: it may be empty.
+    ///   - stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits; `nil`: it
+    ///     may be empty.
     public func stateLoss(partition number: Int32, stateEnd: Int64?) -> String? {
         guard let stateEnd, let partition = self.memory.partitions.index(of: number),
             self.memory.partitions[partition].phase == .restoring
@@ -13,12 +14,14 @@ extension ShardEngine {
         if state.epoch < stateEnd {
             return "it ends at offset \(state.epoch), and records up to \(stateEnd) were acknowledged"
         }
-        // A first marker alone does not say that its owner was ever at work: one that found nothing has written it, too.
+        // A first marker alone does not prove that its owner was ever at work. An owner that found nothing has written
+        // one, too.
         guard state.former.newestEpochRead < 0 else { return nil }
         return "no owner has left word in it, and records up to \(stateEnd) were acknowledged"
     }
 
-    /// The partition's `state` went back while it was owned, and it is let go of: nothing of it is written, pushed or committed any more.
+    /// Reports partitions whose `state` went back while they were owned. They are abandoned: nothing of them is
+    /// written, pushed or committed.
     mutating func lookAtLostState(_ actions: inout [PartitionAction]) {
         for partition in self.memory.partitions.takeWentBack() {
             let state = self.memory.partitions[partition]
@@ -32,12 +35,12 @@ extension ShardEngine {
     }
 }
 
-/// Why what `state` knows of positions means nothing in the logs that are read.
+/// Why the positions in `state` mean nothing in the logs that are read.
 public enum VoidCause: Sendable, Equatable {
-    /// It was written for another cluster than this one, whose identifier this is.
+    /// `state` was written for another cluster. The value is this cluster's identifier.
     case cluster(String)
     /// The input is another log, into which a person has moved the group.
     case newLog
-    /// A person has said so, with `mailboat state accept-empty`.
+    /// A person has declared it with `mailboat state accept-empty`.
     case accepted
 }

@@ -1,31 +1,33 @@
 import PushModel
 
-/// Who has owned a partition before, as a restore of its `state` tells (contract: One owner), and what of a slot such an owner may have sent without
-/// a record.
+/// Earlier owners of a partition, as a restore of its `state` finds them (contract: One owner), and what they may have
+/// sent of a slot without a record.
 extension ShardMemory {
-    /// The slot has no record of its own: any owner may have sent of it.
+    /// Notes that the slot has no record of its own: any owner may have sent pushes of it.
     mutating func noteUnrecorded(_ slot: SlotID) { self.slots[slot].ownersSinceRecord = FormerOwners.countMax }
 
-    /// False: nobody owned the partition before, or the owner before gave it back in order.
+    /// Whether an earlier owner may have sent an unrecorded push of the slot. `false`: there was none, or the last one
+    /// gave the partition back in order.
     func couldHaveUnrecordedPush(_ slot: SlotID) -> Bool {
-        // Of an audience nothing leaves that `state` does not have.
+        // Nothing of an audience leaves that `state` does not have.
         self.slots[slot].kind != .audience && !self.slots[slot].isHandedOver
             && self.partitions[self.slots[slot].partition].former.isAny
     }
 
-    /// What an owner before has read of this slot it may have sent, too, without `state` knowing.
+    /// Whether an earlier owner may have sent what it has read of this slot, without a record in `state`.
     func couldBeSent(_ slot: SlotID) -> Bool {
         guard self.couldHaveUnrecordedPush(slot) else { return false }
         // A start is announced before it leaves, and takes along what waits.
         return self.slots[slot].life != .starting || self.app(of: slot).startOnUnknown == .resend
     }
 
-    /// Whether what an owner of this epoch wrote is believed, at the record that is being read.
+    /// Whether a record of an owner of this epoch is believed, at the record that is being read.
     ///
-    /// Its marker lies before the record. An epoch at the record or beyond is of another log, which was deleted under its owner, and says nothing
-    /// of the owners of this one: it would outdate whatever they write.
+    /// The owner's marker is before the record. An epoch at the record's offset or beyond is of another log, which was
+    /// deleted under its owner. It says nothing of the owners of this log, and would make whatever they write outdated.
     @inline(__always) mutating func isBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
-        // As nearly all are: of the owner whose record came before, which lay behind that owner's marker already.
+        // Nearly all records have the epoch of the previous record's owner, which was behind that owner's marker
+        // already.
         epoch == self.partitions[partition].former.newestEpochRead || self.isOtherBelieved(epoch, partition: partition)
     }
     @inline(never) private mutating func isOtherBelieved(_ epoch: Int64, partition: PartitionIndex) -> Bool {
@@ -35,12 +37,13 @@ extension ShardMemory {
         return true
     }
 
-    /// An owner of this epoch has run.
+    /// Notes that an owner of this epoch has run.
     mutating func noteEpoch(_ epoch: Int64, partition: PartitionIndex) {
         self.follow(self.partitions[partition].met(epoch: epoch), partition: partition)
     }
 
-    /// Somebody has owned the partition since those who said that they left nothing behind: it may have sent what `state` does not know.
+    /// Follows the discovery of an owner. It is later than owners that said they left nothing behind, and may have sent
+    /// what `state` does not know.
     private mutating func follow(_ news: FormerOwners.News, partition: PartitionIndex) {
         guard news.doubtsHandOvers else { return }
         for slot in self.slots.members(of: partition) {
@@ -51,9 +54,9 @@ extension ShardMemory {
         }
     }
 
-    /// A marker met in a restore.
-    /// - Parameter takeovers: what its header `RecordHeader.takeovers` says, or, of a first marker, `RecordHeader.acceptedEnd`; `nil` without
-    ///   one.
+    /// Notes a marker found in a restore.
+    /// - Parameter takeovers: the value of its header `RecordHeader.takeovers`, or `RecordHeader.acceptedEnd` of a
+    ///   first marker; `nil` without one.
     /// - Parameter clusterID: Kafka's name of the cluster; empty: not known.
     mutating func noteMarker(
         _ marker: MarkerRecord, takeovers: Int64? = nil, partition: PartitionIndex, offset: Int64,

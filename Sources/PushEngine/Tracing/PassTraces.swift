@@ -1,33 +1,35 @@
 import APNSProtocol
 import PushModel
 
-/// The passes of a shard of which is told, and how many of their pushes were (fan-out contract: Passes). A version has brought the context along that its event carries:
-/// in `routed` as in `state` it lies among what is known of the event, so that every release can read it.
+/// The traced passes of a shard, and how many of their pushes were reported (fan-out contract: Passes). A version
+/// carries its event's trace context. In `routed` as in `state` the context is stored with what is known of the event,
+/// so that every release can read it.
 struct PassTraces {
-    /// More are not traced at a time.
+    /// The largest number of passes traced at a time.
     static let liveMax = 256
-    /// Of each pass the first pushes that are answered are told,
+    /// Number of a pass's first answered pushes that are reported.
     static let examplesMax = 8
-    /// and then so many that APNs has not taken.
+    /// Number of pushes that APNs has not taken and that are reported after the first ones.
     static let failedExamplesMax = 8
-    /// Of what was published longer ago no trace begins: who joins an hour after a goal is of no interest to whoever looks at its trace.
+    /// Age up to which an event's passes are traced, milliseconds. A member that joins an hour after a goal does not
+    /// interest anyone who looks at the goal's trace.
     static let ageMillisMax: Int64 = 3_600_000
 
-    /// A crowd brings one version, and one start, at a time.
+    /// Names a pass: a crowd brings one version, and one start, at a time.
     struct Key: Hashable {
         var crowd: CrowdID
         var isStart: Bool
     }
     struct Live {
         var id: PassTraceID
-        /// Of the event that speaks for it.
+        /// The event that speaks for what the pass brings.
         var source: SourcePosition
         var life: Int64
         var stampSeconds: Int64
         var exampleCount = 0
         var failedExampleCount = 0
 
-        /// Whether a push is to be told.
+        /// Whether a push is reported.
         mutating func takesExample(isAccepted: Bool) -> Bool {
             if self.exampleCount < PassTraces.examplesMax {
                 self.exampleCount += 1
@@ -39,12 +41,12 @@ struct PassTraces {
         }
     }
 
-    /// Somebody keeps traces.
+    /// Whether somebody keeps traces.
     var isOn = false
     private var live: [Key: Live] = [:]
     private var lastID: UInt64 = 0
 
-    /// What a pass of a version, or its broadcast, is below; `nil`: it is not told.
+    /// The span under which a pass of a version, or its broadcast, is reported; `nil`: it is not reported.
     static func parent(of layer: Layer, now: EngineTime) -> TraceContext? {
         guard now.wallMillis - layer.recordMillis < Self.ageMillisMax,
             let parent = TraceContext(
@@ -54,7 +56,7 @@ struct PassTraces {
         return parent
     }
 
-    /// Whether the version is told that the crowd brings. Asked for each answer.
+    /// Whether the version that the crowd brings is traced. Asked for each answer.
     @inline(__always) func isTraced(_ crowd: CrowdID) -> Bool {
         !self.live.isEmpty && self.isLive(Key(crowd: crowd, isStart: false))
     }
@@ -67,8 +69,8 @@ struct PassTraces {
         return id
     }
     mutating func end(_ key: Key) -> Live? { self.live.removeValue(forKey: key) }
-    /// A push that brings this has been answered.
-    /// - Returns: `nil`: it is not told.
+    /// Takes note of an answered push that brings this.
+    /// - Returns: the pass under which it is reported; `nil`: it is not.
     mutating func takeExample(_ key: Key, life: Int64?, stampSeconds: Int64, isAccepted: Bool) -> Live? {
         guard var live = self.live[key], live.stampSeconds == stampSeconds, live.life == life ?? live.life,
             live.takesExample(isAccepted: isAccepted)
@@ -79,23 +81,23 @@ struct PassTraces {
 }
 
 extension ShardEngine {
-    /// Whether somebody keeps traces: passes are told of among what `takeTraceNotes` hands over. False at first.
+    /// Whether somebody keeps traces. `takeTraceNotes` then hands over notes of passes. False at first.
     public var tracesPasses: Bool {
         get { self.audiences.traces.isOn }
         set { self.audiences.traces.isOn = newValue }
     }
 
     // MARK: Begin
-    /// The crowd has something new to bring to its members.
-    /// - Parameter stampSeconds: of the version that has come. Another goes on: that one has expired on its way, or there was none, and a channel does
-    ///   not bring any more what it was to bring.
+    /// Begins traces of what the crowd newly brings to its members.
+    /// - Parameter stampSeconds: stamp of the version that has arrived. A trace of another stamp goes on. The new
+    ///   version expired on its way, or there was none and a channel no longer brings what it was to bring.
     @inline(__always) mutating func beginPassTraces(_ crowd: CrowdID, taken stampSeconds: Int64?, now: EngineTime) {
         guard self.audiences.traces.isOn, !self.audiences.crowds[crowd].isPaused else { return }
         let isResumed = self.audiences.crowds[crowd].newest?.stampSeconds != stampSeconds
         self.beginUpdateTrace(crowd, isResumed: isResumed, now: now)
         self.beginStartTrace(crowd, isResumed: false, now: now)
     }
-    /// The crowd goes on with what it had.
+    /// Resumes traces of what the crowd had begun to bring.
     @inline(__always) mutating func resumePassTraces(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.traces.isOn, !self.audiences.crowds[crowd].isPaused else { return }
         self.beginUpdateTrace(crowd, isResumed: true, now: now)
@@ -103,7 +105,7 @@ extension ShardEngine {
     }
     @inline(never) private mutating func beginUpdateTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
         guard !self.audiences.traces.isTraced(crowd), let newest = self.audiences.crowds[crowd].newest,
-            // What is on its way is of a version before.
+            // What is in flight belongs to an earlier version.
             self.audiences.crowds[crowd].passes.contains(where: { $0.unsentCount > 0 })
         else { return }
         _ = self.beginTrace(
@@ -119,7 +121,8 @@ extension ShardEngine {
             isResumed: isResumed, now: now)
         if isTold { self.audiences.crowds[crowd].starts.traceBegan() }
     }
-    /// - Returns: whether it is traced.
+    /// Begins a trace.
+    /// - Returns: whether the pass is traced.
     private mutating func beginTrace(
         _ crowd: CrowdID, layer: Layer, life: Int64, stampSeconds: Int64, isStart: Bool, isResumed: Bool,
         now: EngineTime
@@ -144,7 +147,7 @@ extension ShardEngine {
     }
 
     // MARK: Pushes
-    /// A push of a crowd that is traced was answered.
+    /// Reports the answer to a push of a traced crowd.
     @inline(never) mutating func traceAnswer(_ answer: PushAnswer, push: MemberPush) {
         let isAccepted =
             switch answer.result {
@@ -167,30 +170,30 @@ extension ShardEngine {
     }
 
     // MARK: End
-    /// Nobody may be owed anything any more.
+    /// Ends traces of passes whose members are all served.
     @inline(__always) mutating func endFinishedPassTraces(_ crowd: CrowdID) {
         if self.audiences.traces.isTraced(crowd), self.audiences.crowds[crowd].isFinished {
             self.endPassTrace(crowd, .finished)
         }
-        // Its rounds also know pushes of a start before, and know of an answer before it is counted.
+        // Its rounds also know pushes of an earlier start, and know of an answer before it is counted.
         if self.audiences.crowds[crowd].starts.trace == .told,
             self.audiences.crowds[crowd].startCounts.waitingCount == 0
         {
             self.endStartTrace(crowd, .finished)
         }
     }
-    /// Neither a version nor a start goes on here.
+    /// Ends the traces of the crowd: neither its version nor its start goes on here.
     mutating func endPassTraces(_ crowd: CrowdID, _ end: PassEnd) {
         self.endPassTrace(crowd, end)
         self.endStartTrace(crowd, end, mayGoOn: true)
     }
-    /// The version that is traced goes on no longer.
+    /// Ends the trace of the crowd's version, which goes on no longer.
     @inline(__always) mutating func endPassTrace(_ crowd: CrowdID, _ end: PassEnd) {
         if self.audiences.traces.isTraced(crowd) { self.endUpdateTrace(crowd, end) }
     }
     @inline(never) private mutating func endUpdateTrace(_ crowd: CrowdID, _ end: PassEnd) {
         guard let live = self.audiences.traces.end(PassTraces.Key(crowd: crowd, isStart: false)) else { return }
-        // A newer one may be counted already.
+        // A newer version may be counted already.
         let counted = self.audiences.crowds[crowd].counts(of: live.stampSeconds)
         self.memory.traceNotes.append(.passEnded(live.id, end, PassTally(counted)), of: live.source)
     }

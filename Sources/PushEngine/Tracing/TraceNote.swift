@@ -1,67 +1,68 @@
 public import APNSProtocol
 public import PushModel
 
-/// Something that happened to an event whose way is traced (`InputRecord.isTraced`). The engine only says so: it knows nothing of spans. The time
-/// is that of the call in which it happened.
+/// Something that happened to a traced event (`InputRecord.isTraced`). The engine only reports it: it knows nothing of
+/// spans. Its time is that of the call in which it happened.
 public struct TraceNote: Sendable, Equatable {
     /// What happened.
     public enum Happening: Sendable, Equatable {
-        /// A push left whose newest event it is.
+        /// A push left whose newest event this is.
         case sent(TracedPush)
-        /// That push was answered. Without an outcome behind it the event waits again.
+        /// The push was answered. If no outcome follows, the event waits again.
         case answered(PushAnswer)
-        /// The event has its outcome, published or not. The reason is empty where there is none; `into`: the event that took its place.
+        /// The event has its outcome, published or not. The reason is empty if there is none. `into`: the event that
+        /// superseded it.
         case ended(Outcome, reason: String, into: SourcePosition?)
-        /// It lay on the wrong partition and goes to this one. It has no outcome here.
+        /// The event was on the wrong partition and goes to this one. It has no outcome here.
         case forwarded(partition: Int32)
-        /// A partition begins to bring its version, or its start, to the members there, or goes on with it.
+        /// A partition begins or resumes a pass that brings the event's version, or its start, to the members there.
         case passBegan(TracedPass)
-        /// As many passes are traced as may be: this one is not.
+        /// A pass is not traced: the largest number of passes is traced already.
         case passSkipped
-        /// A push of a pass was answered. Of most pushes nothing is told.
+        /// A push of a pass was answered. Most pushes are not reported.
         case passAnswered(PassTraceID, TracedMemberPush)
-        /// The pass is over, or goes on elsewhere.
+        /// The pass is over, or continues elsewhere.
         case passEnded(PassTraceID, PassEnd, PassTally)
-        /// A broadcast of its version to a channel that is kept for the audience was answered.
+        /// A broadcast of the event's version to its audience's kept channel was answered.
         case broadcastAnswered(TracedBroadcast, PushAnswer)
     }
 
-    /// Where the event first lay. Of a pass: the event that speaks for what it brings.
+    /// Where the event first lay. For a pass: the event that speaks for what it brings.
     public var source: SourcePosition
-    /// What happened to it.
+    /// What happened to the event.
     public var happening: Happening
 }
 
-/// What is told of a push whose newest event is traced. Never a token.
+/// What is reported of a push whose newest event is traced. It never contains a token.
 public struct TracedPush: Sendable, Equatable {
     /// The attempt that `PushAnswer.id` names.
     public var id: PushID
-    /// The way to APNs it takes.
+    /// The route to APNs that the push takes.
     public var route: UInt16
     /// Index into `EngineConfiguration.apps`.
     public var app: UInt16
-    /// The activity's id or the channel's, UTF-8.
+    /// The id of the activity or channel, UTF-8.
     public var slotID: [UInt8]
-    /// To a phone or to a channel.
+    /// Whether it goes to a phone or to a channel.
     public var kind: RequestKind
-    /// With which it left.
+    /// The priority that it left with.
     public var priority: PushPriority
     /// `apns-id`: the UUID's two halves, big-endian order.
     public var apnsIDHigh: UInt64
     /// See `apnsIDHigh`.
     public var apnsIDLow: UInt64
-    /// How many events went into it.
+    /// Number of events that went into the push.
     public var mergedCount: UInt32
 }
 
-/// What happened to traced events since the loop last took it.
+/// What happened to traced events since the loop last took the notes.
 struct TraceNotes {
-    /// More are not kept between two takings: few events are traced at a time.
+    /// The largest number of notes between two takings. Few events are traced at a time.
     static let countMax = 16_384
 
     private(set) var notes: [TraceNote] = []
 
-    /// Out of line: nearly all events pass by without being traced.
+    /// Adds a note. Out of line, because nearly no event is traced.
     @inline(never) mutating func append(_ happening: TraceNote.Happening, of source: SourcePosition) {
         guard self.notes.count < Self.countMax else { return }
         self.notes.append(TraceNote(source: source, happening: happening))
@@ -74,15 +75,15 @@ struct TraceNotes {
 }
 
 extension ShardEngine {
-    /// Whether something happened to traced events since the last call of `takeTraceNotes`.
+    /// Whether traced events have had something happen since the last call of `takeTraceNotes`.
     public var hasTraceNotes: Bool { !self.memory.traceNotes.notes.isEmpty }
 
     /// Hands over what happened to traced events since the last call, in order.
     public mutating func takeTraceNotes(_ body: (TraceNote) -> Void) { self.memory.traceNotes.take(body) }
 
-    /// The update leaves in `request`.
+    /// Notes that the update leaves in `request`.
     @inline(never) mutating func noteSent(_ update: UpdateID, _ request: borrowing PushRequest, route: UInt16) {
-        // The slot lives, so its bytes do.
+        // The slot is live, so its bytes are valid.
         let idBytes = unsafe self.memory.slots.idBytes(self.memory.updates[update].slot)
         var slotID: [UInt8] = []
         slotID.append(copying: unsafe Span(_unsafeElements: idBytes))
@@ -97,7 +98,7 @@ extension ShardEngine {
 }
 
 extension ShardMemory {
-    /// A traced event has its outcome.
+    /// Notes that a traced event has its outcome.
     @inline(never) mutating func noteOutcome(
         _ outcome: Outcome, _ details: borrowing OutcomeDetails, kind: SlotKind, of source: SourcePosition
     ) {
@@ -107,8 +108,8 @@ extension ShardMemory {
 }
 
 extension Journal {
-    /// The headers of an outcome: of a traced event the context in which whoever reads the outcome goes on, in the way that instrumentation of
-    /// Kafka clients expects. Others have none.
+    /// Writes the headers of an outcome. A traced event's outcome has its trace context, which readers of the outcome
+    /// continue as instrumentation of Kafka clients expects. Others have no headers.
     @inline(__always) mutating func traceHeader(_ isTraced: Bool, _ traceparent: Span<UInt8>) -> Range<Int> {
         isTraced && !traceparent.isEmpty ? self.appendTraceHeader(traceparent) : 0..<0
     }

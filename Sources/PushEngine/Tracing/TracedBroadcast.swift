@@ -1,7 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// What is told of a broadcast that brings an audience's version to those who listen on a channel: one request, whatever becomes of it.
+/// What is reported of a broadcast that brings an audience's version to the listeners of a channel. It is one request,
+/// whatever becomes of it.
 public struct TracedBroadcast: Sendable, Equatable {
     /// The event that speaks for the version.
     public var source: SourcePosition
@@ -11,15 +12,15 @@ public struct TracedBroadcast: Sendable, Equatable {
     public var audience: [UInt8]
     /// The channel's id, as APNs has given it.
     public var channel: [UInt8]
-    /// Of the audience.
+    /// The audience's life.
     public var life: Int64
-    /// Names the version within the life.
+    /// Stamp that names the version within the life.
     public var stampSeconds: Int64
-    /// How many events went into the version; 0: nobody knows any more.
+    /// Number of events that went into the version; 0: not known.
     public var mergedCount: UInt32
-    /// The way to APNs that it takes.
+    /// The route to APNs that the broadcast takes.
     public var route: UInt16
-    /// With which it left.
+    /// The priority that it left with.
     public var priority: PushPriority
     /// `apns-id`: the UUID's two halves, big-endian order.
     public var apnsIDHigh: UInt64
@@ -27,13 +28,13 @@ public struct TracedBroadcast: Sendable, Equatable {
     public var apnsIDLow: UInt64
     /// When it left, steady.
     public var sentMillis: Int64
-    /// Of the span that made the version, or of whoever published its event: what the broadcast is below.
+    /// Context of the span that made the version, or of the event's publisher. The broadcast's span is its child.
     public var parent: TraceContext
 }
 
 extension ShardEngine {
-    /// A broadcast leaves. Beacons, which say an end once more, are not told.
-    /// - Returns: `nil`: nobody has sampled the event of its version, or too long ago.
+    /// Describes a broadcast that leaves. Beacons, which repeat an end, are not reported.
+    /// - Returns: `nil` if nobody has sampled the version's event, or the event is too old.
     @inline(never) mutating func tracedBroadcast(
         _ errand: ChannelErrand, _ version: Version, of slot: SlotID, now: EngineTime
     ) -> TracedBroadcast? {
@@ -41,7 +42,7 @@ extension ShardEngine {
         let merged = self.memory.owners[slot].publications.first {
             $0.version.life == version.life && $0.version.stampSeconds == version.stampSeconds
         }
-        // The slot lives, so its bytes do.
+        // The slot is live, so its bytes are valid.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         var audience: [UInt8] = []
         audience.append(copying: unsafe Span(_unsafeElements: idBytes))

@@ -1,43 +1,45 @@
 public import APNSProtocol
 public import PushModel
 
-/// Names one traced pass: no other of the same engine has its number.
+/// Names one traced pass. No other pass of the same engine has its number.
 public struct PassTraceID: Sendable, Hashable {
-    /// Counted on.
+    /// The number, one more for each pass.
     public var rawValue: UInt64
-    /// The pass of that number.
+    /// Names the pass with this number.
     public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// What is told of a pass: one partition brings a version of an audience, or a start, to the members that it has. Never a token.
+/// What is reported of a pass: one partition brings a version of an audience, or a start, to its members. It never
+/// contains a token.
 public struct TracedPass: Sendable, Equatable {
-    /// How what follows names it.
+    /// The identifier by which later notes name the pass.
     public var id: PassTraceID
     /// Index into `EngineConfiguration.apps`.
     public var app: UInt16
     /// The audience's id, UTF-8.
     public var audience: [UInt8]
-    /// Where its members are.
+    /// The partition of the members.
     public var partition: Int32
-    /// Of the audience.
+    /// The audience's life.
     public var life: Int64
-    /// Names the version within the life.
+    /// Stamp that names the version within the life.
     public var stampSeconds: Int64
-    /// It starts cards: its members are push-to-start tokens.
+    /// Whether the pass starts cards: its members are push-to-start tokens.
     public var isStart: Bool
-    /// It goes on where it had stopped: another worker had it before, an operator has let it go on, or the version after it has expired.
+    /// Whether the pass continues where it had stopped: another worker had it before, an operator has let it go on, or
+    /// the version after it has expired.
     public var isResumed: Bool
     /// When the event's record was written, milliseconds since 1970.
     public var recordMillis: Int64
-    /// Of the span that made the version, or of whoever published its event: what the pass is below.
+    /// Context of the span that made the version, or of the event's publisher. The pass's span is its child.
     public var parent: TraceContext
 }
 
-/// One of a pass's pushes, answered.
+/// One answered push of a pass.
 public struct TracedMemberPush: Sendable, Equatable {
-    /// The way to APNs that it has taken.
+    /// The route to APNs that the push took.
     public var route: UInt16
-    /// With which it left.
+    /// The priority that it left with.
     public var priority: PushPriority
     /// `apns-id`: the UUID's two halves, big-endian order.
     public var apnsIDHigh: UInt64
@@ -45,42 +47,43 @@ public struct TracedMemberPush: Sendable, Equatable {
     public var apnsIDLow: UInt64
     /// When it left, steady.
     public var sentMillis: Int64
-    /// How often the member had been tried before.
+    /// Number of attempts for this member before this one.
     public var attempt: UInt8
-    /// What came back.
+    /// The answer.
     public var answer: PushAnswer
 }
 
-/// Why a traced pass is traced no longer.
+/// Why a pass is no longer traced.
 public enum PassEnd: Sendable, Equatable {
-    /// Nobody is owed anything any more.
+    /// Every member has what it was due.
     case finished
     /// A newer version has taken over.
     case superseded
-    /// What it brings may not be sent any more.
+    /// What the pass brings has expired.
     case expired
     /// An operator has stopped it.
     case paused
     /// The audience is over.
     case voided
-    /// The partition is another worker's, which goes on.
+    /// The partition belongs to another worker, which continues the pass.
     case handedOver
 }
 
-/// What a pass has come to, counted as in its outcome `pass` or `start-pass`: of a pass that another worker had before, from its beginning.
+/// The result of a pass, counted as in its outcome `pass` or `start-pass`. A pass that another worker had before is
+/// counted from its beginning.
 public struct PassTally: Sendable, Equatable {
-    /// What became of members; `waiting` is not among it.
+    /// Number of members by result. `waiting` is not used here.
     public var counts: MemberCounters
-    /// Members that are owed it still, those without an answer included.
+    /// Number of members still waiting, those without an answer included.
     public var waitingCount: UInt64
-    /// How often APNs gave which reason that ended what a member was due.
+    /// How often APNs gave each reason that ended what a member was due.
     public var refusals: [Refusal]
 
-    /// A reason, or a status where there was none.
+    /// A reason, or a status where the answer had no reason.
     public struct Refusal: Sendable, Equatable {
-        /// As APNs says it.
+        /// The reason as APNs gives it.
         public var reason: String
-        /// Members.
+        /// Number of members.
         public var count: UInt64
     }
 }
