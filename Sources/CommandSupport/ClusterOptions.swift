@@ -6,7 +6,8 @@ import PushModel
 package import PushWorker
 import Redaction
 
-/// Which cluster, and how to connect to it. What is given further down this list wins: `--config`, `--properties`, `--bootstrap`, `-X`.
+/// Which cluster, and how to connect to it. Of these, the later takes precedence: `--config`, `--properties`,
+/// `--bootstrap`, `-X`.
 package struct ClusterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Brokers, separated by commas; instead of those of --config.", valueName: "host:port,..."),
@@ -31,20 +32,21 @@ package struct ClusterOptions: ParsableArguments {
             "A librdkafka property, such as sasl.mechanisms=PLAIN. May be repeated.", valueName: "name=value"))
     var properties: [String] = []
 
-    /// For the parser, which fills the properties in.
+    /// Options for the parser, which fills them in.
     package init() {}
 
-    /// Refuses what no client could be made of. Throws a `ValidationError`, without any value: it may be a password.
+    /// Refuses properties with which no client could be made. Throws a `ValidationError` without any value, which may
+    /// be a password.
     package func validate() throws {
         for property in self.properties {
             guard let sign = property.firstIndex(of: "="), sign != property.startIndex else {
-                // What stands there may be a password with its name forgotten.
+                // The word may be a password with its name forgotten.
                 throw ValidationError("-X needs name=value, such as security.protocol=SSL")
             }
         }
         var given = KafkaSettings()
         self.appendGiven(to: &given)
-        // Half of what a login needs may stand elsewhere.
+        // The other half of what a login needs may be in a file.
         try Self.judge(given.keeping { !$0.name.hasPrefix("kafka.oauth.") }, for: .consumer)
     }
 
@@ -57,7 +59,7 @@ package struct ClusterOptions: ParsableArguments {
     /// Whether a worker's configuration was given.
     package var hasConfiguration: Bool { self.config != nil }
 
-    /// These options, with given brokers where none were named: for commands that are used beside a local Kafka.
+    /// These options, with the given brokers if none were named: for commands that are used beside a local Kafka.
     package func orLocal(_ brokers: String) -> Self {
         guard !self.isGiven else { return self }
         var options = self
@@ -65,7 +67,7 @@ package struct ClusterOptions: ParsableArguments {
         return options
     }
 
-    /// The words that lead another command to the same cluster. Without the properties, which may hold passwords.
+    /// The words that direct another command to the same cluster. They omit the properties, which may be passwords.
     package var hint: String {
         let words = [
             ("--bootstrap", self.bootstrap.flatMap { ShownText.addresses($0) == $0 ? $0 : nil }),
@@ -76,12 +78,12 @@ package struct ClusterOptions: ParsableArguments {
             separator: " ")
     }
 
-    /// For commands that have no cluster of their own.
+    /// Requires brokers, for commands without a cluster of their own.
     package func requireBrokers() throws {
         guard self.isGiven else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }
     }
 
-    /// That of `--config`; without one, a worker's defaults.
+    /// The configuration of `--config`; without one, a worker's defaults.
     package func configuration() throws -> WorkerConfiguration {
         guard let path = self.config else { return WorkerConfiguration() }
         do {
@@ -91,7 +93,7 @@ package struct ClusterOptions: ParsableArguments {
         } catch { throw CommandFailure("\(error)") }
     }
 
-    /// Properties in the order in which they count, judged by librdkafka.
+    /// Properties in order of precedence, checked by librdkafka.
     package func settings(for role: KafkaSettings.Role) throws -> KafkaSettings {
         var settings = KafkaSettings()
         if self.config != nil {
@@ -111,7 +113,7 @@ package struct ClusterOptions: ParsableArguments {
         return settings
     }
 
-    /// Waits for a token where the login needs one: otherwise every question would wait for it, without a word.
+    /// Waits for a token if the login needs one. Otherwise every request would silently wait for it.
     private static func logIn(_ settings: KafkaSettings) throws {
         let mechanism = settings.properties.last { ["sasl.mechanisms", "sasl.mechanism"].contains($0.name) }
         guard mechanism?.value.uppercased() == "OAUTHBEARER", let keeper = TokenKeeper.of(settings) else { return }
@@ -126,8 +128,8 @@ package struct ClusterOptions: ParsableArguments {
         return ShownText.addresses(settings["bootstrap.servers"] ?? settings["metadata.broker.list"] ?? "")
     }
 
-    /// The properties in a file, `name=value` a line, with the login by tokens that `kafka.oauth.…` among them names. Throws a `CommandFailure` that
-    /// names the file and repeats no value.
+    /// The properties in a file, `name=value` a line, including a login by tokens that its `kafka.oauth.…` lines
+    /// describe. Throws a `CommandFailure` that names the file and repeats no value.
     package static func read(_ path: String) throws -> KafkaSettings {
         let settings = try Self.lines(path)
         do throws(ConfigurationError) { return try settings.loggingIn() } catch { throw Self.failure(path, error) }
@@ -144,7 +146,7 @@ package struct ClusterOptions: ParsableArguments {
     }
 
     private static func failure(_ path: String, _ error: any Error) -> CommandFailure {
-        // What is wrong with the file as such names it.
+        // A fault of the file as such names it already.
         let shown = error is FileFailure ? nil : ShownText.path(path)
         return CommandFailure("--properties\(shown.map { " \($0)" } ?? ""): \(error)")
     }

@@ -1,9 +1,9 @@
-/// Numbers for a reader.
+/// Numbers as text.
 package enum NumberText {
-    /// `1 event`, `2 events`.
+    /// A number with its noun: `1 event`, `2 events`.
     /// - Parameters:
-    ///   - number: how many there are.
-    ///   - noun: of one; takes an s.
+    ///   - number: the number.
+    ///   - noun: in the singular; the plural has an s.
     package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 
     /// 12345 as "12,345".

@@ -2,7 +2,7 @@ package import KafkaLog
 package import PushModel
 
 extension OwnedRecord {
-    /// What a header of the worker's says; `nil`: it is not there, or null.
+    /// The text of one of the worker's headers; `nil` if it is missing or null.
     package func text(of header: RecordHeader) -> String? {
         let name = header.text
         return self.headers.first { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) }

@@ -3,12 +3,12 @@ import LocalFiles
 
 /// Numbers of a run as a JSON file, for `--summary FILE`.
 package enum SummaryFile {
-    /// Before the run: what cannot be written says so at once.
+    /// Checks before the run that the file can be written.
     package static func check(_ path: String) throws {
         do { try OutputFile.check(path) } catch { throw CommandFailure("--summary: \(error)") }
     }
 
-    /// Throws a `CommandFailure` with the path and what the file system says.
+    /// Writes the file. Throws a `CommandFailure` with the path and the file system's error.
     package static func write(_ summary: some Encodable, to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

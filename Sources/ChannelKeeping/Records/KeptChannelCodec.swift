@@ -3,20 +3,20 @@ public import PushModel
 
 /// The value of a kept channel's record in `state`, version 1. Integers LEB128 (signed: zigzag), byte runs behind their count.
 public enum KeptChannelCodec {
-    /// What the first byte says.
+    /// The version in the first byte.
     public static let version: UInt8 = 1
-    /// Among the kinds of records of `state`.
+    /// The kind among records of `state`.
     public static let kind: UInt8 = 13
 
-    /// No longer key of an event.
+    /// Longest audience id, bytes. It must be the key of an event.
     public static let audienceByteCountMax = 256
-    /// A header field has to hold it.
+    /// Longest channel id, bytes. A header field must hold it.
     public static let idByteCountMax = 2_048
-    /// More than a broadcast's body with what is known about it.
+    /// Longest end, bytes: more than a broadcast's body with what is known about it.
     public static let endByteCountMax = 16_384
-    /// More beacons than any linger has.
+    /// Most beacons: more than any linger has.
     static let beaconsMax = 1_000
-    /// 2^50 seconds, as for any time in `state`.
+    /// Latest time: 2^50 seconds, as for any time in `state`.
     static let timeMillisMax: Int64 = (1 << 50) * 1_000
 
     private enum Flag {
@@ -70,7 +70,7 @@ public enum KeptChannelCodec {
 
     // MARK: Reading
 
-    /// What follows version and kind.
+    /// Reads what follows version and kind.
     /// - Returns: the record, and the epoch of its writer.
     /// - Throws: `StateError`, which says what is wrong with it.
     public static func read(
@@ -103,15 +103,15 @@ public enum KeptChannelCodec {
         return (channel, epoch)
     }
 
-    /// Wall milliseconds, no further from 1970 than any time in `state`.
+    /// Reads wall milliseconds, no further from 1970 than any time in `state`.
     private static func readMillis(_ reader: inout StateReader) throws(StateError) -> Int64 {
         let millis = try reader.signed()
         guard millis.magnitude <= Self.timeMillisMax.magnitude else { throw .malformed("a time of \(millis) ms") }
         return millis
     }
 
-    /// An audience's life as a kept channel's record names it.
-    /// - Throws: `StateError`, when no audience can be called so.
+    /// Reads an audience's life in a kept channel's record.
+    /// - Throws: `StateError`, if no audience can have this id.
     public static func readOwner(_ reader: inout StateReader) throws(StateError) -> KeptOwner {
         let life = try reader.signed()
         guard life.magnitude <= (Self.timeMillisMax / 1_000).magnitude else { throw .malformed("a life of \(life) s") }
@@ -120,8 +120,8 @@ public enum KeptChannelCodec {
         return KeptOwner(audience: audience, life: life)
     }
 
-    /// A channel's id.
-    /// - Throws: `StateError`, when it is none that `isUsable` takes.
+    /// Reads a channel's id.
+    /// - Throws: `StateError`, if `isUsable` refuses it.
     public static func readID(_ reader: inout StateReader) throws(StateError) -> [UInt8] {
         let id = try reader.run(byteCountMax: Self.idByteCountMax)
         guard Self.isUsable(id) else { throw .malformed("an id of \(id.count) bytes that is no channel's") }
@@ -146,7 +146,7 @@ public enum KeptChannelCodec {
         return strangers
     }
 
-    /// What one field says about another.
+    /// Checks that the fields agree with each other.
     private static func check(_ channel: KeptChannel) throws(StateError) {
         switch channel.phase {
         case .wanted where channel.owner == nil: throw .malformed("a wish for a channel that nobody has")

@@ -1,17 +1,17 @@
 public import PushModel
 
-/// The key of a kept channel's record in `state`: `k/<bundle id>/<p or d>/<number>`. Keepers number what they keep; a number says nothing, and
-/// comes back once its record is gone.
+/// The key of a kept channel's record in `state`: `k/<bundle id>/<p or d>/<number>`. The number has no meaning, and is
+/// reused once its record is gone.
 public struct KeptChannelKey: Hashable, Sendable {
-    /// What the key begins with.
+    /// The beginning of the key.
     public static let prefix: StaticString = "k/"
     static let bundleIDByteCountMax = 512
 
     /// The app's bundle identifier.
     public var bundleID: String
-    /// Which of Apple's two push services.
+    /// The environment, and with it one of Apple's two push services.
     public var environment: PushEnvironment
-    /// 0 or more.
+    /// Number of the record, 0 or more.
     public var number: Int64
 
     public init(bundleID: String, environment: PushEnvironment, number: Int64) {
@@ -20,7 +20,8 @@ public struct KeptChannelKey: Hashable, Sendable {
         self.number = number
     }
 
-    /// The partition whose owner keeps the app's channels in that environment: that of the name `<bundle id>/<p or d>`.
+    /// The partition whose owner keeps the app's channels in that environment. It is the partition of the key `<bundle
+    /// id>/<p or d>`.
     public static func keeperPartition(
         bundleID: String, environment: PushEnvironment, partitionCount: Int32
     ) -> Int32 {
@@ -28,7 +29,7 @@ public struct KeptChannelKey: Hashable, Sendable {
         return Murmur2.partition(key: name.span, count: partitionCount)
     }
 
-    /// As Kafka has it.
+    /// The key's bytes in Kafka.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(utf8: Self.prefix)

@@ -1,5 +1,6 @@
-/// When the `end` is broadcast again on a channel that keeps no message: a phone that was away would keep a live card for ever. 1, 5, 15 and
-/// 30 minutes after the end, then at each full hour after it, as long as the channel lingers.
+/// When the `end` is broadcast again on a channel that stores no message: a phone that was away would keep a live card
+/// for ever. The times are 1, 5, 15 and 30 minutes after the end, then each full hour after it, as long as the channel
+/// lingers.
 public struct BeaconSchedule: Equatable, Sendable {
     private let firstMillis: [Int64]
     private let hourMillis: Int64
@@ -7,14 +8,14 @@ public struct BeaconSchedule: Equatable, Sendable {
     /// How long the channel lingers, milliseconds.
     public let lingerMillis: Int64
 
-    /// - Parameter minuteMillis: what counts as a minute; a demonstration has no time for whole ones.
+    /// - Parameter minuteMillis: length of a minute; a demonstration has no time for whole ones.
     public init(lingerMillis: Int64, minuteMillis: Int64 = 60_000) {
         self.lingerMillis = lingerMillis
         self.firstMillis = [1, 5, 15, 30].map { $0 * minuteMillis }
         self.hourMillis = 60 * minuteMillis
     }
 
-    /// How many there are.
+    /// Number of beacons.
     public var count: Int { self.dueCount(afterMillis: self.lingerMillis - 1) }
 
     /// When the beacon of this index is due, milliseconds after the end; `nil`: the channel is gone by then.
@@ -27,7 +28,7 @@ public struct BeaconSchedule: Equatable, Sendable {
         return offset < self.lingerMillis ? offset : nil
     }
 
-    /// How many are due once so much time has passed since the end. Those that were missed are made up for by one.
+    /// Number of beacons that are due after this time since the end. One beacon makes up for all missed ones.
     public func dueCount(afterMillis elapsed: Int64) -> Int {
         let elapsed = min(elapsed, self.lingerMillis - 1)
         let first = self.firstMillis.count { $0 <= elapsed }
@@ -35,9 +36,9 @@ public struct BeaconSchedule: Equatable, Sendable {
         return first + Int(clamping: elapsed / self.hourMillis)
     }
 
-    /// How long ago the end surely was, milliseconds, by the wall clock alone. A clock that was set back does not make
-    /// a beacon due that was sent, nor does it make the channel linger as if it had just ended.
-    /// - Parameter beaconsSent: as written down.
+    /// Time that has certainly passed since the end, milliseconds, by the wall clock alone. A clock that was set back
+    /// does not make a beacon due again, nor does it make the channel linger as if it had just ended.
+    /// - Parameter beaconsSent: as in the record.
     public func elapsedMillis(endedMillis: Int64, beaconsSent: Int, wallMillis: Int64) -> Int64 {
         let proven = beaconsSent > 0 ? self.offsetMillis(of: min(beaconsSent, self.count) - 1) ?? 0 : 0
         return max(wallMillis - endedMillis, proven, 0)

@@ -1,6 +1,7 @@
 public import APNSProtocol
 
-/// How many channels an app may have in an environment, other systems' included, and from where on that is worth an alarm or a refusal.
+/// The most channels of an app in an environment, including those of other systems, and the numbers from which on there
+/// is an alarm or a refusal.
 public struct ChannelQuota: Equatable, Sendable {
     /// Most channels that there may be.
     public let countMax: Int
@@ -11,6 +12,6 @@ public struct ChannelQuota: Equatable, Sendable {
     public var alarmCount: Int { self.countMax * 80 / 100 }
     /// Number of channels from which none is made.
     public var refusalCount: Int { self.countMax * 95 / 100 }
-    /// An alarm ends below this, so that one channel that comes and goes does not raise it again and again.
+    /// Number of channels below which an alarm ends, so that a single channel does not raise it again and again.
     var calmCount: Int { self.countMax * 78 / 100 }
 }

@@ -1,14 +1,15 @@
-/// What is to be done so that Apple's list and `state` agree again. Pure: who reads both may ask.
+/// What must be done so that Apple's list and `state` agree again. It is pure.
 ///
-/// What is ours and has no owner is deleted; what is ours and missing from the list is opened again; what is not ours is shown and never touched.
+/// A channel of ours without an owner is deleted. One of ours that is missing from the list is opened again. Others'
+/// channels are shown and never touched.
 public struct ReconcilePlan: Sendable {
     /// One record of `state`.
     public struct Kept: Equatable, Sendable {
         /// Number in the record's key.
         public var number: Int64
-        /// What `state` says.
+        /// The record's content in `state`.
         public var channel: KeptChannel
-        /// Somebody wants it: its audience lives, or the pool of warm channels has room for it.
+        /// Whether somebody wants it: its audience lives, or the pool of warm channels has room for it.
         public var hasOwner: Bool
 
         public init(number: Int64, channel: KeptChannel, hasOwner: Bool) {
@@ -17,30 +18,30 @@ public struct ReconcilePlan: Sendable {
             self.hasOwner = hasOwner
         }
     }
-    /// One thing to do about one of ours.
+    /// One thing to do about a channel of ours.
     public enum Step: Equatable, Sendable {
-        /// Ours, in the list, without an owner.
+        /// The channel is in the list, without an owner.
         case delete(number: Int64, id: [UInt8])
-        /// Ours, wanted, and missing from the list.
+        /// The channel is wanted, and missing from the list.
         case openAgain(number: Int64, id: [UInt8])
-        /// Ours, missing from the list, and nobody minds.
+        /// The channel is missing from the list, and nobody wants it.
         case forget(number: Int64, id: [UInt8])
     }
 
-    /// In the order of `kept`.
+    /// The steps in the order of `kept`.
     public var steps: [Step] = []
-    /// Ours, missing from the list, and made so lately that the list may lag: nothing is done about them.
+    /// Channels of ours that are missing from the list, and so new that the list may lag: nothing is done about them.
     public var tooYoung: [(number: Int64, id: [UInt8])] = []
-    /// In the list, and shown since an answer was lost.
+    /// Ids in the list that have been shown since an answer was lost.
     public var possiblyOurs: [[UInt8]] = []
-    /// In the list, and of somebody else. In the list's order.
+    /// Ids in the list that belong to somebody else, in its order.
     public var unknown: [[UInt8]] = []
 
     /// - Parameters:
     ///   - kept: every record of the app and environment.
     ///   - listed: Apple's list.
-    ///   - wallMillis: now.
-    ///   - settleMillis: what was made later than this before now may be missing from the list, as it can lag.
+    ///   - wallMillis: the present time.
+    ///   - settleMillis: age up to which a channel may be missing from the list, as it can lag.
     public init(kept: [Kept], listed: [[UInt8]], wallMillis: Int64, settleMillis: Int64) {
         let listedIDs = Set(listed)
         var known: Set<[UInt8]> = []

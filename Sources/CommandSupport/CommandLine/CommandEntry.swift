@@ -2,8 +2,9 @@ package import ArgumentParser
 import Glibc
 
 extension AsyncParsableCommand {
-    /// Runs the command that the process was called for, and ends the process. What it would print at its end, such as the texts of `--help` and
-    /// `--version` or what is wrong with the command line, is written as everything else is: so the exit status says when it could not be written.
+    /// Runs the command that the process was called for, and ends the process. Final texts, such as those of `--help`
+    /// and `--version` or a fault of the command line, are written like all others. So the exit status says when they
+    /// could not be written.
     package static func runToEnd() async -> Never {
         HelpText.widenNarrowTerminal()
         let words = CommandWords(Array(CommandLine.arguments.dropFirst()), root: Self.self)
@@ -26,16 +27,16 @@ extension AsyncParsableCommand {
                     StandardError.show(text + "\n")
                 }
             }
-            // `atexit` looks whether all of standard output was written.
+            // `atexit` checks whether all of standard output was written.
             Glibc.exit(status.rawValue)
         }
     }
 }
 
-/// What a command says last, and the status that it ends with.
+/// The last text of a command, and its exit status.
 enum CommandEnding<Root: AsyncParsableCommand> {
     /// - Parameters:
-    ///   - running: the command that was running; `nil`: the command line was still being read.
+    ///   - running: the command that was running; `nil` if the command line was still being read.
     ///   - words: of the command line.
     static func of(
         _ error: any Error, running: (any ParsableCommand.Type)?, words: [String]
@@ -44,7 +45,8 @@ enum CommandEnding<Root: AsyncParsableCommand> {
         if let fault = error as? CommandWords.Fault {
             return (Self.withUsage(line.shown("Error: \(fault.text)"), fault.path), .validationFailure)
         }
-        // Some faults of a command line are found by the command itself: the parser would show the usage of the root.
+        // The command itself finds some faults of a command line, for which the parser would show the usage of the
+        // root.
         if let running, let fault = error as? ValidationError {
             return (
                 Self.withUsage(line.shown("Error: \(fault.message)"), Self.path(to: running) ?? [Root.self]),
@@ -71,13 +73,13 @@ enum CommandEnding<Root: AsyncParsableCommand> {
             + HelpText.usage("Usage: \(usage)\n  See '\(names) --help' for more information.")
     }
 
-    /// What was given on the command line or lies in a file must not steer a terminal.
+    /// The text made safe: what was on the command line or in a file must not control a terminal.
     private static func fit(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { TerminalText.escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// The commands from the root to one; `nil`: it is none of them.
+    /// The commands from the root to one; `nil` if the root does not have it.
     private static func path(
         to command: any ParsableCommand.Type, from root: any ParsableCommand.Type = Root.self
     ) -> [any ParsableCommand.Type]? {

@@ -1,11 +1,11 @@
 import Redaction
 
-/// What a command says of its own command line, without values that may be secrets. The parser repeats what it does not understand, and a password may
-/// have been given to the wrong option.
+/// What a command says about its own command line, without values that may be secrets. The parser repeats what it does
+/// not understand, and a password may have been given to the wrong option.
 package struct CommandLineText {
-    /// What was given, words with what else may be found of them, the longest first.
+    /// The words, and the parts of them that a message may repeat, the longest first.
     private let given: [String]
-    /// As they stood.
+    /// The words as they were given.
     private let words: [String]
 
     /// - Parameter words: of the command line, without the program's name.
@@ -17,19 +17,19 @@ package struct CommandLineText {
             // `--name=value`, and `-Xname=value` for `-X name=value`.
             if let sign = word.firstIndex(of: "=") { given.append(String(word[word.index(after: sign)...])) }
             if word.hasPrefix("-"), !word.hasPrefix("--"), word.count > 2 { given.append(String(word.dropFirst(2))) }
-            // The parser takes a word that begins with '-' and has more for an option, and shows what of it is its name.
+            // The parser takes a longer word that begins with '-' for an option, and shows the part that is its name.
             given += word.split(whereSeparator: \.isNewline).map(String.init)
         }
         self.given = Set(given).filter { $0.utf8.count >= Self.byteCountMin }
             .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
     }
 
-    /// Shorter values would be found in any text.
+    /// Least length of a value that is searched for. Shorter ones would be found in any text.
     private static let byteCountMin = 4
-    /// How the parser begins what it says of a word that it has no place for.
+    /// The beginnings of the parser's message about an unknown word.
     private static let unknown = ["nexpected argument", "nknown option", "nvalid option"]
 
-    /// The message with what may be secret described in its place, and in the words that all commands use.
+    /// The message with possible secrets replaced by descriptions, and in the words that all commands use.
     package func shown(_ message: String) -> String {
         // The usage below a fault names options, not values.
         let end = message.firstRange(of: "\nUsage:")?.lowerBound ?? message.endIndex
@@ -47,7 +47,7 @@ package struct CommandLineText {
 
     private static func mayBeShown(_ text: String, isUnknown: Bool) -> Bool {
         if isUnknown {
-            // `--option` with a name that nobody knows.
+            // `--option` with an unknown name.
             let name = String(text.drop { $0 == "-" })
             return ShownText.unknownName(name) == name
         }
@@ -57,10 +57,10 @@ package struct CommandLineText {
 
     // MARK: What begins with a dash
 
-    /// How the parser begins what it says of an option behind which another seems to stand.
+    /// The beginning of the parser's message about an option that seems to be followed by another.
     private static let missing = "Missing value for '"
 
-    /// How a value is written that the parser takes for an option; empty: it is none.
+    /// How to write a value that the parser takes for an option; empty if it is none.
     private func hint(_ fault: String, usage: String) -> String {
         if let start = fault.firstRange(of: Self.missing) {
             let option = fault[start.upperBound...].prefix { $0 != " " && $0 != "'" }
@@ -76,19 +76,19 @@ package struct CommandLineText {
     private static func isDashed(_ word: String) -> Bool { word.hasPrefix("-") && word != "-" && word != "--" }
 }
 
-/// A value that the parser could not read, as it says so.
+/// A value that the parser could not read, from its message.
 private struct RefusedValue {
     private static let (start, middle) = ("The value '", "' is invalid for '")
-    /// How the parser begins the list of those that it can read.
+    /// The beginning of the parser's list of possible values.
     private static let choices = ". Please provide one of"
 
     /// `--port is "abc": expected 0 to 65535`.
     let text: String
 
-    /// - Parameter fault: `nil`: it tells of something else.
+    /// - Parameter fault: the parser's message. The result is `nil` if it is about something else.
     init?(_ fault: String) {
         guard let start = fault.firstRange(of: Self.start),
-            // The value may hold the words that stand behind it.
+            // The value may contain the words that follow it.
             let middle = fault.ranges(of: Self.middle).last, start.upperBound <= middle.lowerBound,
             let end = fault[middle.upperBound...].firstIndex(of: "'")
         else { return nil }
@@ -105,7 +105,7 @@ private struct RefusedValue {
             return reason.isEmpty ? ", which it cannot be" : "\(reason)"
         }
         let behind = reason[list.upperBound...]
-        // Up to five stand in quotes, more of them on a line each.
+        // Up to five choices are in quotes; more of them are on a line each.
         let words =
             behind.contains("\n  - ")
             ? behind.split(separator: "\n").dropFirst().map { $0.dropFirst(4) }

@@ -2,16 +2,17 @@ import ArgumentParser
 import PushWorker
 import Redaction
 
-/// The words of a command line, looked at before the parser reads them: for what it would take without a word, or misunderstand.
+/// The words of a command line, checked before the parser reads them: for what it would silently accept, or
+/// misunderstand.
 struct CommandWords {
-    /// What is wrong with the words, and whose usage helps.
+    /// What is wrong with the words, and the command whose usage helps.
     struct Fault: Error {
         var text: String
         /// The commands named so far, the root first.
         var path: [any ParsableCommand.Type]
     }
 
-    /// As they were given, without the program's name.
+    /// The words as they were given, without the program's name.
     let given: [String]
     private let root: any ParsableCommand.Type
 
@@ -31,7 +32,8 @@ struct CommandWords {
 
     // MARK: Commands
 
-    /// The commands that the words name. An unknown one is no reason for the parser to show the help of those before it.
+    /// The commands that the words name. Throws for an unknown one, for which the parser would show the help of those
+    /// before it.
     private func path() throws -> [any ParsableCommand.Type] {
         let isHelp = self.given.first == Self.help
         var path = [self.root]
@@ -48,7 +50,7 @@ struct CommandWords {
         return path
     }
 
-    /// The command of the parser's own.
+    /// The parser's own command.
     private static let help = "help"
 
     private static func unknown(_ word: String, below path: [any ParsableCommand.Type]) -> String {
@@ -56,7 +58,7 @@ struct CommandWords {
         let command = path.map { $0._commandName }.joined(separator: " ")
         let shown = word.isEmpty || ShownText.unknownName(word) == word ? "'\(word)'" : ShownText.unknownName(word)
         guard !names.isEmpty else { return "'\(command)' has no commands, \(shown) among them" }
-        // Half of a name is as good as one that is misspelt.
+        // Half of a name counts as a misspelling.
         let holders = names.filter { word.count > 2 && $0.contains(word) }
         let near = NearSpelling.of(word, among: names) ?? (holders.count == 1 ? holders[0] : nil)
         return "'\(command)' has no command \(shown)"
@@ -83,7 +85,7 @@ struct CommandWords {
         }
         func check(_ value: Substring, of argument: CommandDescription.Argument) throws {
             guard value.isEmpty else { return }
-            // The option's own name says nothing of its values.
+            // The option's own name says nothing about its values.
             let name = argument.word.map { word in String(word.drop { $0 == "-" }) }
             let expected = argument.valueName == name ? "a value" : argument.valueName ?? "a value"
             throw Fault(text: "\(argument.shownName) is empty: expected \(expected)", path: path)

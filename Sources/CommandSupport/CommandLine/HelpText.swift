@@ -1,12 +1,12 @@
 import Glibc
 
-/// The text of `--help`, for the width of a terminal. The parser breaks each long line at a space, in the middle of a command that somebody wants to
-/// copy, too.
+/// The text of `--help`, for the width of a terminal. The parser breaks each long line at a space, even in the middle
+/// of a command that somebody wants to copy.
 enum HelpText {
-    /// Narrower, and the parser has no place for the options' texts.
+    /// Least number of columns. In fewer, the parser has no room for the options' texts.
     private static let columnsMin = 40
     private static let columnsUsual = 80
-    /// As wide as this the parser breaks nothing.
+    /// Number of columns at which the parser breaks nothing.
     private static let columnsUnbroken = 1_000_000
     private static let options = "\n\nUSAGE: "
 
@@ -23,12 +23,13 @@ enum HelpText {
             + Self.usage(String(rest[..<end]), columns: columns) + rest[end...]
     }
 
-    /// Lets the parser take a narrow terminal for one of 40 columns: it traps where its indentations do not fit. To be called before it reads anything.
+    /// Makes the parser take a narrow terminal for one of 40 columns, because it traps where its indentations do not
+    /// fit. Call it before the parser reads anything.
     static func widenNarrowTerminal() {
         if Self.columns == Self.columnsMin { setenv("COLUMNS", "\(Self.columnsMin)", 1) }
     }
 
-    /// What a terminal says, or `COLUMNS`.
+    /// The terminal's number of columns, or `COLUMNS`.
     private static var columns: Int {
         if let text = getenv("COLUMNS").map({ String(cString: $0) }), let columns = Int(text) {
             return max(Self.columnsMin, columns)
@@ -38,7 +39,7 @@ enum HelpText {
         return max(Self.columnsMin, Int(size.ws_col))
     }
 
-    /// The usage with its options whole, each further line below the first option.
+    /// The usage with unbroken options, each further line indented to the first option.
     static func usage(_ text: String) -> String { Self.usage(text, columns: Self.columns) }
 
     static func usage(_ text: String, columns: Int) -> String {
@@ -47,7 +48,7 @@ enum HelpText {
         }.joined(separator: "\n")
     }
 
-    /// An option in brackets is one word.
+    /// The words of a usage line. An option in brackets is one word.
     private static func usageWords(_ line: Substring) -> [Substring] {
         var words: [Substring] = []
         var (start, depth) = (line.startIndex, 0)
@@ -67,7 +68,7 @@ enum HelpText {
 
     // MARK: Descriptions
 
-    /// Text with its paragraphs broken, its tables broken within their last column, and its examples left whole.
+    /// Text with its paragraphs wrapped, its tables wrapped within their last column, and its examples unchanged.
     static func wrapped(_ text: String, to columns: Int) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { Self.wrapped($0, to: columns) }.joined(separator: "\n")
@@ -79,7 +80,7 @@ enum HelpText {
         let words = line.dropFirst(indent).split(separator: " ", omittingEmptySubsequences: false)
         if indent == 0 { return Self.filled(words, indent: 0, columns: columns) }
         let margin = String(repeating: " ", count: indent)
-        // What an example does ends with a colon; a row of a table has a gap behind its first column.
+        // The description of an example ends with a colon; a row of a table has a gap behind its first column.
         if line.hasSuffix(":") { return margin + Self.filled(words, indent: indent, columns: columns, start: indent) }
         guard let gap = line.dropFirst(indent).firstRange(of: "  ") else { return String(line) }
         let cell = line[gap.lowerBound...].drop { $0 == " " }
@@ -89,10 +90,10 @@ enum HelpText {
             + Self.filled(cell.split(separator: " "), indent: start, columns: columns, start: start)
     }
 
-    /// Words with spaces between them and a line's end where the next would not fit.
+    /// Words with spaces between them and a line end where the next would not fit.
     /// - Parameters:
     ///   - indent: spaces before each line but the first.
-    ///   - start: columns that stand before the first word.
+    ///   - start: number of columns before the first word.
     private static func filled(_ words: [Substring], indent: Int, columns: Int, start: Int = 0) -> String {
         var text = ""
         var column = start

@@ -2,7 +2,7 @@ package import ArgumentParser
 
 extension Option where Value: Sendable {
     /// An option with a default, whose value has a form.
-    /// - Parameter form: what the value has to look like. The help names its range and the default.
+    /// - Parameter form: the form of the value. The help has its range and the default.
     package init(
         wrappedValue: Value, name: NameSpecification = .long, help: ArgumentHelp, form: ValueForm<Value>
     ) {
@@ -13,8 +13,8 @@ extension Option where Value: Sendable {
 }
 
 extension Option {
-    /// An option that need not be given, whose value has a form.
-    /// - Parameter form: what the value has to look like. The help names its range.
+    /// An option that may be omitted, whose value has a form.
+    /// - Parameter form: the form of the value. The help has its range.
     package init<Wrapped: Sendable>(
         name: NameSpecification = .long, help: ArgumentHelp, form: ValueForm<Wrapped>
     ) where Value == Wrapped? {
@@ -22,7 +22,7 @@ extension Option {
     }
 
     /// An option that may be repeated, each of whose values has a form.
-    /// - Parameter form: what each value has to look like. The help names its range.
+    /// - Parameter form: the form of each value. The help has its range.
     package init<Element: Sendable>(
         wrappedValue: [Element], name: NameSpecification = .long, help: ArgumentHelp, form: ValueForm<Element>
     ) where Value == [Element] {
@@ -34,14 +34,14 @@ extension Option {
 }
 
 extension Option<String> {
-    /// An option that has to be given, whose value has a form.
+    /// A required option, whose value has a form.
     package init(name: NameSpecification = .long, help: ArgumentHelp, form: ValueForm<String>) {
         self.init(name: name, help: help, transform: form.read)
     }
 }
 
 extension ArgumentHelp {
-    /// With the range of the values, and the default, behind the text.
+    /// The help with the range of the values, and the default, behind the text.
     fileprivate func naming(_ range: String?, usually standard: String? = nil) -> ArgumentHelp {
         let facts = [range, standard.map { "default: \($0)" }].compactMap(\.self)
         guard !facts.isEmpty else { return self }

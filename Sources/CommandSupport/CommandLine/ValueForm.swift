@@ -1,13 +1,13 @@
 import KafkaLog
 import PushWorker
 
-/// What the value of an option has to look like: how it is read, and what is expected in place of another.
+/// The form of an option's value: how it is read, and what a refusal says was expected.
 package struct ValueForm<Value: Sendable>: Sendable {
     /// Completes "expected …".
     let expected: String
-    /// What the help says of it; `nil`: the option's own text says it.
+    /// The range in the help; `nil` if the option's own text has it.
     let range: String?
-    /// Throws a `FormFault`.
+    /// Reads a value. Throws a `FormFault`.
     let read: @Sendable (String) throws -> Value
 
     private init(expected: String, range: String?, read: @escaping @Sendable (String) -> (Value?, String)) {
@@ -20,14 +20,14 @@ package struct ValueForm<Value: Sendable>: Sendable {
     }
 }
 
-/// Why a value is refused: what was expected in its place.
+/// Why a value is refused: what was expected instead.
 struct FormFault: Error, CustomStringConvertible {
     let description: String
 }
 
 extension ValueForm where Value: FixedWidthInteger {
     /// A whole number.
-    /// - Parameter unit: what it counts, such as `seconds`; empty: the option's name says it.
+    /// - Parameter unit: what it counts, such as `seconds`; empty if the option's name says it.
     package static func whole(_ range: ClosedRange<Value>, _ unit: String = "") -> Self {
         let counted = unit.isEmpty ? "" : " \(unit)"
         let isOpen = range.upperBound == Value.max
@@ -49,7 +49,7 @@ extension ValueForm<Int> {
         }
     }
 
-    /// A port to listen on, of TCP; 0: any that is free.
+    /// A TCP port to listen on; 0 for any free one.
     package static var listeningPort: Self { .whole(0...65_535) }
 }
 
@@ -73,22 +73,22 @@ extension ValueForm<String> {
         Self(expected: expected, range: nil) { (accepts($0) ? $0 : nil, expected) }
     }
 
-    /// An app's name.
+    /// An app's bundle id.
     package static var bundleID: Self {
         .text("a bundle id such as com.example.pizza: letters, digits, '.' and '-'") { SettingChecks.isBundleID($0) }
     }
 
-    /// A team's, or a key's.
+    /// The id of a team or a key.
     package static var appleIdentifier: Self {
         .text("10 letters and digits, as Apple gives them") { SettingChecks.isAppleIdentifier($0) }
     }
 
-    /// A machine.
+    /// A host name or an address.
     package static var host: Self { .text("a host name or an IP address") { SettingChecks.isHost($0) } }
 
     /// The name of a topic.
     package static var topic: Self { .text(TopicName.expected) { TopicName.isValid($0) } }
 
-    /// Brokers.
+    /// A list of brokers.
     package static var brokers: Self { .text(BrokerList.expected) { BrokerList.isValid($0) } }
 }

@@ -1,6 +1,6 @@
-/// A word of a command line that somebody is told to type.
+/// A word of a command line that a person is asked to type.
 package enum ShellWord {
-    /// As it is where a shell takes it so, otherwise in quotes.
+    /// The text as it is if a shell reads it so, otherwise in quotes.
     package static func quoted(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy(Self.isPlain)
         return isPlain ? text : "'" + text.replacing("'", with: #"'\''"#) + "'"

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Standard output. Any thread may write; lines of several threads do not mix.
 ///
-/// When it cannot be written (a full disk, a closed pipe), the exit status is 1. A reader that has gone, such as `head`, needs no telling;
-/// anything else is said once on standard error.
+/// If it cannot be written (a full disk, a closed pipe), the exit status is 1. The error is reported once on standard
+/// error, unless the reader has gone, such as `head`.
 package enum StandardOutput {
-    /// Written at once when this much is gathered, bytes. A terminal gets each line as it comes.
+    /// Number of gathered bytes that are written at once. A terminal gets each line immediately.
     private static let gatheredByteCountMax = 32_768
 
     private struct State {
@@ -18,40 +18,41 @@ package enum StandardOutput {
 
     private static let state = Mutex(State())
 
-    /// A line of a command that does nothing but show: the command ends here when nobody can read it.
+    /// Writes a line of a command that only shows something. The command ends here if nobody can read it.
     package static func print(_ line: String) {
         Self.tell(line)
         Self.endIfBroken()
     }
 
-    /// For a command that does nothing but show.
+    /// Ends a command that only shows something, if nobody can read it.
     package static func endIfBroken() { if Self.isBroken { _exit(1) } }
 
-    /// A line of a command whose work has to be finished although nobody reads about it.
+    /// Writes a line of a command whose work must be finished even if nobody reads the output.
     package static func tell(_ line: String) { Self.write(TerminalText.escaped(line) + "\n") }
 
-    /// Writes a line with control sequences of ours. Its maker has escaped what strangers wrote.
+    /// Writes a line with control sequences of ours. The caller has escaped foreign text.
     package static func showLine(_ line: String) { Self.write(line + "\n") }
 
-    /// Somebody could still read what is written: a pipe whose reader has gone says so without a write. Never waits.
+    /// Whether somebody can still read the output. A pipe shows without a write that its reader has gone. Never waits.
     package static var hasReader: Bool {
         var look = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&look, 1, 0) <= 0 || look.revents & Int16(POLLERR) == 0
     }
 
-    /// Text as it is, line ends and control sequences included, and at once.
+    /// Writes text unchanged, line ends and control sequences included, and at once.
     package static func show(_ text: String) {
         Self.write(text)
         Self.flush()
     }
 
-    /// Some of what was written so far has been lost.
+    /// Whether some of the output so far has been lost.
     package static var isBroken: Bool { Self.state.withLock { $0.isBroken } }
 
-    /// Throws the exit status 1 when standard output is broken: for work that is only worth doing while somebody looks.
+    /// Throws exit status 1 if standard output is broken: for work that is only worth doing while somebody reads.
     package static func check() throws { if Self.isBroken { throw ExitCode.failure } }
 
-    /// Writes what is gathered. - Returns: whether all of it, and all before it, was written.
+    /// Writes the gathered bytes.
+    /// - Returns: whether all of them, and all before them, were written.
     @discardableResult
     package static func flush() -> Bool {
         Self.state.withLock { state in
@@ -77,17 +78,18 @@ package enum StandardOutput {
     }
 }
 
-/// Standard error, for what is said about the work. Any thread may write. That it cannot be written is nothing to act on.
+/// Standard error, for messages about the work. Any thread may write. A failure to write is ignored.
 package enum StandardError {
-    /// One line in one call, so that lines of several threads do not mix.
+    /// Writes a line in one call, so that lines of several threads do not mix.
     package static func print(_ line: String) { Self.show(TerminalText.escaped(line) + "\n") }
 
-    /// Text as it is.
+    /// Writes text unchanged.
     package static func show(_ text: String) { _ = Descriptor.write(Array(text.utf8), to: STDERR_FILENO) }
 }
 
 private enum Descriptor {
-    /// Writes all of it; waits for a slow reader. - Returns: the code of what went wrong, as in errno(3).
+    /// Writes all bytes; waits for a slow reader.
+    /// - Returns: the error code, as in errno(3); `nil` for success.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         var rest = bytes[...]
         while !rest.isEmpty {

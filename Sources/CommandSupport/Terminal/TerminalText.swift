@@ -1,9 +1,9 @@
 import PushModel
 
-/// What strangers wrote (keys, values, topics), made fit for a terminal and a log.
+/// Foreign text (keys, values, topics), made safe for a terminal and a log.
 package enum TerminalText {
-    /// The text on one line, with what a terminal would obey written as JSON writes it (`\n`, `\u001b`), so that a line of JSON stays the same
-    /// JSON.
+    /// The text on one line. Characters that control a terminal are written as in JSON (`\n`, `\u001b`), so that a line
+    /// of JSON stays the same JSON.
     package static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: ControlCharacter.contains) else { return text }
         var shown = ""
