@@ -1,6 +1,7 @@
 import PushModel
 
-/// The short way that most events of a backlog take: an update that replaces the unsent one, none of which lives on.
+/// The short way that most events of a backlog take: an update that replaces the unsent one, if no part of the latter
+/// lives on.
 ///
 /// It is the long way without the steps that change nothing for such an event. Whether and when the update may leave
 /// does not depend on its content. The event expires no sooner than the one it replaces, and the life ends later. A

@@ -129,7 +129,7 @@ struct Coalescer: ~Copyable {
         if memory.slots[slot].behind.isSome { self.replacePendingByBehind(slot, in: &memory) }
         let pending = memory.slots[slot].pending
         let isNewer = self.scratchLayer.timestampSeconds >= memory.updates[pending].top.timestampSeconds
-        // The start must have an alert and fit, whichever of the two contents is shown.
+        // The start must have an alert and fit, with either content.
         var content = isNewer ? self.scratchLayer : memory.updates[pending].top
         if content.alert.isEmpty {
             content.inherit(from: self.scratchLayer)

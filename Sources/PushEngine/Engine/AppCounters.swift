@@ -1,27 +1,28 @@
 import APNSProtocol
 
-/// What became of one app's requests on a shard: pushes to activities, to members and to start members, and broadcasts that events ask for.
+/// Counts of what became of one app's requests on a shard: pushes to activities, to members and to start members, and
+/// broadcasts that events ask for.
 public struct AppCounters: Sendable, Equatable {
-    /// Accepted by APNs.
+    /// Requests accepted by APNs.
     public var accepted: UInt64 = 0
-    /// Answered with a status other than 200.
+    /// Requests answered with a status other than 200.
     public var refused: UInt64 = 0
-    /// Not processed by APNs; they are sent again.
+    /// Requests that APNs did not process. They are sent again.
     public var notProcessed: UInt64 = 0
-    /// Without an answer: nobody knows what became of them.
+    /// Requests without an answer: nobody knows what became of them.
     public var unknown: UInt64 = 0
-    /// How many were refused for each reason: one that the table knows, `unknownReason` or `noReason`.
+    /// Number of refused requests by reason: one that the table knows, `unknownReason` or `noReason`.
     public private(set) var refusals: [String: UInt64] = [:]
 
-    /// Stands for a reason that is not in the table.
+    /// Key for a reason that is not in the table.
     public static let unknownReason = "other"
-    /// Stands where an answer had no reason.
+    /// Key for an answer without a reason.
     public static let noReason = "none"
 
     /// Nothing counted yet.
     public init() {}
 
-    /// Counts one that was refused, which is rare beside those accepted, and out of their way.
+    /// Counts a refused request. Refusals are rare, so this is out of line.
     @inline(never)
     public mutating func countRefusal(_ reason: String) {
         self.refused += 1
@@ -29,6 +30,6 @@ public struct AppCounters: Sendable, Equatable {
         self.refusals[known, default: 0] += 1
     }
 
-    /// Sums reasons over shards; all else has rows.
+    /// Sums the reasons over shards. All other counts have rows of metrics.
     public mutating func addRefusals(_ other: AppCounters) { self.refusals.merge(other.refusals, uniquingKeysWith: +) }
 }

@@ -1,10 +1,10 @@
 public import APNSProtocol
 public import PushModel
 
-/// One app as the engine sees it. `AppIndex` is its place in `EngineConfiguration.apps`.
+/// One app as the engine sees it. `AppIndex` is its index in `EngineConfiguration.apps`.
 public struct AppConfiguration: Sendable {
     /// What happens to a high-priority update when no budget is left: `downgrade` sends it at once with priority 5,
-    /// `defer` holds it until budget returns.
+    /// `defer` delays it until budget returns.
     public enum BudgetPolicy: String, Sendable, CaseIterable { case downgrade, `defer` }
     /// Whether a push is sent again when nobody knows whether the first attempt arrived.
     public enum UnknownAnswerPolicy: String, Sendable, CaseIterable { case resend, drop }
@@ -13,19 +13,21 @@ public struct AppConfiguration: Sendable {
     public var bundleID: String
     /// High-priority pushes per activity in any rolling hour. 1...3,600.
     public var budgetPerHour: Int = 15
-    /// The same for a registration with `frequent-updates: true`.
+    /// High-priority pushes per activity in any rolling hour, for a registration with `frequent-updates: true`.
+    /// 1...3,600.
     public var budgetFrequentPerHour: Int = 120
     /// Versions of an audience that go out with priority 10 in any rolling hour, for members without `frequent-updates`. 1...3,600.
     public var budgetAudiencePerHour: Int = 15
-    /// The same for members with `frequent-updates: true`.
+    /// Versions of an audience with priority 10 in any rolling hour, for members with `frequent-updates: true`.
+    /// 1...3,600.
     public var budgetAudienceFrequentPerHour: Int = 120
     /// Starts of audiences that a push-to-start token is sent in any rolling hour. 1...`startsPerHourMax`.
     public var startsPerHour: Int = 4
-    /// No more starts can be allowed.
+    /// The largest value of `startsPerHour`.
     public static var startsPerHourMax: Int { 16 }
-    /// How long a start member stays that does not join again, milliseconds.
+    /// How long a start member stays without joining again, milliseconds.
     public var startMemberLifeMillis: Int64 = 30 * 86_400_000
-    /// A start of an audience goes out over so long, milliseconds; 0: at once.
+    /// The time over which a start of an audience is spread, milliseconds. 0: it goes out at once.
     public var audienceSpreadMillis: Int64 = 0
     /// Units kept for pushes with an alert and for `end`. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
@@ -35,15 +37,15 @@ public struct AppConfiguration: Sendable {
     public var alertOnUnknown: UnknownAnswerPolicy = .resend
     /// Whether a `start` is sent again when nobody knows whether it arrived. A second card may appear.
     public var startOnUnknown: UnknownAnswerPolicy = .drop
-    /// An update without `expires` is not sent after its `stale-date`.
+    /// Whether an update without `expires` is not sent after its `stale-date`.
     public var staleDateExpires = false
     /// How long a low-priority update waits for newer ones, from the first unsent event, milliseconds. 0: not at all.
     public var lowPriorityWindowMillis: Int64 = 1_000
-    /// Not below 1,000.
+    /// The least time between two pushes of an activity, milliseconds. Not below 1,000.
     public var minimumDistanceMillis: Int64 = 1_000
     /// How long an update waits for a usable token, milliseconds.
     public var registrationWaitMillis: Int64 = 300_000
-    /// How long an ended activity is remembered.
+    /// How long an ended activity is remembered, milliseconds.
     public var retentionAfterEndMillis: Int64 = 3_600_000
     /// Share of `EngineSettings.pendingMax` this app may take, 0...1.
     public var pendingShare: Double = 1.0
@@ -51,36 +53,37 @@ public struct AppConfiguration: Sendable {
     public var channelMinimumDistanceMillis: Int64 = 15_000
     /// High-priority broadcasts per channel in any rolling hour; 0: not counted.
     public var channelBudgetPerHour: Int = 0
-    /// How it is known what a channel keeps for phones that are off.
+    /// How the worker knows what a channel stores for phones that are off.
     public var channelStorage: ChannelStoragePolicy = .ask
     /// Whether channels are opened for the app's audiences, which phones of iOS 18 can listen on.
     public var audienceChannel: AudienceChannelPolicy = .none
-    /// What such channels are made to keep for phones that are off.
+    /// What such channels store for phones that are off.
     public var audienceChannelStorage: AudienceChannelStorage = .none
-    /// Members that listen on a channel are served by their tokens once APNs has not taken a broadcast for so long, milliseconds.
+    /// How long members that listen on a channel wait while APNs has not taken a broadcast, milliseconds. Then they are
+    /// served by their tokens.
     public var channelFallbackMillis: Int64 = 60_000
     /// How long a channel stays after its audience's end, milliseconds.
     public var channelLingerMillis: Int64 = 8 * 3_600_000
-    /// Nobody else creates channels in this app: what is new after a creation without an answer is ours.
+    /// Whether nobody else creates channels in this app. What is new after a creation without an answer is ours then.
     public var channelsExclusive = false
-    /// Channels in each environment that are made before an audience asks for one.
+    /// Number of channels in each environment that are made before an audience asks for one.
     public var channelsWarm = 0
-    /// Route for each environment: index into the transport's routes; `nil`: the environment is not configured.
+    /// Route for production: index into the transport's routes; `nil`: the environment is not configured.
     public var productionRoute: UInt16?
-    /// The same for the development environment.
+    /// Route for the development environment; `nil`: the environment is not configured.
     public var developmentRoute: UInt16?
-    /// The same for broadcasts, which may have a host of their own.
+    /// Route for broadcasts in production, which may have a host of their own.
     public var productionBroadcastRoute: UInt16?
-    /// The same for broadcasts in the development environment.
+    /// Route for broadcasts in the development environment.
     public var developmentBroadcastRoute: UInt16?
-    /// The same for questions about channels; `nil`: none can be asked.
+    /// Route for questions about channels in production; `nil`: none can be asked.
     public var productionManageRoute: UInt16?
-    /// The same for questions about channels in the development environment.
+    /// Route for questions about channels in the development environment; `nil`: none can be asked.
     public var developmentManageRoute: UInt16?
 
     public init(bundleID: String) { self.bundleID = bundleID }
 
-    /// The route that such a request takes in one environment; `nil`: it is not configured.
+    /// The route of a request of this kind in one environment; `nil`: it is not configured.
     public func route(_ environment: PushEnvironment, _ kind: RequestKind = .device) -> UInt16? {
         let isProduction = environment == .production
         return switch kind {
@@ -94,20 +97,20 @@ public struct AppConfiguration: Sendable {
 
 /// Whether channels are opened for an app's audiences.
 public enum AudienceChannelPolicy: String, Sendable, CaseIterable {
-    /// None is.
+    /// No channels are opened.
     case none
-    /// One for each audience and environment, by its first event.
+    /// One channel is opened for each audience and environment, by its first event.
     case auto
 }
 
-/// What channels that are opened for audiences keep.
+/// What channels that are opened for audiences store.
 public enum AudienceChannelStorage: String, Sendable, CaseIterable {
-    /// Nothing.
+    /// They store nothing.
     case none
-    /// The most recent message.
+    /// They store the most recent message.
     case mostRecent = "most-recent"
 
-    /// As APNs has it.
+    /// The policy in APNs' terms.
     public var policy: MessageStoragePolicy {
         switch self {
         case .none: .none
@@ -116,18 +119,18 @@ public enum AudienceChannelStorage: String, Sendable, CaseIterable {
     }
 }
 
-/// What a channel keeps for phones that are off when a broadcast comes is fixed when it is made (Apple: "Sending channel management requests
-/// to APNs"), and `apns-expiration` has to follow it.
+/// What a channel stores for phones that are off during a broadcast. It is fixed when the channel is made (Apple:
+/// "Sending channel management requests to APNs"), and `apns-expiration` has to follow it.
 public enum ChannelStoragePolicy: String, Sendable, CaseIterable {
     /// APNs is asked once for each channel.
     case ask
-    /// No channel of the app keeps anything.
+    /// No channel of the app stores anything.
     case none
-    /// Every channel of the app keeps the most recent message.
+    /// Every channel of the app stores the most recent message.
     case mostRecent = "most-recent"
 }
 
-/// What the engine of one shard is told at start: what was chosen, and what the worker found out.
+/// What the engine of one shard is given at start: what an operator chose, and what the worker found out.
 public struct EngineConfiguration: Sendable {
     /// What an operator may choose.
     public var settings: EngineSettings
@@ -137,9 +140,10 @@ public struct EngineConfiguration: Sendable {
     public var inputTopics: [String]
     /// Index of the routed topic in `inputTopics`.
     public var routedTopicIndex: UInt16
-    /// Partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
+    /// Number of partitions of each co-partitioned topic. A record's key decides which of them it belongs to.
     public var partitionCount: Int32
-    /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. State of another cluster voids positions.
+    /// Kafka's own name of the cluster, at most 255 bytes; empty: not known. Positions in `state` of another cluster
+    /// are void.
     public var clusterID = ""
 
     public init(

@@ -1,36 +1,36 @@
-/// One reason why an engine that runs cannot take another configuration.
+/// One reason why a running engine cannot take another configuration.
 public struct ReconfigurationFault: Equatable, Sendable {
-    /// What stands in the way.
+    /// What prevents it.
     public enum Cause: Equatable, Sendable {
-        /// The app is gone, or stands elsewhere in the list.
+        /// The app is gone, or has another index in the list.
         case appGone
         /// An environment of the app is gone.
         case environmentGone
-        /// `state` holds records of the app that this engine passed over when it took its partitions over.
+        /// The engine passed over records of the app in `state` when it took its partitions over.
         case passedOver
-        /// A value is another that the engine keeps for its whole life. The rows of settings say which those are, and a changed one is put back before
-        /// an engine is asked. This cause therefore tells of a row that is wrong.
+        /// A value differs that the engine keeps for its whole life. The rows of settings say which those are, and a
+        /// changed one is put back before an engine is asked. This cause therefore reveals a wrong row.
         case keptForLife
     }
 
-    /// The app's bundle identifier; `nil`: it concerns none.
+    /// The app's bundle identifier; `nil`: the fault concerns no app.
     public var app: String?
-    /// Why it is not taken.
+    /// Why the configuration is refused.
     public var cause: Cause
 
-    /// One thing that is not taken.
+    /// Creates a fault.
     public init(app: String? = nil, cause: Cause) {
         self.app = app
         self.cause = cause
     }
 
-    /// The setting, or the place in the settings, that is meant.
+    /// The setting, or the place in the settings, that is wrong.
     public var name: String {
         guard let app = self.app else { return "the engine" }
         return self.cause == .environmentGone ? "apps.\(app).apns.environments" : "apps.\(app)"
     }
 
-    /// What an operator is told of it.
+    /// The text that an operator is shown.
     public var text: String {
         let found =
             switch self.cause {
@@ -41,7 +41,7 @@ public struct ReconfigurationFault: Equatable, Sendable {
         return "\(found): it needs a restart"
     }
 
-    /// By the two configurations alone.
+    /// All faults that the two configurations alone show.
     static func all(from old: EngineConfiguration, to new: EngineConfiguration) -> [Self] {
         var faults: [Self] = []
         if !old.hasSameLife(as: new) { faults.append(Self(cause: .keptForLife)) }
@@ -62,9 +62,9 @@ public struct ReconfigurationFault: Equatable, Sendable {
     }
 }
 
-/// An engine that runs does not take a configuration, and goes on with the one it has.
+/// The refusal of a configuration by a running engine, which continues with the one it has.
 public struct ReconfigurationRefusal: Error, Equatable, Sendable {
-    /// At least one.
+    /// The reasons, at least one.
     public var faults: [ReconfigurationFault]
 
     public init(faults: [ReconfigurationFault]) { self.faults = faults }
@@ -75,7 +75,7 @@ extension ReconfigurationRefusal: CustomStringConvertible {
 }
 
 extension EngineConfiguration {
-    /// Whether everything is the same that an engine keeps for its whole life, apps aside.
+    /// Whether everything that an engine keeps for its whole life is equal, apps aside.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.inputTopics == other.inputTopics && self.routedTopicIndex == other.routedTopicIndex
             && self.partitionCount == other.partitionCount && self.clusterID == other.clusterID
@@ -87,14 +87,14 @@ extension EngineConfiguration {
 }
 
 extension AppConfiguration {
-    /// Whether everything is the same that a channel was made to be, and that its keeper began with.
+    /// Whether everything is equal that a channel was made with, and that its keeper began with.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.audienceChannel == other.audienceChannel && self.audienceChannelStorage == other.audienceChannelStorage
             && self.channelStorage == other.channelStorage && self.channelLingerMillis == other.channelLingerMillis
             && self.channelsExclusive == other.channelsExclusive && self.channelsWarm == other.channelsWarm
     }
 
-    /// In one order for all apps.
+    /// The app's routes, in the same order for all apps.
     fileprivate var routes: [UInt16?] {
         [
             self.productionRoute, self.developmentRoute, self.productionBroadcastRoute, self.developmentBroadcastRoute,
@@ -103,10 +103,10 @@ extension AppConfiguration {
     }
 }
 
-/// Apps whose records of `state` were passed over by restores, as they were not configured then. One that is configured later would be without its
-/// activities.
+/// Apps whose records of `state` were passed over by restores, because they were not configured then. If one were
+/// configured later, its activities would be missing.
 struct PassedOverApps {
-    /// More are not told apart: no app is taken any more then.
+    /// The largest number of apps that are told apart. Beyond it no new app is accepted.
     static let countMax = 256
 
     private var bundleIDs: Set<[UInt8]> = []

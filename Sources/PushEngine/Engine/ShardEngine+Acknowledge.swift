@@ -1,15 +1,16 @@
 public import PushModel
 
-/// What Kafka has.
+/// Takes Kafka's acknowledgements.
 extension ShardEngine {
-    /// Whether anything depends on this acknowledgement: not when its partition has left since.
+    /// Whether anything depends on this acknowledgement. Nothing does if its partition has left since.
     public func isAwaited(_ acknowledgement: UInt64) -> Bool {
         self.journal.isAwaited(acknowledgement, in: self.memory)
     }
 
-    /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
+    /// Notes that Kafka has the record. Called once per record. An acknowledgement of a partition that has left since
+    /// changes nothing.
     /// - Parameter acknowledgement: the number that the record carried, `EngineRecord.acknowledgement`.
-    /// - Parameter offset: of the record; negative: it was given up, and none is known.
+    /// - Parameter offset: the record's offset; negative: the record was given up, and has none.
     /// - Parameter now: when Kafka's answer was taken.
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         switch self.journal.acknowledged(acknowledgement, offset: offset, in: &self.memory, now: now) {
@@ -25,7 +26,7 @@ extension ShardEngine {
         }
     }
 
-    /// A record of a crowd's. The crowd may have gone meanwhile.
+    /// Notes that Kafka has a record of a crowd. The crowd may have gone meanwhile.
     private mutating func acknowledged(
         _ wait: CrowdWait, in partition: PartitionIndex, offset: Int64, now: EngineTime
     ) {
@@ -44,7 +45,7 @@ extension ShardEngine {
         }
     }
 
-    /// A record of a keeper's. The keeper may have gone meanwhile.
+    /// Notes that Kafka has a record of a keeper. The keeper may have gone meanwhile.
     private mutating func acknowledged(_ wait: KeeperWait, now: EngineTime) {
         let token = UInt64(wait.token)
         switch wait.record {

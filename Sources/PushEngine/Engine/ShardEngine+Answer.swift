@@ -1,9 +1,9 @@
 public import APNSProtocol
 public import PushModel
 
-/// What became of a push.
+/// Takes APNs' answers to pushes.
 extension ShardEngine {
-    /// Takes an answer. One to an attempt that is no longer in flight changes nothing.
+    /// Takes an answer. An answer to an attempt that is not in flight changes nothing.
     public mutating func answered(_ answer: PushAnswer, now: EngineTime) {
         guard !MemberPushStore.isMember(answer.id) else { return self.memberAnswered(answer, now: now) }
         guard let update = self.memory.updates.id(of: answer.id) else {
@@ -81,7 +81,7 @@ extension ShardEngine {
             self.tokenDied(
                 slot, invalidSinceMillis: invalidSinceMillis, isSuspicious: isSuspicious, details: details, now: now)
         case .refused(byExpiration: true) where self.memory.slots[slot].storage == .mostRecent:
-            // It keeps nothing, whatever was said: the same again with 0.
+            // The channel stores nothing, whatever was said: the push goes again with 0.
             self.takeDistanceBack(update)
             self.dispatch.setStorage(.none, of: slot, in: &self.memory, now: now)
             self.requeue(slot)
@@ -89,7 +89,7 @@ extension ShardEngine {
         case .goesAgain:
             self.takeDistanceBack(update)
             self.requeue(slot)
-            // Without its distance a channel would be tried as fast as connections come.
+            // Without its distance a channel would be tried as fast as connections open.
             if self.memory.slots[slot].kind == .channel {
                 self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
             }
@@ -107,8 +107,9 @@ extension ShardEngine {
         }
     }
 
-    /// A death from before the registration is ignored so often in a row, which takes some minutes, of a member some seconds, and then believed. A dead token that somebody
-    /// registers again, or with a clock that is ahead, would be pushed to for 12 hours otherwise.
+    /// How often in a row a death from before the registration is ignored. That takes some minutes, for a member some
+    /// seconds; then the death is believed. Somebody may register a dead token again, or with a clock that is ahead. It
+    /// would otherwise be pushed to for 12 hours.
     static var earlierDeathsIgnoredMax: UInt8 { 7 }
 
     private mutating func tokenDied(
@@ -116,13 +117,13 @@ extension ShardEngine {
     ) {
         let update = self.memory.slots[slot].inFlight
         if self.memory.updates[update].isStart {
-            // The token came with the start: there is no other.
+            // The token is part of the start, so there is no other.
             var details = details
             details.fill(from: self.memory.updates[update])
             return self.startFailed(slot, outcome: .rejected, details: details, now: now)
         }
         guard self.memory.updates[update].tokenGeneration == self.memory.slots[slot].tokenGeneration else {
-            // The verdict is about a token that has been replaced: the push goes to the newer one.
+            // The verdict is about a token that has been replaced. The push goes to the newer one.
             self.memory.formerTokens.noteRefused(
                 generation: self.memory.updates[update].tokenGeneration, sinceMillis: invalidSinceMillis, of: slot)
             return self.requeue(slot)
@@ -135,7 +136,7 @@ extension ShardEngine {
             self.requeue(slot)
             return self.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.memory, now: now)
         }
-        // Either way the update waits for another token: APNs asks that this one not be tried again with it.
+        // In both cases the update waits for another token: APNs asks not to try this one again with it.
         self.count(refusal)
         self.memory.formerTokens.forget(slot)
         self.memory.noteRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)
@@ -163,8 +164,9 @@ extension ShardEngine {
         }
     }
 
-    /// Whether the refused token has another beside it: the one before, which has been accepted, or the newest, whose own refusal was not
-    /// certain. What waits goes there.
+    /// Lets what waits go to the other token, if the refused one has another beside it. That is the previous token,
+    /// which has been accepted, or the newest, whose own refusal was not certain.
+    /// - Returns: whether there was one.
     private mutating func turnsToOtherToken(_ slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> Bool {
         if self.memory.turnToFormerToken(of: slot, after: refusal) {
             self.count(refusal)
@@ -183,7 +185,7 @@ extension ShardEngine {
         return true
     }
 
-    /// APNs will never take this request. The event is set aside; older ones that it had replaced stay replaced.
+    /// Sets the event aside: APNs will never take this request. Older events that it had replaced stay replaced.
     private mutating func messageRefused(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
         var details = details
@@ -198,8 +200,8 @@ extension ShardEngine {
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
-    /// The start did not happen and will not, or nobody knows. Its newest content has the start's outcome: there is no card to show it on,
-    /// or one that shows it.
+    /// Ends a start that did not happen and will not, or may have. Its newest content gets the start's outcome: there
+    /// is no card to show it on, or one that shows it.
     mutating func startFailed(_ slot: SlotID, outcome: Outcome, details: OutcomeDetails, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
         for layer in self.memory.updates[update].under {
@@ -216,13 +218,13 @@ extension ShardEngine {
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
-    /// What was in flight waits again, under what came meanwhile.
+    /// Puts the update that was in flight back, under the events that arrived meanwhile.
     mutating func requeue(_ slot: SlotID) {
         self.coalescer.requeueInFlight(slot, in: &self.memory)
         self.settleEndings()
     }
 
-    /// APNs has not looked at the push: as if it had never left.
+    /// Treats the push as if it had never left: APNs has not looked at it.
     private mutating func notProcessed(_ slot: SlotID, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
         self.memory.counters.apps[self.memory.appIndex(of: slot)].notProcessed += 1
@@ -234,7 +236,7 @@ extension ShardEngine {
         self.requeue(slot)
     }
 
-    /// This start did not reach the phone; `state` says that it may have.
+    /// Withdraws the announcement of a start that did not reach the phone; `state` says that it may have.
     private mutating func withdrawStart(_ update: UpdateID, now: EngineTime) {
         guard self.memory.updates[update].isStart else { return }
         self.memory.withdrawAnnouncement(update)

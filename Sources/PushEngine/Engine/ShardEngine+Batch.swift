@@ -1,16 +1,18 @@
 public import PushModel
 
 extension ShardEngine {
-    /// How many records further on each step of looking ahead is than the next: time enough for the memory to answer.
+    /// Number of records between two steps of prefetching: time enough for memory to answer.
     private static var lead: Int { 4 }
 
-    /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and empties it.
+    /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and
+    /// empties it.
     ///
-    /// Of those that follow, memory is asked for meanwhile what they will need: where the index names the slot, then the slot, then what the
-    /// slot names, then the bytes that wait there, each of a record nearer than the one before. What is found decides nothing.
+    /// It meanwhile prefetches what later records will need. That is first where the index names the slot, then the
+    /// slot, then what the slot names, then the bytes that wait there. Each step is for a record nearer than the step
+    /// before. What is found decides nothing.
     public mutating func consume(_ batch: inout InputBatch, now: EngineTime) {
         guard !batch.isEmpty else { return }
-        // The batch stays as it is until all are taken.
+        // The batch stays unchanged until all records are taken.
         let bytes = unsafe batch.bytes.span
         let count = batch.count
         var step = 0

@@ -1,10 +1,10 @@
 import APNSProtocol
 import PushModel
 
-/// What is different about channels: the question before the first broadcast, and an id that has gone for good.
+/// Rules for channels: the question before the first broadcast, and an id that has gone for good.
 extension ShardEngine {
-    /// The slot asks what its channel keeps. The question is no push: it costs no distance and no stamp, holds no partition back that leaves,
-    /// and what comes meanwhile merges into what waits.
+    /// Asks what the slot's channel stores. The question is no push: it costs no distance and no stamp, delays no
+    /// leaving partition, and events that arrive meanwhile merge into what waits.
     mutating func ask(_ slot: SlotID, request: inout PushRequest, now: EngineTime) {
         self.dispatch.questionLeft(slot, in: &self.memory)
         PushComposer.fillQuestion(
@@ -13,7 +13,7 @@ extension ShardEngine {
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
-    /// The answer to a question.
+    /// Takes the answer to a question.
     mutating func questionAnswered(_ slot: SlotID, answer: PushAnswer, now: EngineTime) {
         self.dispatch.questionReturned(slot, in: &self.memory)
         let lane = LaneIndex(
@@ -35,7 +35,7 @@ extension ShardEngine {
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
-    /// An answer that comes after the question was given up is still of use, unless something else has told meanwhile.
+    /// Keeps an answer that arrives after the question was given up, unless the policy has become known otherwise.
     private mutating func rememberStorage(_ storage: StoragePolicy, of slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].storage == .unknown else { return }
         if self.memory.slots[slot].errand == .question { self.dispatch.forgetFailures(slot, in: &self.memory) }
@@ -43,7 +43,7 @@ extension ShardEngine {
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
-    /// The question failed. Once it is given up, that does not hold broadcasts back.
+    /// Lets a failed question be asked again later. Once it is given up, it delays no broadcast.
     private mutating func askLater(_ slot: SlotID, retryAfterSeconds: Int64?, now: EngineTime) {
         guard self.memory.slots[slot].errand == .question else { return }
         self.dispatch.backOff(slot, retryAfterSeconds: retryAfterSeconds, in: &self.memory, now: now)
@@ -51,7 +51,7 @@ extension ShardEngine {
 
     private mutating func giveUp(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].errand == .question else { return }
-        // Failed questions do not hold the broadcast back.
+        // Failed questions do not delay the broadcast.
         self.dispatch.forgetFailures(slot, in: &self.memory)
         self.dispatch.giveUpQuestion(slot, in: &self.memory, now: now)
     }
@@ -62,18 +62,19 @@ extension ShardEngine {
         let consequence = response.verdict.consequence
         switch consequence.push {
         case .tokenDead, .refused:
-            // That it does not exist is for the broadcast to find out: a service that manages channels may know less than the one that sends.
+            // The broadcast itself has to find out that the channel does not exist: the service that manages channels
+            // may know less than the one that sends.
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             return self.giveUp(slot, now: now)
         case .accepted, .goesAgain, .waitsForRoute, .waitsForToken:
-            // That it was asked too often says no more of the topic than a busy server does.
+            // A question asked too often says no more about the topic than a busy server does.
             self.dispatch.topicAnswered(
                 consequence.topic == .refused ? .refused : .nothing, lane: lane, in: &self.memory, now: now)
         }
         self.askLater(slot, retryAfterSeconds: response.retryAfterSeconds, now: now)
     }
 
-    /// The broadcast has waited long enough for an answer.
+    /// Gives up the question: the broadcast has waited long enough for its answer.
     mutating func giveUpQuestion(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].errand == .question, self.memory.slots[slot].pending.isSome,
             self.dispatch.questionEndsMillis(slot, in: self.memory) <= now.steadyMillis
@@ -81,17 +82,17 @@ extension ShardEngine {
         self.giveUp(slot, now: now)
     }
 
-    /// A channel that APNs called gone is asked for again after that, milliseconds: one that was just made may not be known everywhere yet, and
-    /// nothing but a refusal comes of it.
+    /// How long after APNs called a channel gone it is tried again, milliseconds. A channel that was just made may not
+    /// be known everywhere yet, and a further try risks only a refusal.
     static var goneMillis: Int64 { 60_000 }
 
-    /// An event came for a channel: which environment's it is, and whether it is tried again.
+    /// Notes that an event for a channel arrived: the environment may change, and the channel may be tried again.
     mutating func takeChannel(_ slot: SlotID, now: EngineTime) {
         let environment = self.intake.channelEnvironment(
             of: self.memory.slots[slot].app, held: self.memory.slots[slot].environment, in: self.memory)
         if environment != self.memory.slots[slot].environment {
             self.dispatch.moveChannel(slot, to: environment, in: &self.memory, now: now)
-            // What APNs says of a broadcast that left before is about another channel.
+            // APNs' answer to a broadcast that left before is about another channel.
             self.memory.slots.renewToken(of: slot)
             self.memory.trustToken(of: slot)
         } else if self.memory.slots[slot].tokenStanding != .usable, self.memory.slots[slot].tokenStanding != .kept,
@@ -104,13 +105,15 @@ extension ShardEngine {
         }
     }
 
-    /// A refusal that says nothing of the channel does not hold its next broadcast back for a whole distance.
+    /// Takes the distance back: a refusal that says nothing of the channel does not delay its next broadcast for a
+    /// whole distance.
     mutating func takeDistanceBack(_ update: UpdateID) {
         guard self.memory.slots[self.memory.updates[update].slot].kind == .channel else { return }
         self.dispatch.takeDistanceBack(update, in: &self.memory)
     }
 
-    /// APNs took a broadcast: a grown distance shrinks. Where nobody has said what the channel keeps, one of the next asks again.
+    /// Notes that APNs took a broadcast: a grown distance shrinks. Where nobody has said what the channel stores, one
+    /// of the next asks again.
     @inline(__always) mutating func noteBroadcastAccepted(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].kind == .channel else { return }
         self.dispatch.easeThrottle(slot, in: &self.memory)
@@ -119,10 +122,10 @@ extension ShardEngine {
         }
     }
 
-    /// There is no such channel, and ids are not used twice: what was in flight and what came meanwhile ends here.
+    /// Ends everything for a channel that does not exist, in flight or waiting. Ids are not used twice.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.memory.slots[slot].inFlight
-        // A phone may have some of it from an earlier attempt: that is said where it is given up, which is at once.
+        // A phone may have some of it from an earlier attempt. That is said when it is given up, which is at once.
         guard !self.memory.updates[update].top.mayBeSent, self.memory.updates[update].under.isEmpty else {
             self.requeue(slot)
             return self.journal.markDirty(slot, in: &self.memory, now: now)
@@ -133,13 +136,13 @@ extension ShardEngine {
         let top = self.memory.updates[update].top
         self.journal.finishLayer(top, of: slot, outcome: .rejected, details: details, in: &self.memory)
         self.coalescer.dropUpdate(update, of: slot, in: &self.memory)
-        // Anything that came meanwhile is due at once, and is given up there.
+        // Events that arrived meanwhile are due at once, and are given up there.
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 }
 
 extension StoragePolicy {
-    /// As APNs has said it.
+    /// The policy that APNs has named.
     init(_ policy: MessageStoragePolicy) {
         switch policy {
         case .none: self = .none
@@ -149,13 +152,13 @@ extension StoragePolicy {
 }
 
 extension ShardMemory {
-    /// Names a question: the lower half, negative, names the slot, which no update's number is.
+    /// The identifier of a question. Its lower half is negative and names the slot; no update's number is negative.
     func questionID(of slot: SlotID) -> PushID {
         PushID(
             rawValue: UInt64(UInt32(bitPattern: ~slot.rawValue)) | UInt64(self.slots[slot].generation) << 32)
     }
 
-    /// The slot that waits for the answer to this; `nil`: it has gone, or does not wait any more.
+    /// The slot that waits for the answer to this question; `nil`: it has gone, or waits no longer.
     func slotAsking(_ question: PushID) -> SlotID? {
         let low = Int32(bitPattern: UInt32(truncatingIfNeeded: question.rawValue))
         guard low < 0 else { return nil }

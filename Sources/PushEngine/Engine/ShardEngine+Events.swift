@@ -1,12 +1,12 @@
 public import PushModel
 
-/// Taking records.
+/// Takes records of the input topics.
 extension ShardEngine {
     /// Takes one record of an input topic. Spans are borrowed for the call; what is needed of them is copied.
     ///
-    /// The partition must be running (`restoreFinished`); a record of another is ignored and stays uncommitted.
+    /// The partition must be running (`restoreFinished`). A record of another is ignored and stays uncommitted.
     /// - Parameters:
-    ///   - record: where the record lies, when it was written, and which of its parts are null.
+    ///   - record: where the record is, when it was written, and which of its parts are null.
     ///   - key: empty when `record.hasKey` is false; likewise `value`.
     ///   - value: one event as JSON.
     ///   - traceparent: the W3C header's value, empty when absent.
@@ -19,9 +19,10 @@ extension ShardEngine {
         self.advanceCatchUps(now: now)
     }
 
+    /// Takes one record whose key has been hashed.
     /// - Parameters:
-    ///   - hash: of the key, as the index has it.
-    ///   - hint: the slot where the activity probably lies; none: not known.
+    ///   - hash: the key's hash, as the index computes it.
+    ///   - hint: the slot that the activity probably has; `none`: not known.
     mutating func consume(
         _ record: InputRecord, key: Span<UInt8>, hash: UInt32, hint: SlotID = .none, value: Span<UInt8>,
         traceparent: Span<UInt8>, now: EngineTime
@@ -87,7 +88,7 @@ extension ShardEngine {
         }
     }
 
-    /// What looked ahead knew activities only.
+    /// Takes a record of another kind. The prefetch knows activities only.
     private mutating func consume(
         for kind: SlotKind, app: UInt16, partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>,
         now: EngineTime
@@ -99,14 +100,14 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        // Beyond those that count it is not the producer's client that is wrong.
+        // Only partitions below the configured number show a fault of the producer's client.
         if self.intake.record.partition < self.memory.configuration.partitionCount {
             self.intake.noteMisplaced(properPartition: partition)
         }
         self.journal.forward(self.intake, to: partition, key: key, value: value, in: &self.memory)
     }
 
-    /// Takes the event into its slot, or ends it.
+    /// Merges the event into its slot, or ends it.
     private mutating func apply(
         kind: SlotKind, app: UInt16, slot found: SlotID?, key: Span<UInt8>, hash: UInt32, value: Span<UInt8>,
         now: EngineTime
@@ -129,7 +130,7 @@ extension ShardEngine {
         case .start, .update, .end: self.takeContent(slot, key: key, value: value, now: now)
         case .open: self.open(slot, key: key, now: now)
         }
-        // Nothing will leave whose answer writes a record: the entry that was opened above needs one of its own.
+        // Nothing will leave whose answer writes a record, so the entry opened above needs a record of its own.
         if !self.memory.slots[slot].hasWork { self.journal.markDirty(slot, in: &self.memory, now: now) }
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
@@ -139,7 +140,7 @@ extension ShardEngine {
         self.memory.touch(slot, now: now)
         if key.kind == .channel {
             self.dispatch.beginChannel(slot, in: &self.memory, now: now)
-            // An owner before may have sent it and died over its first record.
+            // An earlier owner may have sent the event and died over its first record.
             if self.intake.mayBeReplay(in: self.memory) {
                 self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
             }
@@ -152,7 +153,7 @@ extension ShardEngine {
         return slot
     }
 
-    /// An event that never became content has its outcome at once.
+    /// Gives an event that never became content its outcome at once.
     private mutating func finishEvent(
         slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause = .none, replacedTokenHash: UInt64? = nil,
         key: Span<UInt8>
@@ -181,7 +182,7 @@ extension ShardEngine {
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
-    /// One that names a token means that token only.
+    /// Unregisters the activity's token. An event that names a token means that token only.
     private mutating func unregister(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
         let isMeant =
             self.intake.deviceToken.isEmpty || self.memory.slots.hasToken(self.intake.deviceToken, slot)
@@ -193,7 +194,7 @@ extension ShardEngine {
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
-    /// The event's token is the newest one this activity has.
+    /// Makes the event's token the activity's newest one.
     private mutating func takeToken(_ slot: SlotID) {
         let hasMoved = self.memory.slots[slot].environment != self.intake.event.environment
         self.dispatch.setEnvironment(self.intake.event.environment, of: slot, in: &self.memory)
@@ -205,7 +206,7 @@ extension ShardEngine {
         if isNew { self.dispatch.forgetFailures(slot, in: &self.memory) }
     }
 
-    /// The channel kept for the audience is opened before its first content comes.
+    /// Opens the channel kept for the audience, before its first content arrives.
     private mutating func open(_ slot: SlotID, key: Span<UInt8>, now: EngineTime) {
         switch self.memory.slots[slot].life {
         case .ending, .ended: return self.finishEvent(slot: slot, outcome: .late, cause: .afterEnd, key: key)
@@ -218,7 +219,7 @@ extension ShardEngine {
 
     // MARK: Content
 
-    /// Members that have not got an alert of a version before are not to get it any more.
+    /// Withdraws alerts of earlier versions from members that have not got them.
     private mutating func noteWithdrawal(_ slot: SlotID) {
         let behind = self.memory.slots[slot].behind
         let newest = behind.isSome ? behind : self.memory.slots[slot].pending
@@ -233,8 +234,8 @@ extension ShardEngine {
         if isOfAudience, kind == .start, let cause = self.startRefusal(slot, now: now) {
             return self.finishEvent(slot: slot, outcome: .expired, cause: cause, key: key)
         }
-        // An end that may not be sent any more ends nothing: nothing is late for it, whether it has been set aside yet or not. Owners agree on that,
-        // however much of the log each reads at once.
+        // An end that may no longer be sent ends nothing. No event is late for it, whether it has been set aside yet or
+        // not. All owners agree on that, however much of the log each reads at once.
         if self.memory.slots[slot].life == .ending { self.expire(slot, now: now) }
         if let refusal = self.memory.enterLife(kind, isExpired: isExpired, of: slot) {
             return self.finishEvent(slot: slot, outcome: refusal.outcome, cause: refusal.cause, key: key)
@@ -261,9 +262,9 @@ extension ShardEngine {
             return self.finishEvent(
                 slot: slot, outcome: .superseded, cause: wasSent ? .mayBeSentBefore : .older, key: key)
         }
-        // What has expired is set aside before anything can take over from it, or give way to it.
+        // Expired events are set aside before anything can take over from them, or give way to them.
         self.expire(slot, now: now)
-        // What had expired when it was written has been sent by nobody.
+        // Nobody has sent an event that had expired when it was written.
         let mayBeSent =
             isReplay && self.memory.couldBeSent(slot) && expires > self.intake.writtenAtTheEarliestMillis / 1_000
         if isExpired {
@@ -283,7 +284,7 @@ extension ShardEngine {
         var priority = self.intake.event.priority
         if isOfAudience, let part = start {
             self.keepStart(part, of: slot)
-            // For its update members it is an update like others.
+            // For the audience's update members the start is an update like others.
             (start, priority) = (nil, .low)
         }
         if isReplay, self.intake.event.priority == .high {

@@ -1,10 +1,10 @@
 public import APNSProtocol
 public import PushModel
 
-/// Asking ahead for memory, as `consume(_:now:)` of a batch does: what comes together is about activities all over the memory. What is
-/// found here decides nothing.
+/// Prefetches memory, as `consume(_:now:)` of a batch does. Answers that arrive together are about activities all over
+/// the memory. What is found here decides nothing.
 extension ShardEngine {
-    /// How many answers further on each step of looking ahead is than the next: time enough for the memory to answer.
+    /// Number of answers between two steps of prefetching: time enough for memory to answer.
     private static var answerLead: Int { 4 }
 
     /// Takes the answers one after the other, as `answered(_:now:)` would.
@@ -43,7 +43,7 @@ extension ShardEngine {
         self.memory.slots.prefetchIdentity(slot, idOnly: false)
     }
 
-    /// `acknowledged(_:offset:now:)` of these will follow.
+    /// Prefetches for calls of `acknowledged(_:offset:now:)` that will follow.
     public func fetchAhead(acknowledgements: Span<UInt64>) {
         for index in acknowledgements.indices { self.journal.acknowledgements.prefetch(acknowledgements[index]) }
         for index in acknowledgements.indices {

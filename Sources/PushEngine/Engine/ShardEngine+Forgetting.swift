@@ -1,17 +1,19 @@
 import PushModel
 
-/// The end of what is known of a slot (contract: Life cycle): it leaves memory and the changelog.
+/// Forgets slots (contract: Life cycle): a slot leaves memory and the changelog.
 ///
-/// Whoever owns the partition next reads what is not committed once more. Only the slot says that its life is over, and what of that it has
-/// taken: without it those records would begin another life, and phones would be shown what was late. So it is kept until they are committed.
-/// What has come since a former owner died lies in the log as well, and belongs to the life that was there when it was written.
+/// The partition's next owner reads once more what is not committed. Only the slot says that its life is over, and
+/// which records it has taken. Without it those records would begin another life, and phones would be shown late
+/// content. It is therefore kept until they are committed. Events written since a former owner died are in the log as
+/// well. They belong to the life that was there when they were written.
 extension ShardEngine {
-    /// An owner that cannot commit keeps what is over for so long and no longer.
+    /// How long an owner that cannot commit keeps a slot whose life is over, milliseconds.
     static var forgetMaxMillis: Int64 { 600_000 }
-    /// Whether it may be forgotten is looked at this often.
+    /// How often it is checked whether the slot may be forgotten, milliseconds.
     static var forgetEveryMillis: Int64 { 5_000 }
 
-    /// Twelve hours without a start or update, or the retention after an end. What waits is given up at once.
+    /// Ends the life: twelve hours without a start or update, or the retention after an end. What waits is given up at
+    /// once.
     mutating func endLife(_ slot: SlotID, now: EngineTime) {
         let held = self.memory.slots[slot].pending.isSome
         while self.memory.slots[slot].pending.isSome { self.endPending(slot, outcome: .expired, cause: .lifeOver) }
@@ -28,9 +30,9 @@ extension ShardEngine {
         self.journal.markDirty(slot, in: &self.memory, now: now)
     }
 
-    /// Nothing that is about its life will be read again, as far as can be known.
+    /// Whether nothing of the slot's life will be read again, as far as is known.
     private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
-        // Nothing is read until something has left. What waits for Kafka leaves by itself.
+        // Nothing is read until something has left. Records for Kafka leave by themselves.
         guard self.roomForActivities > 0 else { return true }
         let partition = self.memory.slots[slot].partition
         guard self.memory.partitions[partition].mayPush else { return false }
@@ -47,7 +49,8 @@ extension ShardEngine {
                 now: now)
     }
 
-    /// - Parameter offset: negative: there is none.
+    /// Whether the offset is committed.
+    /// - Parameter offset: negative: there is none, which counts as committed.
     private mutating func isCommitted(
         _ offset: Int64, topic: Int, partition: PartitionIndex, now: EngineTime
     ) -> Bool {

@@ -1,12 +1,14 @@
 public import PushModel
 
-/// What the engine holds, for whoever checks it against the promises. Nothing here changes what it does.
+/// Shows what the engine holds, so that it can be checked against the promises. Nothing here changes what the engine
+/// does.
 extension ShardEngine {
-    /// Units of the activity's budget that are out (contract: The budget), the one in flight included; `nil`: the activity is not in memory.
-    /// - Parameter isChannel: the id is a channel's.
+    /// Units of the activity's budget that are out (contract: The budget), the one in flight included; `nil`: the
+    /// activity is not in memory.
+    /// - Parameter isChannel: whether the id is a channel's.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     /// - Parameter id: the activity or channel, as the record's key names it.
-    /// - Parameter now: units that are back by then are not counted.
+    /// - Parameter now: units that have returned by then are not counted.
     public func budgetUnitsOut(isChannel: Bool = false, app: UInt16, id: Span<UInt8>, now: EngineTime) -> Int? {
         let key = SlotKey(kind: isChannel ? .channel : .activity, app: app, id: id)
         for partition in self.memory.partitions.identifiers {
@@ -16,13 +18,14 @@ extension ShardEngine {
         return nil
     }
 
-    /// Updates in memory, waiting or in flight: at most three a slot.
+    /// Number of updates in memory, waiting or in flight: at most three per slot.
     public var updatesHeld: Int { self.memory.updates.liveCount }
 
-    /// Ledger entries that are open (contract: Outcome and offset): at most two a slot, and two a record that Kafka has not acknowledged.
+    /// Number of open ledger entries (contract: Outcome and offset): at most two per slot, and two per record that
+    /// Kafka has not acknowledged.
     public var ledgerEntriesOpen: Int { self.journal.ledger.openCount }
 
-    /// Apps and environments that are held back because APNs refuses their topic.
+    /// Apps and environments that are stopped because APNs refuses their topic.
     public var appsHeldBack: [(app: UInt16, environment: PushEnvironment)] {
         self.dispatch.appsHeldBack(in: self.memory)
     }
@@ -47,7 +50,8 @@ extension ShardEngine {
         return count
     }
 
-    /// The same of start members: what `counters.startMembers.waiting` must equal.
+    /// Counts the start members that are owed a start by walking every crowd: what `counters.startMembers.waiting` must
+    /// equal.
     public func countWaitingStartMembers() -> Int {
         var count = 0
         for partition in self.memory.partitions.identifiers {

@@ -1,17 +1,18 @@
 public import APNSProtocol
 public import PushModel
 
-/// What leaves.
+/// Takes pushes that are ready to leave.
 extension ShardEngine {
-    /// Something may be sent on this route.
+    /// Whether something may be sent on this route.
     public func hasReady(route: UInt16) -> Bool {
         self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax
             && (self.dispatch.hasReady(route: route) || self.errands.hasWaiting(route: route))
     }
 
-    /// Takes the next push of a route: apps in turn, high before low, oldest first. Fills `request`; false: nothing is ready.
+    /// Takes the next push of a route: apps in turn, high before low, oldest first. Fills `request`; `false`: nothing
+    /// is ready.
     ///
-    /// From here until `answered` the push is in flight; a budget unit is taken if it leaves with high priority.
+    /// From here until `answered` the push is in flight. A budget unit is taken if it leaves with high priority.
     public mutating func nextPush(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         guard self.hasReady(route: route) else { return false }
         if self.errands.waitingCount > 0, self.nextChannelErrand(route: route, into: &request, now: now) { return true }
@@ -46,7 +47,8 @@ extension ShardEngine {
         return false
     }
 
-    /// A start that has to be announced before it leaves. True: that record comes first.
+    /// Announces a start that has to be in `state` before it leaves.
+    /// - Returns: whether that record is written first.
     private mutating func announcesStart(_ slot: SlotID, now: EngineTime) -> Bool {
         let update = self.memory.slots[slot].pending
         guard self.memory.updates[update].isStart, !self.memory.updates[update].isAnnounced,

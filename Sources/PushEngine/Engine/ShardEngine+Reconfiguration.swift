@@ -1,8 +1,9 @@
 public import PushModel
 
-/// Another configuration for an engine that runs.
+/// Gives a running engine another configuration.
 extension ShardEngine {
-    /// What of another configuration this engine cannot take while it runs, in the order of the settings; empty: `reconfigure` takes it.
+    /// What prevents a running engine from taking the configuration, in the order of the settings. Empty: `reconfigure`
+    /// takes it.
     public func reconfigurationFaults(_ new: EngineConfiguration) -> [ReconfigurationFault] {
         let old = self.memory.configuration
         var faults = ReconfigurationFault.all(from: old, to: new)
@@ -12,14 +13,14 @@ extension ShardEngine {
         return faults
     }
 
-    /// Goes on by another configuration: whatever is decided from here on is decided by it. What was spent of budgets, what waits and what is in
-    /// flight stays as it is, and updates that wait are looked at again, some of them in each `advance`. A push that has left keeps the distance
-    /// that held when it left.
+    /// Continues with another configuration, which decides everything from here on. Spent budgets, waiting updates and
+    /// pushes in flight stay as they are. Waiting updates are looked at again, some of them in each `advance`. A push
+    /// that has left keeps the distance that held when it left.
     ///
     /// - Parameters:
-    ///   - new: its first apps are those there are, in their order; more may follow.
-    ///   - now: from when on it holds.
-    /// - Throws: what cannot be taken. Nothing has changed then.
+    ///   - new: its first apps are the present ones, in their order; more may follow.
+    ///   - now: the time from which it holds.
+    /// - Throws: why the configuration is refused. Nothing has changed then.
     public mutating func reconfigure(
         _ new: EngineConfiguration, now: EngineTime
     ) throws(ReconfigurationRefusal) {
@@ -42,7 +43,7 @@ extension ShardEngine {
         self.review = ConfigurationReview(dueMillis: now.steadyMillis)
     }
 
-    /// Puts some of what waits where it belongs by the configuration that holds now: first slots, then crowds.
+    /// Reschedules some of what waits by the present configuration: first slots, then crowds.
     mutating func goOnReviewing(now: EngineTime) {
         guard var review = self.review else { return }
         let slotCount = self.memory.slots.placeCount
@@ -68,7 +69,7 @@ extension ShardEngine {
         self.advanceChannels(slot, now: now)
     }
 
-    /// A record of `state` that means nothing here: perhaps it is about an app that is not configured.
+    /// Notes a record of `state` that means nothing here. It may be about an app that is not configured.
     mutating func notePassedOver(_ key: Span<UInt8>) {
         guard let bundleID = PassedOverApps.bundleID(ofState: key),
             !self.memory.configuration.apps.contains(where: { $0.bundleID.utf8.elementsEqual(bundleID) })
@@ -77,13 +78,14 @@ extension ShardEngine {
     }
 }
 
-/// How far slots and crowds have been looked at since the configuration changed. A shard may have millions: a turn looks at some.
+/// How far slots and crowds have been looked at since the configuration changed. A shard may have millions, so a turn
+/// looks at some.
 struct ConfigurationReview {
-    /// Slots, or crowds, looked at in one turn.
+    /// Number of slots, or crowds, looked at in one turn.
     static let placesMax = 16_384
 
     var nextSlot = 0
     var nextCrowd = 0
-    /// Steady: at once.
+    /// When the next part is due, steady: at once.
     let dueMillis: Int64
 }

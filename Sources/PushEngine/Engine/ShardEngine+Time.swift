@@ -1,17 +1,18 @@
 public import PushModel
 
-/// What is due.
+/// Does what is due.
 extension ShardEngine {
     /// When `advance` should be called next, steady; `nil`: nothing is waiting for a time.
     public var nextDeadlineMillis: Int64? {
-        // Two at a time: a list of more is an array.
+        // Compared two at a time: a call with more allocates an array.
         var earliest = min(self.dispatch.nextDeadlineMillis, self.journal.stateFlushAtMillis ?? .max)
         earliest = min(earliest, min(self.ownership.nextDeadlineMillis, self.audienceDeadlineMillis))
         earliest = min(earliest, min(self.keeperDeadlineMillis, self.review?.dueMillis ?? .max))
         return earliest == .max ? nil : earliest
     }
 
-    /// When a crowd, or what an audience's owner was told, has something to do, steady; `Int64.max`: nothing waits for a time.
+    /// When a crowd, or a message to an audience's owner, has something to do, steady. `Int64.max`: nothing waits for a
+    /// time.
     private var audienceDeadlineMillis: Int64 {
         min(self.audiences.nextDeadlineMillis, self.rollUpDeadlines.earliestMillis ?? .max)
     }
@@ -34,12 +35,12 @@ extension ShardEngine {
 
     private mutating func becameDue(_ slot: SlotID, now: EngineTime) {
         guard self.memory.partitions[self.memory.slots[slot].partition].sends else {
-            // Restoring or leaving: looked at again when the partition runs.
+            // The partition is restoring or leaving. The slot is looked at again when it runs.
             return
         }
         let isOver = self.memory.slots[slot].lifeEndsMillis <= now.steadyMillis
         if isOver, self.memory.slots[slot].inFlight.isSome || self.memory.hasOpenVersion(slot) {
-            // Its answer, or its time-out, comes first.
+            // Its answer, or its time-out, arrives first.
             self.memory.prolongLife(slot, now: now)
             return self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }
@@ -55,7 +56,7 @@ extension ShardEngine {
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
 
-    /// No usable token came in time (contract: No token yet): the update is given up.
+    /// Gives up an update for which no usable token arrived in time (contract: No token yet).
     private mutating func giveUpWaiting(_ slot: SlotID, now: EngineTime) {
         while self.memory.slots[slot].pending.isSome {
             let update = self.memory.slots[slot].pending
@@ -66,7 +67,7 @@ extension ShardEngine {
             let isDead = self.memory.slots[slot].hasToken
             if self.memory.slots[slot].tokenStanding == .doubted {
                 self.memory.trustToken(of: slot)
-                // One that came after the refusal has not tried the token yet.
+                // An update that arrived after the refusal has not tried the token yet.
                 let since = self.memory.slots[slot].tokenMissingSinceMillis
                 if self.memory.updates[update].firstUnsentMillis > since { return }
             }
@@ -79,7 +80,7 @@ extension ShardEngine {
         }
     }
 
-    /// What waits is given up.
+    /// Gives up what waits.
     mutating func endPending(_ slot: SlotID, outcome: Outcome, cause: OutcomeDetails.Cause) {
         self.coalescer.endAll(
             self.memory.slots[slot].pending, of: slot, outcome: outcome, cause: cause, in: &self.memory)

@@ -1,14 +1,22 @@
 public import PushModel
 
-/// Every decision of one shard: what an event does to its activity, what is sent when and at which priority, what an answer means, what
-/// is written down and which offsets are resolved. Told the time, seeded once, confined to one event loop; no I/O.
+/// Makes every decision of one shard: what an event does to its activity, what is sent when and at which priority, what
+/// an answer means, what is written down and which offsets are resolved. It is told the time, seeded once, confined to
+/// one event loop, and does no I/O.
 ///
-/// The loop feeds it (`consume`, `answered`, `acknowledged`, `advance`), takes pushes out while it has stream credit (`nextPush`), and
-/// hands `batch` to Kafka.
+/// The loop feeds it (`consume`, `answered`, `acknowledged`, `advance`), takes pushes out while it has stream credit
+/// (`nextPush`), and hands `batch` to Kafka.
 ///
-/// It is the one face of its parts, and makes the decisions that need two of them. Each part owns its state: `Intake` judges a record,
-/// `Coalescer` keeps what a slot sends next, `Dispatch` knows who leaves when, `Journal` writes down, `Ownership` watches takeovers, `Audiences` has
-/// the members, `Keepers` keep channels for them. What they share is `ShardMemory`.
+/// It is the one interface of its parts, and makes the decisions that need two of them. Each part owns its state:
+///
+/// - `Intake` judges a record.
+/// - `Coalescer` decides what a slot sends next.
+/// - `Dispatch` decides who leaves when.
+/// - `Journal` writes down.
+/// - `Ownership` watches takeovers.
+/// - `Audiences` has the members, and `Keepers` keep channels for them.
+///
+/// They share `ShardMemory`.
 public struct ShardEngine: ~Copyable {
     var memory: ShardMemory
     var intake: Intake
@@ -23,17 +31,17 @@ public struct ShardEngine: ~Copyable {
     var errands = ChannelErrands()
     /// When audiences have something to do about their channels.
     var channelDeadlines = DeadlineQueue<SlotID>()
-    /// When they say what they were told of their newest versions.
+    /// When audiences report the results of their newest versions.
     var rollUpDeadlines = DeadlineQueue<SlotID>()
-    /// Lent to each call of an audience's owner.
+    /// Effects that are lent to each call of an audience's owner.
     var ownerEffects = OwnerEffects()
     private var samples: [AcceptedSample] = []
-    /// Of the units in the record of `state` being read.
+    /// Ages of the budget units in the record of `state` being read.
     var restoredAges: [Int64] = []
-    /// Which slots another configuration has still to be looked at for; `nil`: none.
+    /// The review of slots after a new configuration; `nil`: all have been looked at.
     var review: ConfigurationReview?
 
-    /// How many latency samples are kept until the loop takes them; the rest is not sampled.
+    /// Number of latency samples kept until the loop takes them. Others are dropped.
     static let samplesMax = 4_096
 
     /// A shard without partitions. `randomSeed` decides all randomness: the same seed and the same calls give the same
@@ -49,12 +57,12 @@ public struct ShardEngine: ~Copyable {
         self.shares = AppShares(configuration)
     }
 
-    /// What the engine was made with, or told since by `reconfigure`.
+    /// The configuration that the engine was made with, or the last one of `reconfigure`.
     public var configuration: EngineConfiguration { _read { yield self.memory.configuration } }
-    /// What was counted since the start.
+    /// Counts since the start.
     public var counters: EngineCounters { _read { yield self.memory.counters } }
 
-    /// Records to be produced, in order. The loop empties it.
+    /// Records to be produced, in order. The loop empties the batch.
     public var batch: RecordBatch {
         _read { yield self.journal.batch }
         _modify { yield &self.journal.batch }
@@ -62,19 +70,22 @@ public struct ShardEngine: ~Copyable {
 
     // MARK: Reading on
 
-    /// False: a limit is reached; leave the partitions' queues alone until it is true again (contract: Overload).
+    /// Whether records may be taken. `false`: a limit is reached. Leave the partitions' queues alone until it is true
+    /// again (contract: Overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
-    /// How many records may be taken before this has to be asked again. So many pass no limit of activities, pending or in memory, of each of
-    /// which a record takes one place at most; that of unacknowledged records they may pass a little, where one event has several outcomes.
-    /// 0: a limit is reached, `wantsRecords` is false. What an app's share leaves of it is asked for each log.
+    /// How many records may be taken before this has to be asked again. This many records exceed no limit of
+    /// activities, pending or in memory: each adds at most one. They may slightly exceed that of unacknowledged
+    /// records, where one event has several outcomes. 0: a limit is reached, `wantsRecords` is false. What an app's
+    /// share leaves of it is asked for each log.
     public var recordRoom: Int { self.audiences.voids.hasWaiting ? 0 : self.roomWithinLimits }
-    /// The same, whatever waits for a void.
+    /// How many records may be taken without reaching a limit, even while something waits for a void.
     var roomWithinLimits: Int {
         let room = self.memory.configuration.settings.unacknowledgedMax - self.journal.acknowledgements.openCount
         return max(0, min(room, self.roomForActivities))
     }
-    /// The same, had Kafka acknowledged everything: what is lacking here does not come by waiting for that.
+    /// How many records may be taken if Kafka had acknowledged everything. Waiting for acknowledgements cannot raise
+    /// it.
     var roomForActivities: Int {
         let room = min(
             self.memory.configuration.settings.activitiesMax - self.memory.counters.activities,
@@ -85,7 +96,7 @@ public struct ShardEngine: ~Copyable {
 
     // MARK: What the loop takes out
 
-    /// One more, if there is room.
+    /// Keeps one more sample, if there is room.
     mutating func keepSample(_ sample: AcceptedSample) {
         if self.samples.count < Self.samplesMax { self.samples.append(sample) }
     }
@@ -95,7 +106,7 @@ public struct ShardEngine: ~Copyable {
         self.samples.removeAll(keepingCapacity: true)
     }
 
-    /// The update in flight was accepted: its times are kept.
+    /// Keeps the times of the update in flight, which was accepted.
     mutating func sample(_ update: UpdateID, apnsMicros: Int64) {
         guard self.samples.count < Self.samplesMax else { return }
         self.samples.append(
@@ -107,15 +118,15 @@ public struct ShardEngine: ~Copyable {
 
     /// Adds the commits that became possible since the last call to `commits`, the newest of each log.
     /// - Parameters:
-    ///   - commits: are handed on at once.
-    ///   - now: a life is forgotten some time after what is about it was handed on.
+    ///   - commits: must be handed on at once.
+    ///   - now: the time from which a life is forgotten some time after its last commit.
     public mutating func takeCommits(into commits: inout [CommitPosition], now: EngineTime) {
         self.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
     }
 
     // MARK: Decisions that need two parts
 
-    /// Gives the events that ended their outcomes: they are pending no more.
+    /// Gives the events that ended their outcomes. They stop being pending.
     @inline(__always) mutating func settleEndings() {
         if !self.coalescer.endings.isEmpty { self.writeEndings() }
     }
@@ -129,7 +140,7 @@ public struct ShardEngine: ~Copyable {
 
     /// Sets aside what of the slot may no longer be sent.
     @inline(__always) mutating func expire(_ slot: SlotID, now: EngineTime) {
-        // Most of the time nothing.
+        // Most of the time nothing has expired.
         if self.coalescer.hasExpired(slot, in: self.memory, now: now) { self.setAsideExpired(slot, now: now) }
     }
 
@@ -139,13 +150,13 @@ public struct ShardEngine: ~Copyable {
         if isChanged { self.journal.markDirty(slot, in: &self.memory, now: now) }
     }
 
-    /// Writes the state records that are due. Whose tombstone is written leaves memory.
+    /// Writes the state records that are due. A slot whose tombstone is written leaves memory.
     mutating func flushStates(now: EngineTime) {
         self.journal.flushStates(budgets: self.dispatch.budgets, in: &self.memory, now: now)
         while let slot = self.journal.forgottenSlots.popLast() { self.removeSlot(slot) }
     }
 
-    /// The slot and what it holds leave memory. The caller has settled events and records.
+    /// Removes the slot and what it holds from memory. The caller has settled events and records.
     mutating func removeSlot(_ slot: SlotID) {
         self.dispatch.letGo(slot, in: &self.memory)
         self.coalescer.letGo(slot, in: &self.memory)

@@ -1,8 +1,8 @@
 import PushModel
 
-/// Which of its last two tokens an activity has (contract: Dead tokens).
+/// Decides which of its last two tokens an activity uses (contract: Dead tokens).
 extension ShardMemory {
-    /// APNs has accepted a push to the slot's token, and has not refused it since.
+    /// Whether APNs has accepted a push to the slot's token and has not refused the token since.
     func hasProvenToken(_ slot: SlotID) -> Bool {
         switch self.slots[slot].tokenStanding {
         case .proven, .former: self.slots[slot].hasToken
@@ -10,29 +10,29 @@ extension ShardMemory {
         }
     }
 
-    /// The token is kept as the one before.
+    /// Whether the token is kept as the previous one.
     func isFormerToken(_ token: Span<UInt8>, of slot: SlotID) -> Bool {
         guard let former = self.formerTokens[slot], former.role == .former else { return false }
         return former.bytes.span.holdsSameBytes(as: token)
     }
 
-    /// The hash of the slot's token, if it lives and another takes its place.
+    /// The hash of the slot's token, if it is usable and another replaces it.
     func hashOfLivingToken(of slot: SlotID, replacedBy token: Span<UInt8>) -> UInt64? {
         guard self.hasProvenToken(slot), !self.slots.hasToken(token, slot) else { return nil }
-        // The slot lives, so its bytes do.
+        // The slot is live, so its bytes are valid.
         let bytes = unsafe self.slots.tokenBytes(slot)
         return unsafe PushComposer.hash(ofToken: Span(_unsafeElements: bytes))
     }
 
-    /// A token is registered. The one that it replaces is kept, if it lives.
+    /// Registers a token. The one that it replaces is kept, if it is usable.
     /// - Parameters:
-    ///   - isNew: it is another one than the slot has.
-    ///   - isKept: it is the one before.
-    ///   - hasMoved: it is of another environment, where the one before would be wrong.
+    ///   - isNew: whether it differs from the slot's token.
+    ///   - isKept: whether it is the previous one.
+    ///   - hasMoved: whether it is of another environment, where the previous one would be wrong.
     mutating func tokenComes(of slot: SlotID, isNew: Bool, isKept: Bool, hasMoved: Bool) {
         guard !hasMoved, !isKept else { return self.formerTokens.forget(slot) }
         guard isNew else {
-            // The one before has been registered again: it is the newest now.
+            // The previous token has been registered again: it is the newest now.
             if self.slots[slot].tokenStanding == .former { self.formerTokens.forget(slot) }
             return
         }
@@ -40,7 +40,7 @@ extension ShardMemory {
         switch self.slots[slot].tokenStanding {
         case .proven, .former: self.formerTokens.keep(self.otherToken(of: slot, as: .former), of: slot)
         case .usable:
-            // Nothing is known of this one either: the one before it stays, if there is one.
+            // Nothing is known of this token either. The previous one stays, if there is one.
             if self.isUnderWay(slot) {
                 self.formerTokens.keepOnceAccepted(self.otherToken(of: slot, as: .former), of: slot)
             }
@@ -48,16 +48,16 @@ extension ShardMemory {
         }
     }
 
-    /// A push to the slot's token has no answer yet.
+    /// Whether a push to the slot's token has no answer yet.
     private func isUnderWay(_ slot: SlotID) -> Bool {
         let update = self.slots[slot].inFlight
         return update.isSome && !self.updates[update].isStart
             && self.updates[update].tokenGeneration == self.slots[slot].tokenGeneration
     }
 
-    /// The slot's token, which another is about to replace.
+    /// The slot's token as a former token. Another is about to replace it in the slot.
     private func otherToken(of slot: SlotID, as role: FormerToken.Role) -> FormerToken {
-        // Copied while the slot lives.
+        // The token is copied while the slot is live.
         let bytes = unsafe Array(self.slots.tokenBytes(slot))
         return FormerToken(
             role: role, bytes: bytes, generation: self.slots[slot].tokenGeneration,
@@ -65,13 +65,13 @@ extension ShardMemory {
             earlierDeaths: self.slots[slot].earlierDeaths)
     }
 
-    /// APNs took the update. The token that it went to has shown that it lives: no other is needed.
+    /// Notes that APNs took the update. Its token has proven usable, so no other is needed.
     mutating func noteAcceptedToken(_ update: UpdateID, of slot: SlotID) {
         guard self.slots[slot].kind == .activity, !self.updates[update].isStart else { return }
         let generation = self.updates[update].tokenGeneration
         guard generation == self.slots[slot].tokenGeneration else {
             self.formerTokens.noteAccepted(generation: generation, of: slot)
-            // It may have become the newest again meanwhile.
+            // The token may have become the newest again meanwhile.
             let bytes = unsafe self.slots.tokenBytes(slot)
             guard self.isFormerToken(unsafe Span(_unsafeElements: bytes), of: slot) else { return }
             self.slots[slot].tokenStanding = .proven
@@ -79,16 +79,16 @@ extension ShardMemory {
         }
         switch self.slots[slot].tokenStanding {
         case .usable: self.slots[slot].tokenStanding = .proven
-        // That the newest was refused had to do with that one alone.
+        // The refusal of the newest token was about that token alone.
         case .former: if self.formerTokens[slot] != nil { self.counters.tokensDead += 1 }
         case .proven, .doubted, .dead, .kept: return
         }
         self.formerTokens.forget(slot)
     }
 
-    /// APNs has refused the slot's token: the one before takes its place, if it is kept and lives.
-    /// - Parameter refusal: while it is not certain, the refused one is kept until the other has been accepted.
-    /// - Returns: whether it did.
+    /// Replaces the slot's refused token by the previous one, if that is kept and usable.
+    /// - Parameter refusal: while it is not certain, the refused token is kept until the other has been accepted.
+    /// - Returns: whether the token was replaced.
     mutating func turnToFormerToken(of slot: SlotID, after refusal: TokenRefusal) -> Bool {
         guard let former = self.formerTokens[slot], former.role == .former else { return false }
         switch refusal {
@@ -103,9 +103,11 @@ extension ShardMemory {
         return true
     }
 
-    /// APNs has refused the one before, too: the newest comes back, if its own refusal was not certain.
-    /// - Parameter refusal: one that may have been about an earlier life of the token gives it up no more than at any other time.
-    /// - Returns: how it stands now; `nil`: there is none.
+    /// Returns to the newest token after APNs has refused the previous one, too, if the newest's own refusal was not
+    /// certain.
+    /// - Parameter refusal: a refusal that may have been about an earlier life of the token gives the token up no more
+    ///   than at any other time.
+    /// - Returns: the token's standing now; `nil`: there is none.
     mutating func returnToNewestToken(of slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> TokenStanding? {
         guard refusal != .earlier, let newest = self.formerTokens[slot], case .newest(let isDoubted) = newest.role
         else { return nil }
@@ -124,12 +126,12 @@ extension ShardMemory {
     }
 }
 
-/// How APNs' verdict that a token is dead is taken.
+/// How to take APNs' verdict that a token is dead.
 enum TokenRefusal {
-    /// It is believed.
+    /// The verdict is believed.
     case dead
-    /// It may be a fault of ours (`TokenRemovalGuard`).
+    /// The verdict may be a fault of ours (`TokenRemovalGuard`).
     case doubted
-    /// It is older than the registration.
+    /// The verdict is older than the registration.
     case earlier
 }

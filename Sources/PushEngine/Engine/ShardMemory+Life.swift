@@ -1,15 +1,15 @@
 import PushModel
 
-/// Where an activity stands (contract: Life cycle), and what its pushes and events change about that.
+/// The phase of an activity's life (contract: Life cycle), and how pushes and events change it.
 extension ShardMemory {
-    /// A start, update, end or registration came: the 12 hours begin again.
+    /// Begins the 12 hours again: a start, update, end or registration arrived.
     @inline(__always) mutating func touch(_ slot: SlotID, now: EngineTime) {
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.configuration.settings.lifetimeMillis
     }
 
-    /// Members of an audience joined: it is remembered for 12 hours from then on.
-    /// - Parameter isNew: nothing else is known of it.
+    /// Remembers an audience for 12 hours from now on: members joined.
+    /// - Parameter isNew: whether nothing else is known of it.
     mutating func touch(_ slot: SlotID, joinedSeconds: Int64, isNew: Bool, now: EngineTime) {
         let joinedMillis = min(joinedSeconds * 1_000, now.wallMillis)
         let left = max(0, self.configuration.settings.lifetimeMillis - (now.wallMillis - joinedMillis))
@@ -18,7 +18,8 @@ extension ShardMemory {
         self.slots[slot].lifeEndsMillis = ends
         self.slots[slot].lastTouchedWallMillis = joinedMillis
     }
-    /// A card of its own: nothing known of the one before holds for it but the budget, which is the device's.
+    /// Begins a life with a card of its own. Nothing known of the previous card holds for it except the budget, which
+    /// is the device's.
     mutating func beginNewLife(_ slot: SlotID) {
         self.clearToken(of: slot)
         self.slots[slot].life = .awaiting
@@ -28,9 +29,9 @@ extension ShardMemory {
         if self.slots[slot].kind != .audience { self.slots[slot].lastStampSeconds = 0 }
     }
 
-    /// A start, update or end comes.
-    /// - Parameter isExpired: it will not be sent, so it does not end anything.
-    /// - Returns: why the event has no place in this life; `nil`: it has.
+    /// Takes a start, update or end into the life.
+    /// - Parameter isExpired: whether it will not be sent, so that it does not end anything.
+    /// - Returns: why the event has no place in this life; `nil`: it has one.
     @inline(__always) mutating func enterLife(
         _ kind: EventKind, isExpired: Bool, of slot: SlotID
     ) -> (outcome: Outcome, cause: OutcomeDetails.Cause)? {
@@ -38,7 +39,7 @@ extension ShardMemory {
         case (.update, .ending), (.update, .ended), (.end, .ending), (.end, .ended):
             return (.late, .afterEnd)
         case (.start, .alive) where self.slots[slot].kind == .audience:
-            // It is known, and has not been started.
+            // The activity is known, and has not been started.
             self.slots[slot].life = .starting
         case (.start, .alive), (.start, .starting), (.start, .started), (.start, .ending):
             return (.duplicate, .alreadyStarted)
@@ -54,7 +55,7 @@ extension ShardMemory {
         return nil
     }
 
-    /// APNs took the update.
+    /// Notes that APNs took the update.
     @inline(__always) mutating func noteAccepted(_ update: UpdateID, of slot: SlotID, now: EngineTime) {
         self.slots[slot].earlierDeaths = 0
         self.slots[slot].lastAcceptedSeconds = max(
@@ -73,8 +74,8 @@ extension ShardMemory {
         }
     }
 
-    /// A start did not happen and will not, or nobody knows (`unknown`).
-    /// - Parameter timestampSeconds: of its newest content.
+    /// Notes that a start did not happen and will not, or that nobody knows (`unknown`).
+    /// - Parameter timestampSeconds: the time of its newest content.
     mutating func noteFailedStart(_ slot: SlotID, outcome: Outcome, timestampSeconds: Int64) {
         let mayHaveHappened = outcome == .unknown
         if mayHaveHappened {
@@ -86,7 +87,7 @@ extension ShardMemory {
         self.slots[slot].life = mayHaveHappened ? .started : self.slots[slot].hasToken ? .alive : .awaiting
     }
 
-    /// An end that never reached the device: the card lives on.
+    /// Goes on with the card after an end that never reached the device.
     mutating func reviveAfterFailedEnd(_ slot: SlotID) {
         guard self.slots[slot].life == .ending else { return }
         // A start of an audience may still wait beneath the end.
@@ -98,35 +99,36 @@ extension ShardMemory {
         self.slots[slot].life = isAlive ? .alive : isStarted ? .started : .awaiting
     }
 
-    /// A version of the audience has not been told to every partition that asked.
+    /// Whether some partition that asked has not been sent a version of the audience.
     @inline(__always) func hasOpenVersion(_ slot: SlotID) -> Bool {
         self.slots[slot].kind == .audience && self.owners[slot].openCount > 0
     }
-    /// Every partition has the audience's end: it is remembered for so long from now on.
+    /// Notes that every partition has the audience's end. It is remembered for the retention from now on.
     mutating func noteEndTold(_ slot: SlotID, now: EngineTime) {
         guard self.slots[slot].life == .ended else { return }
         self.slots[slot].lastTouchedWallMillis = now.wallMillis
         self.slots[slot].lifeEndsMillis = now.steadyMillis + self.app(of: slot).retentionAfterEndMillis
     }
-    /// Its life is over, but something else has to come first: it is looked at again soon.
-    /// - Parameter millis: how soon.
+    /// Delays the end of a life that is over, because something else has to be done first.
+    /// - Parameter millis: how soon it is looked at again.
     mutating func prolongLife(_ slot: SlotID, millis: Int64 = 1_000, now: EngineTime) {
         self.slots[slot].lifeEndsMillis = now.steadyMillis + millis
     }
 
-    /// Something came for it: it does not leave.
+    /// Keeps the slot from leaving: something arrived for it.
     @inline(__always) mutating func stay(_ slot: SlotID) { self.slots[slot].isLeaving = false }
 
-    /// Nothing more comes of it: its next state record is a tombstone, unless an event comes first.
+    /// Begins to leave: nothing more becomes of the slot. Its next state record is a tombstone, unless an event arrives
+    /// first.
     mutating func beginLeaving(_ slot: SlotID) { self.slots[slot].isLeaving = true }
 
     // MARK: Device token
 
-    /// This is the newest token of the slot. One registered again says that it lives.
+    /// Takes the newest token of the slot. One that is registered again is taken to be usable.
     /// - Parameters:
-    ///   - hasMoved: it is of another environment than the one before.
+    ///   - hasMoved: whether it is of another environment than the previous one.
     ///   - recordMillis: when it was registered, milliseconds since 1970.
-    /// - Returns: whether it is another one than before.
+    /// - Returns: whether it differs from the previous one.
     mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, hasMoved: Bool, recordMillis: Int64) -> Bool {
         let isNew = !self.slots.hasToken(token, slot)
         let isProven = !hasMoved && (isNew ? self.isFormerToken(token, of: slot) : self.hasProvenToken(slot))
@@ -139,7 +141,7 @@ extension ShardMemory {
         return isNew
     }
 
-    /// The app has unregistered its token.
+    /// Removes the token that the app has unregistered.
     mutating func loseToken(_ slot: SlotID, now: EngineTime) {
         self.clearToken(of: slot)
         self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
@@ -152,28 +154,28 @@ extension ShardMemory {
         self.slots[slot].tokenStanding = .usable
     }
 
-    /// APNs has refused the token.
+    /// Notes that APNs has refused the token.
     mutating func noteRefusedToken(_ slot: SlotID, standing: TokenStanding, now: EngineTime) {
         self.slots[slot].tokenStanding = standing
         self.slots[slot].tokenMissingSinceMillis = now.steadyMillis
     }
 
-    /// The channel is kept for an audience.
-    /// - Parameter audience: empty: for one that has not come yet.
+    /// Notes that the channel is kept for an audience.
+    /// - Parameter audience: empty: the audience has not arrived yet.
     mutating func noteKept(_ slot: SlotID, for audience: [UInt8], now: EngineTime) {
         self.keptFor[slot] = audience
         self.noteRefusedToken(slot, standing: .kept, now: now)
     }
 
-    /// A refused token is tried again with the next update: the refusal may have been a fault of ours.
+    /// Trusts a refused token again for the next update: the refusal may have been a fault of ours.
     mutating func trustToken(of slot: SlotID) { self.slots[slot].tokenStanding = .usable }
 
-    /// Whether the app has the larger budget for this activity.
+    /// Notes whether the app has the larger budget for this activity.
     mutating func setFrequentUpdates(_ isFrequent: Bool, of slot: SlotID) {
         self.slots[slot].frequentUpdates = isFrequent
     }
 
-    /// A card that has a token is there.
+    /// Notes that the card has a token, so it is on a phone.
     mutating func noteAlive(_ slot: SlotID) {
         if self.slots[slot].life == .awaiting || self.slots[slot].life == .started { self.slots[slot].life = .alive }
     }

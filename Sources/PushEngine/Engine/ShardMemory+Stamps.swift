@@ -1,6 +1,6 @@
 import PushModel
 
-/// The wire stamp (contract: Wire stamp): `aps.timestamp` of what a slot sends next.
+/// Gives stamps (contract: Wire stamp): `aps.timestamp` of what a slot sends next.
 extension ShardMemory {
     /// The time of the newest event that the slot has taken, as far as it remembers; 0: none.
     func newestSeconds(of slot: SlotID) -> Int64 {
@@ -19,7 +19,8 @@ extension ShardMemory {
         self.slots[slot].lastStampSeconds = stamp
     }
 
-    /// The update leaves: it keeps the stamp of an earlier attempt, or has a new one, which can be taken back.
+    /// Gives a leaving update its stamp. It keeps that of an earlier attempt, or gets a new one, which can be taken
+    /// back.
     @inline(__always) mutating func giveStampForAttempt(_ update: UpdateID, of slot: SlotID) {
         self.updates[update].stampBeforeSeconds = nil
         guard self.updates[update].stampSeconds == nil else { return }
@@ -30,12 +31,13 @@ extension ShardMemory {
         self.giveStamp(update, of: slot)
     }
 
-    /// Steps past the stamps that owners before may have sent an event with, unrecorded. The event is sent again now, or given up; the
-    /// caller has the slot written down.
+    /// Steps past the stamps that earlier owners may have sent an event with, unrecorded. The event is sent again now,
+    /// or given up. The caller has the slot written down.
     ///
-    /// Each owner before may have sent one push that went unrecorded, and each has gone one further than the one before it. So this owner steps over all of
-    /// them once, however many events it sends again or gives up. If it stepped twice and died before `state` said so, the owner after it would stay
-    /// behind. The time of the assignment helps where markers of owners before are gone.
+    /// Each earlier owner may have sent one unrecorded push, with a stamp one above the owner before it. This owner
+    /// therefore steps over all of them once, however many events it sends again or gives up. If it stepped twice and
+    /// died before `state` had that, the next owner would stay behind. The time of the assignment helps where markers
+    /// of earlier owners are gone.
     @inline(never) mutating func passUnrecordedStamp(_ slot: SlotID, floorSeconds: Int64) {
         let partition = self.slots[slot].partition
         let assigned = max(
@@ -48,8 +50,8 @@ extension ShardMemory {
         self.slots[slot].hasPassedUnrecorded = true
     }
 
-    /// The push did not reach the phone: a stamp first given to this attempt is free again. So there is never more than one stamp that
-    /// `state` does not know, which is what a replay steps over (contract: Wire stamp).
+    /// Takes back a stamp first given to this attempt: the push did not reach the phone. There is therefore never more
+    /// than one stamp that `state` does not have, which is what a replay steps over (contract: Wire stamp).
     mutating func takeStampBack(_ update: UpdateID) {
         guard let before = self.updates[update].stampBeforeSeconds else { return }
         self.slots[self.updates[update].slot].lastStampSeconds = before
@@ -58,7 +60,8 @@ extension ShardMemory {
 
     // MARK: Announcing a start
 
-    /// A second card is worse than none (contract: Unknown answers): before a start leaves, `state` says that it may have, and with which stamp.
+    /// Announces a start before it leaves: `state` gets that it may have left, and its stamp. A second card is worse
+    /// than none (contract: Unknown answers).
     mutating func announceStart(_ update: UpdateID, of slot: SlotID) {
         if self.updates[update].containsReplay {
             self.passUnrecordedStamp(slot, floorSeconds: self.updates[update].top.stampFloorSeconds)
@@ -67,7 +70,7 @@ extension ShardMemory {
         self.updates[update].isAnnounced = true
     }
 
-    /// It does not leave after all, or has not reached the phone.
+    /// Withdraws the announcement: the start does not leave after all, or has not reached the phone.
     mutating func withdrawAnnouncement(_ update: UpdateID) {
         self.updates[update].isAnnounced = false
         self.updates[update].stampSeconds = nil
@@ -75,7 +78,8 @@ extension ShardMemory {
 
     // MARK: Versions of an audience
 
-    /// The next version's stamp. It lies in `state` before it leaves, so nothing has to be passed over (contract: Wire stamp).
+    /// The next version's stamp. The version is in `state` before it leaves, so no stamp has to be passed over
+    /// (contract: Wire stamp).
     mutating func nextVersionStamp(_ slot: SlotID, floorSeconds: Int64) -> Int64 {
         let stamp = max(floorSeconds, self.slots[slot].lastStampSeconds + 1)
         self.slots[slot].lastStampSeconds = stamp

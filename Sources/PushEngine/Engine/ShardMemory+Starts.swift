@@ -2,16 +2,18 @@ import PushModel
 
 /// What the slot of an audience remembers of its starts.
 extension ShardMemory {
-    /// A start of the audience has gone out.
+    /// Notes that a start of the audience has gone out.
     mutating func noteStarted(_ slot: SlotID) {
         self.slots[slot].awaitsTokenOfStart = true
-        // It may have waited beneath an end that expired.
+        // The start may have waited beneath an end that expired.
         if self.slots[slot].life == .starting || self.slots[slot].life == .alive { self.slots[slot].life = .started }
     }
 
-    /// So long at least, whatever the clocks of partitions say: they ask again after each void.
+    /// How long the audience stays for its starts at least, milliseconds, whatever the partitions' clocks show. They
+    /// ask again after each void.
     static var startsStayMillis: Int64 { 600_000 }
-    /// An audience of which nothing else is known is remembered as long as a partition keeps start members of it: that is told of its next life.
+    /// Remembers an audience of which nothing else is known as long as a partition keeps start members of it. The
+    /// partition is told of its next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
         let until = self.owners[slot].startsUntilSeconds
         guard until > 0, self.owners[slot].publications.isEmpty,

@@ -1,19 +1,21 @@
 import PushModel
 
-/// What the parts of a shard's engine share. Each part is lent it for a call, and of another part only what that call needs.
+/// What the parts of a shard's engine share. Each part is lent it for a call, and of other parts only what that call
+/// needs.
 ///
-/// Which part writes which field of a slot is said in `Slot`. A partition and an audience's owner change by their
-/// own methods alone.
+/// `Slot` says which part writes which field of a slot. A partition and an audience's owner change only by their own
+/// methods.
 struct ShardMemory: ~Copyable {
-    /// Changed by `ShardEngine.reconfigure` alone.
+    /// The configuration. Only `ShardEngine.reconfigure` changes it.
     var configuration: EngineConfiguration
     var slots: SlotTable
     var updates = UpdateStore()
     var partitions = PartitionTable()
     var counters = EngineCounters()
-    /// Of the audiences that partitions of this shard own.
+    /// The owners of the audiences whose ids belong to partitions of this shard.
     var owners = AudienceOwners()
-    /// Of the channels that publishers have sent to and that are kept for audiences: for which. Empty: for one that has not come yet.
+    /// The audience of each kept channel that publishers have sent to. Empty: it is kept for an audience that has not
+    /// arrived yet.
     var keptFor: [SlotID: [UInt8]] = [:]
     var formerTokens = FormerTokens()
     var passedOver = PassedOverApps()
@@ -26,28 +28,29 @@ struct ShardMemory: ~Copyable {
         self.counters.holdApps(configuration.apps.count)
     }
 
-    /// The place of the slot's app in the configuration, and in the counters.
+    /// The index of the slot's app in the configuration and in the counters.
     func appIndex(of slot: SlotID) -> Int { Int(self.slots[slot].app) }
 
     func app(of slot: SlotID) -> AppConfiguration { self.configuration.apps[Int(self.slots[slot].app)] }
 
-    /// The largest body that APNs takes for what the slot is about.
+    /// The size of the largest body that APNs takes for this kind of slot, bytes.
     func payloadByteCountMax(of slot: SlotID) -> Int {
         PayloadWriter.payloadByteCountMax(for: self.slots[slot].kind == .channel ? .channel : .activity)
     }
 
-    /// What the channel keeps is not what anybody has asked.
+    /// Whether what the channel stores is configured, so that nobody has asked.
     func isStorageConfigured(of slot: SlotID) -> Bool {
         self.slots[slot].kind == .channel && self.app(of: slot).channelStorage != .ask
     }
 
-    /// The keeper has said that it keeps the channel for no audience. That stays so: what it makes has ids that nobody has had before.
+    /// Whether the keeper has said that it keeps the channel for no audience. That stays true: channels that it makes
+    /// get ids that nobody has had before.
     func isUnkept(_ slot: SlotID) -> Bool {
         self.slots[slot].kind == .channel && self.slots[slot].errand != .keeperQuestion
             && self.app(of: slot).audienceChannel == .auto
     }
 
-    /// A new slot. The caller knows that there is none with this key.
+    /// Makes a slot. The caller knows that none has this key.
     mutating func makeSlot(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
     ) -> SlotID {
@@ -58,7 +61,7 @@ struct ShardMemory: ~Copyable {
         return slot
     }
 
-    /// The slot leaves memory. The caller has settled events and records, and the other parts have let go of it.
+    /// Removes the slot from memory. The caller has settled events and records, and the other parts have let go of it.
     mutating func removeSlot(_ slot: SlotID) {
         if self.slots[slot].kind == .channel {
             self.counters.channels -= 1
@@ -70,7 +73,7 @@ struct ShardMemory: ~Copyable {
         self.counters.activities -= 1
     }
 
-    /// Events of the slot without an outcome.
+    /// Number of events of the slot without an outcome.
     func eventCount(of slot: SlotID) -> Int {
         self.eventCount(of: self.slots[slot].pending) + self.eventCount(of: self.slots[slot].behind)
             + self.eventCount(of: self.slots[slot].inFlight)

@@ -1,5 +1,5 @@
 /// The position of a member in its ring: a function of the token alone. A position written down today means the same
-/// tomorrow, in any worker, whichever members have joined or left. This function must therefore never change.
+/// tomorrow, in any worker, no matter which members have joined or left. This function must therefore never change.
 ///
 /// It is SipHash-1-3 under a key that everybody can know. Strangers register tokens. With a weaker function they could
 /// prepare any number of tokens for one position.

@@ -2,9 +2,9 @@ import PushModel
 
 /// Decides when a new owner may push, and writes the markers that say who owns a partition (contract: One owner).
 ///
-/// An earlier owner may have pushed whatever it has read, all of which is below the log ends seen at assignment. Before
-/// it is read again, a push could show a phone something older than it shows already (contract: Device equivalence). No
-/// push leaves before that, for a limited time. A log can be long, and its end may never be read (the mark of a
+/// An earlier owner may have pushed whatever it has read. All of that is below the log ends seen at assignment. Before
+/// it is read again, a push could show a phone something older than it shows already. (Contract: Device equivalence.)
+/// No push leaves before that, for a limited time. A log can be long, and its end may never be read (the mark of a
 /// transaction).
 extension ShardEngine {
     // MARK: Markers

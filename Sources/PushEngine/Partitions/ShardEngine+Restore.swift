@@ -72,7 +72,7 @@ extension ShardEngine {
         self.memory.partitions[partition].metOutdated(key)
         return .ignored
     }
-    /// Writes again what such records hide from compaction.
+    /// Writes again what is known of keys with outdated records. Compaction would keep only those records.
     mutating func overwriteOutdated(_ partition: PartitionIndex, now: EngineTime) {
         let keys = self.memory.partitions[partition].takeOutdatedKeys()
         let number = self.memory.partitions[partition].number
@@ -129,7 +129,8 @@ extension ShardEngine {
         guard self.memory.isBelieved(read.epoch, partition: partition) else { return nil }
         let held = try SlotRecord.readHeld(&reader, topicHashes: self.journal.topicHashes, now: now)
         let book = try SlotRecord.readBook(&reader, kind: key.kind, topicHashes: self.journal.topicHashes, now: now)
-        // One with a stamp had left, or was about to; without, nothing was in flight: a second one was written as following the first.
+        // With a stamp, the first update had left, or was about to. Without one nothing was in flight, and the second
+        // follows the first.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
         let age = max(0, now.wallMillis - read.slot.lastTouchedWallMillis)
@@ -139,7 +140,8 @@ extension ShardEngine {
             : self.memory.configuration.settings.lifetimeMillis
         read.slot.tokenMissingSinceMillis = now.steadyMillis
         read.slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
-        // Its last push may have left just before the former owner stopped; what the takeover has taken since counts towards the distance.
+        // Its last push may have left just before the former owner stopped. The time that the takeover has taken counts
+        // towards the distance.
         read.slot.notBeforeMillis =
             self.memory.partitions[partition].formerOwnerQuietSinceMillis
             + self.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
@@ -174,8 +176,8 @@ extension ShardEngine {
         return .restored
     }
 
-    /// The slot that a record is about, with its id and token and nothing else: a new one, or the one that an earlier record of the same key
-    /// has made. That one stays where it is, in the table as in memory.
+    /// The slot that a record is about, with its id and token and nothing else. It is new, or the one that an earlier
+    /// record of the same key has made. The latter stays where it is, in the table as in memory.
     private mutating func slotToRestore(
         _ key: borrowing SlotKey, token: Span<UInt8>, partition: PartitionIndex
     ) -> SlotID {
@@ -188,7 +190,8 @@ extension ShardEngine {
         return old
     }
 
-    /// The last record of the slot has been read. What may have been in flight is taken as an attempt that nobody knows the answer of.
+    /// Settles a slot whose last record has been read. What may have been in flight is taken as an attempt whose answer
+    /// nobody knows.
     mutating func settleRestored(_ slot: SlotID, now: EngineTime) {
         self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
         guard self.memory.slots[slot].hasWork else { return }
@@ -202,7 +205,7 @@ extension ShardEngine {
                     slot, recordMillis: self.memory.updates[update].top.recordMillis, in: &self.memory, now: now)
             }
             guard couldBeSent else { continue }
-            // What waited when it was written may have left since.
+            // Updates that waited when the record was written may have left since.
             self.coalescer.noteMayBeSent(update, in: &self.memory)
         }
         guard self.memory.slots[slot].inFlight.isSome else {
@@ -224,7 +227,7 @@ extension ShardEngine {
         }
     }
 
-    /// A later record of the same key takes the place of an earlier one: what that one brought along leaves the slot.
+    /// Empties a slot before a later record of the same key replaces an earlier one.
     private mutating func emptyRestored(_ slot: SlotID) {
         self.dispatch.forgetBudget(slot, in: &self.memory)
         self.memory.slots.forgetRoutedPositions(slot)
