@@ -1,11 +1,12 @@
 import APNSProtocol
 import PushModel
 
-/// An audience's owner broadcasts versions on its channels (fan-out contract: Mixed audiences). What APNs does not take falls back to tokens, and goes both ways from then on.
+/// Broadcasts an audience's versions on its channels (fan-out contract: Mixed audiences). A version that APNs does not
+/// take falls back to tokens, and later versions go both ways.
 extension AudienceOwner {
-    /// Looks at all channels: what waits is broadcast, falls back, or is told to the keeper.
-    /// - Parameter isPaused: an operator has stopped what the audience sends.
-    /// - Returns: when they are to be looked at again, steady; `Int64.max`: they wait for no time.
+    /// Looks at all channels: what waits is broadcast, falls back, or is reported to the keeper.
+    /// - Parameter isPaused: whether an operator has stopped what the audience sends.
+    /// - Returns: when they have to be looked at again, steady; `Int64.max`: they wait for no time.
     mutating func lookAtChannels(
         isPaused: Bool, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) -> Int64 {
@@ -21,7 +22,7 @@ extension AudienceOwner {
             if self.advance(channel: index, isPaused: isPaused, by: rules, now: now, into: &effects) {
                 isChanged = true
             }
-            // What has just fallen back is owed to the channel still.
+            // A version that has just fallen back is still owed to the channel.
             if let end, !self.channels[index].isEndTold, !self.owesBroadcast(channel: index, now: now) {
                 self.tellEnd(end, channel: index, by: rules, into: &effects)
                 effects.append(.write)
@@ -35,6 +36,7 @@ extension AudienceOwner {
         }
         return next
     }
+    /// Advances one channel.
     /// - Returns: whether something has to be written down before it goes on.
     private mutating func advance(
         channel index: Int, isPaused: Bool, by rules: OwnerRules, now: EngineTime,
@@ -77,12 +79,12 @@ extension AudienceOwner {
         }
         return self.channels[index].waitsForTokens(by: rules, now: now)
     }
-    /// What is broadcast next on a channel; `nil`: it has had all.
+    /// The next broadcast on a channel; `nil`: it has had everything.
     private func broadcast(channel index: Int, now: EngineTime) -> (version: Version, alert: Version?)? {
         self.newest.flatMap { self.channels.next(on: index, of: $0.versions, nowSeconds: now.wallSeconds) }
     }
-    /// A phone that listens may get a version by its token and by broadcast: with priority 10 both ways it costs two units. Without a second one the
-    /// broadcast has priority 5.
+    /// Lets a version go both ways. A phone that listens may get it by its token and by broadcast: with priority 10
+    /// both ways, it costs two units. Without a second unit the broadcast has priority 5.
     mutating func goBothWays(
         _ version: Version, channel index: Int, by rules: OwnerRules, now: EngineTime
     ) {
@@ -106,9 +108,9 @@ extension AudienceOwner {
         self.redeclareChannels()
         self.returnUnits(now: now)
     }
-    /// A broadcast has its turn: what is newest now is put into it.
-    /// - Parameter mayLeave: nothing waits for `state`, and no operator has stopped it.
-    /// - Returns: `nil`: there is nothing to be sent.
+    /// Fills a broadcast whose turn it is with the newest version.
+    /// - Parameter mayLeave: whether nothing waits for `state`, and no operator has stopped the audience.
+    /// - Returns: `nil`: nothing has to be sent.
     mutating func broadcastLeaves(
         channel index: Int, mayLeave: Bool, by rules: OwnerRules, now: EngineTime
     ) -> OutgoingBroadcast? {
@@ -123,12 +125,12 @@ extension AudienceOwner {
             version: next.version, alert: next.alert, channel: self.channels[index].id,
             isHigh: self.channels[index].mayBeHigh(next.version))
     }
-    /// What became of one.
+    /// Takes the result of a broadcast.
     mutating func broadcastEnded(
         _ errand: ChannelErrand, _ result: PushAnswer.Result, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
     ) -> BroadcastEffect {
-        // One that has not left names no channel. Of a channel that has gone since nothing is to be known.
+        // A broadcast that has not left names no channel. The result for a channel that has gone does not matter.
         guard let index = self.channels.index(errand.environment),
             errand.target.isEmpty || errand.target == self.channels[index].id
         else { return .ignored }
@@ -173,7 +175,7 @@ extension AudienceOwner {
         switch response.verdict.consequence.push {
         case .accepted: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
         case .tokenDead:
-            // Its keeper is told at once, unless it has just said that there is such a channel.
+            // The keeper is told at once, unless it has just said that the channel exists.
             self.channels[index].broadcastFoundNothing()
             self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
             effects.append(.writeFirst)

@@ -2,45 +2,48 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// The owner of an audience (fan-out contract: Owner and versions): who has asked, which versions are on their way to them, what they report, and the audience's channels.
+/// The owner of an audience (fan-out contract: Owner and versions): who has asked, which versions are on their way to
+/// them, what they report, and the audience's channels.
 ///
-/// It decides and knows neither slots nor Kafka. One method for each thing that happens; what is to be done is appended to the effects that are lent. `state` tells of it in
-/// the slot's record, as its *book*.
+/// It decides, and knows neither slots nor Kafka. It has one method for each event. What has to be done is appended to
+/// the effects that are lent to it. Its record in `state` is the *book*, part of the slot's record.
 struct AudienceOwner {
     /// What became of the start that waited when a version was made.
     enum StartEffect { case nothing, leaves, expired }
     /// What follows a broadcast's answer.
     enum BroadcastEffect: Equatable {
-        /// It is of no channel that the audience has now.
+        /// The broadcast was on no channel that the audience has now.
         case ignored
         case done
-        /// It is tried again: how often it was before, what APNs asks for, and how far throttled broadcasts are apart, milliseconds.
+        /// The broadcast is tried again. The values: the number of attempts before, APNs' `retry-after`, and the least
+        /// distance between throttled broadcasts in milliseconds.
         case goesAgain(attempt: UInt8, retryAfterSeconds: Int64?, distanceMillis: Int64)
     }
-    /// Versions whose event has no outcome because a partition of `routed` is slow. The next waits while there are as many.
+    /// Number of versions whose event may be without an outcome because a partition of `routed` is slow. At the limit
+    /// the next version waits.
     static let publicationsMax = 4
-    /// Ends that may become versions beyond that, because a start came behind each.
+    /// Number of ends that may become versions beyond that, because a start arrived behind each.
     static let endsBeforeStartsMax = 4
 
-    /// Which life of the audience this is: seconds since 1970 when it began, or later; only grows.
+    /// Which life of the audience this is: the time in seconds since 1970 when it began, or later. It only grows.
     private(set) var life: Int64 = 0
     /// Partitions that have asked, in ascending order.
     private(set) var asked: [Int32] = []
-    /// The oldest first; the newest version stays, to answer who asks.
+    /// The versions on their way, the oldest first. The newest stays, to answer new questions.
     private(set) var publications: [Publication] = []
     var budget = AudienceBudget()
-    /// By partition that has asked: the newest stamp up to which nobody there is going to get priority 10.
+    /// The newest stamp up to which no member gets priority 10, for each partition that has asked.
     private(set) var reported: [Int32: Int64] = [:]
     /// Until when some partition keeps start members, seconds since 1970; 0: none does.
     private(set) var startsUntilSeconds: Int64 = 0
-    /// A start that the next version brings: one element, or none.
+    /// A start that goes out with the next version: one element, or none.
     private(set) var waitingStarts: [StartOrder] = []
     var channels = AudienceChannels()
-    /// What it was told of its newest versions. Not written down.
+    /// The results reported for its newest versions. They are not written down.
     var rollUps = RollUps()
 
     init() {}
-    /// As a record of `state` tells it.
+    /// Restores the owner from a record of `state`.
     init(
         life: Int64 = 0, startsUntilSeconds: Int64 = 0, waitingStart: StartOrder? = nil,
         asked: [(partition: Int32, doneStampSeconds: Int64)] = [], budget: AudienceBudget = AudienceBudget(),
@@ -56,22 +59,24 @@ struct AudienceOwner {
         self.channels = channels
     }
 
-    /// Events in publications that have no outcome.
+    /// Number of publications whose event has no outcome.
     var openCount: Int { self.publications.count { $0.isOpen } }
-    /// The newest version that may be told.
+    /// The newest version that may be sent to partitions.
     var newest: Publication? { self.publications.last { $0.isDurable } }
-    /// The newest that has been made.
+    /// The newest version that has been made.
     var newestVersion: Version? { self.publications.last?.version }
-    /// A start goes out with the next version.
+    /// Whether a start goes out with the next version.
     var hasWaitingStart: Bool { !self.waitingStarts.isEmpty }
 
     // MARK: Lives
 
-    /// The audience's first version, or its first channel, names its life. A reader of its channel and one of its version find the same.
+    /// Begins the life with the audience's first version or first channel. A reader of its channel and one of its
+    /// version find the same life.
     private mutating func beginLife(now: EngineTime) {
         guard self.life == 0 else { return }
         self.life = self.channels.life == 0 ? max(1, now.wallSeconds) : self.channels.life
     }
+    /// Notes that a partition asks.
     /// - Returns: whether it has not asked before.
     private mutating func ask(_ partition: Int32) -> Bool {
         guard !self.asked.contains(partition) else { return false }
@@ -79,7 +84,7 @@ struct AudienceOwner {
         self.asked.sort()
         return true
     }
-    /// A partition asks.
+    /// Takes a partition's question.
     mutating func questionCame(
         _ question: BusRecord.Question, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
@@ -87,15 +92,16 @@ struct AudienceOwner {
         let isFirst = self.asked.isEmpty
         let isKnown = !self.ask(question.partition)
         if self.publications.isEmpty {
-            // What an `open` has named is the life of all that comes.
+            // A life named by an `open` is the life of everything that follows.
             let named = self.channels.life == 0 ? now.wallSeconds : self.channels.life
             self.life = max(self.life, question.life + 1, named)
         } else if question.life > self.life {
-            // The clock has been set back since the life before, or is another's: what comes next is of a life that is newer for everybody.
+            // The clock has been set back since the previous life, or is another's. The next version belongs to a life
+            // that is newer for everybody.
             let former = self.life
             self.life = question.life + 1
             if isFirst {
-                // Nobody has been told yet of the versions that are there: they are of that life as well.
+                // The present versions have not been sent to anybody: they belong to that life as well.
                 for index in self.publications.indices { self.publications[index].enterLife(self.life) }
                 self.rollUps.enterLife(self.life, from: former)
             }
@@ -104,26 +110,29 @@ struct AudienceOwner {
         self.note(environments: question.environments, by: rules, now: now, into: &effects)
         effects.append(.write)
         guard let newest = self.newest else { return }
-        // The newest, and what outlives it. What it brings is late for the one that asks now, unless it is still on its way there: this may come first.
+        // The newest version, and what outlives it. Its content is late for the partition that asks now, unless it is
+        // still on its way there: this answer may arrive first.
         let versions = newest.versions.map {
             var version = $0.answer(keepsAlert: newest.isOpen)
-            // A broadcast that has left may have been missed by members that have joined since.
+            // Members that have joined since may have missed a broadcast that has left.
             if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
-            // The one that asks knows a newer life, which is over, and would take this for an older one. Others go on with what they were told.
+            // The asking partition knows a newer life, which is over, and would take this version for an older one.
+            // Others keep what they were sent.
             if question.life > version.life { version.enterLife(self.life) }
             return version
         }
         effects.append(.answer(versions, to: question.partition))
     }
-    /// A partition tells how far it is with a version of this life.
+    /// Takes a partition's report about a version of this life.
     mutating func reportCame(_ report: BusRecord.Report, now: EngineTime, into effects: inout OwnerEffects) {
-        // It serves members of this life, whether or not its question is known here.
+        // The partition serves members of this life, whether or not its question is known here.
         if self.ask(report.partition) { effects.append(.write) }
         self.reported[report.partition] = max(self.reported[report.partition] ?? 0, report.doneStampSeconds)
         self.returnUnits(now: now)
         self.rollUps.take(report, nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Nothing has come for the audience for too long, or its end is: partitions that have asked are told.
+    /// Forgets the audience: nothing has arrived for it for too long, or it has ended. Partitions that have asked are
+    /// told.
     mutating func forgotten(by rules: OwnerRules, into effects: inout OwnerEffects) {
         if let end = self.newestVersion, end.isEnd {
             self.tellEnds(end, by: rules, into: &effects)
@@ -138,13 +147,13 @@ struct AudienceOwner {
 
     // MARK: Starts
 
-    /// A start waits for the next version, in place of one that waited.
+    /// Takes a start that waits for the next version, in place of an earlier one.
     mutating func startCame(_ order: StartOrder) { self.waitingStarts = [order] }
-    /// The audience's life is over: nobody is started from here on.
+    /// Forgets the waiting start: the audience's life is over, and nobody is started from here on.
     mutating func forgetStart() { self.waitingStarts = [] }
-    /// One that has not gone out in time makes room for another.
-    /// - Parameter staleSeconds: of the content that waits with it.
-    /// - Returns: whether one did.
+    /// Drops a start that has expired unsent, which makes room for another.
+    /// - Parameter staleSeconds: when the content that waits with it becomes stale.
+    /// - Returns: whether a start was dropped.
     mutating func dropExpiredStart(staleSeconds: Int64, now: EngineTime) -> Bool {
         guard let order = self.waitingStarts.first,
             order.isExpired(nowSeconds: now.wallSeconds) || staleSeconds <= now.wallSeconds
@@ -152,16 +161,17 @@ struct AudienceOwner {
         self.waitingStarts = []
         return true
     }
-    /// The start that goes out with a version, if one waits and it is in time. What comes after an end is of a new life.
+    /// The start that goes out with a version, if one waits and has not expired. A start after an end belongs to a new
+    /// life.
     private mutating func takeStart(for offer: VersionOffer, now: EngineTime) -> (StartOrder?, StartEffect) {
         let order = self.waitingStarts.first
         self.waitingStarts = []
         if self.newestVersion?.isEnd == true, order != nil || !offer.isEnd {
             self.life = max(self.life + 1, now.wallSeconds)
         }
-        // An end ends the audience, and whatever waits to start it.
+        // An end ends the audience, and the start that waits.
         guard let order, !offer.isEnd else { return (nil, .nothing) }
-        // What waits is what its update members get, and what the start would show.
+        // The waiting content is what update members get, and what the start would show.
         guard !order.isExpired(nowSeconds: now.wallSeconds), offer.top.staleSeconds > now.wallSeconds else {
             return (nil, .expired)
         }
@@ -170,7 +180,7 @@ struct AudienceOwner {
 
     // MARK: Versions
 
-    /// What waits becomes a version: it gets its life, its priority and its channels here, once.
+    /// Makes a version of what waits. It gets its life, its priority and its channels here, once.
     mutating func publish(
         _ offer: VersionOffer, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
@@ -178,7 +188,7 @@ struct AudienceOwner {
         self.beginLife(now: now)
         let (start, startEffect) = self.takeStart(for: offer, now: now)
         let beneath = offer.under.map { Version(life: self.life, stampSeconds: $0.stampSeconds, layer: $0.layer) }
-        // Who joins when the newest has expired gets what outlives it.
+        // Members that join after the newest has expired get what outlives it.
         let older = (self.publications.last?.versions ?? []).filter { $0.life == self.life }
         let fallbacks = Version.outliving(offer.top.expiresSeconds, of: older + beneath)
         var version = Version(life: self.life, stampSeconds: offer.stampSeconds, layer: offer.top)
@@ -203,7 +213,7 @@ struct AudienceOwner {
             self.publications.removeFirst()
         }
     }
-    /// `state` has a record that was written when all that is there was: versions may leave.
+    /// Notes that `state` has a record of the present versions, which may leave now.
     mutating func stateWritten(now: EngineTime, into effects: inout OwnerEffects) {
         for index in self.publications.indices where !self.publications[index].isDurable {
             self.publications[index].stateWritten()
@@ -212,9 +222,9 @@ struct AudienceOwner {
         self.tellTurn(into: &effects)
         self.finish(into: &effects)
     }
-    /// The audience comes to a new owner. What the one before had not finished telling is told again, the very same. Partitions are asked once more how far they are with
-    /// what is recent.
-    /// - Parameter sinceMillis: since when the owner before has sent nothing, steady.
+    /// Takes the audience over from an earlier owner. Versions that it had not sent to all are sent again unchanged.
+    /// Partitions are asked once more how far recent versions are.
+    /// - Parameter sinceMillis: since when the previous owner has sent nothing, steady.
     mutating func takenOver(
         sinceMillis: Int64, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -234,7 +244,7 @@ struct AudienceOwner {
         self.tellTurn(into: &effects)
         self.finish(into: &effects)
     }
-    /// Its reports are summed from here on.
+    /// Sends a version for the first time. Its reports are summed from here on.
     private mutating func tellFirst(_ index: Int, now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.begin(
             self.publications[index], asked: self.asked, channels: self.channels.all, nowMillis: now.steadyMillis,
@@ -242,21 +252,21 @@ struct AudienceOwner {
         self.tell(index, into: &effects)
         if index == self.publications.count - 1 { self.channels.turnIsTold() }
     }
-    /// Which of its channels serve has changed since the newest version was told.
+    /// Sends partitions a change in which channels serve the newest version.
     private mutating func tellTurn(into effects: inout OwnerEffects) {
         guard self.channels.isTurnUntold else { return }
         self.channels.turnIsTold()
         guard let index = self.publications.lastIndex(where: { $0.isDurable }) else { return }
         self.tell(index, into: &effects)
     }
-    /// Every partition that has asked is told, in the order of stamps.
+    /// Sends every partition that has asked what is published, in the order of stamps.
     private mutating func tell(_ index: Int, into effects: inout OwnerEffects) {
         guard !self.asked.isEmpty else { return }
         self.publications[index].leaves(to: self.asked.count)
         effects.append(.tell(self.publications[index].versions, to: self.asked))
     }
-    /// Kafka has a version for one partition.
-    /// - Parameter stampLow: of the version's stamp the lower half.
+    /// Notes that Kafka has a version for one partition.
+    /// - Parameter stampLow: the lower half of the version's stamp.
     mutating func versionTold(stampLow: UInt32, into effects: inout OwnerEffects) {
         guard
             let index = self.publications.firstIndex(where: {
@@ -265,7 +275,7 @@ struct AudienceOwner {
         else { return }
         if self.publications[index].told() { self.finish(into: &effects) }
     }
-    /// Events whose version all partitions have got their outcome.
+    /// Finishes publications: events whose version all partitions have got their outcome.
     private mutating func finish(into effects: inout OwnerEffects) {
         if self.leaveAlertsToTokens() { effects.append(.write) }
         var isChanged = false
@@ -282,11 +292,11 @@ struct AudienceOwner {
         effects.append(.write)
         effects.append(.reschedule)
     }
-    /// Roll-ups that are due are said.
+    /// Writes roll-ups that are due.
     mutating func timePassed(now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.timePassed(nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Units come back once no partition and no channel gives priority 10 by a version.
+    /// Returns units of the ledgers once no partition and no channel gives priority 10 by a version.
     mutating func returnUnits(now: EngineTime) {
         var done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
         if let newest = self.newestVersion { done = min(done, self.channels.doneStampSeconds(newest: newest)) }
@@ -295,13 +305,13 @@ struct AudienceOwner {
 
     // MARK: Channels
 
-    /// `open` has come: a channel is wanted before the first version.
+    /// Takes an `open`: a channel is wanted before the first version.
     mutating func openCame(by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects) {
         _ = self.wantChannels(by: rules, now: now)
         effects.append(.writeFirst)
     }
-    /// Where the audience may have channels and has none, they are wanted.
-    /// - Returns: whether there are more than before.
+    /// Wants channels where the audience may have them and has none.
+    /// - Returns: whether more are wanted than before.
     private mutating func wantChannels(by rules: OwnerRules, now: EngineTime) -> Bool {
         let environments = self.channels.lacking(by: rules)
         guard !environments.isEmpty else { return false }
@@ -309,7 +319,7 @@ struct AudienceOwner {
         self.channels.want(environments, life: self.life)
         return true
     }
-    /// A partition has said in which environments it has members.
+    /// Notes in which environments a partition has members.
     private mutating func note(
         environments: UInt8, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -318,7 +328,7 @@ struct AudienceOwner {
         else { return }
         if self.wantChannels(by: rules, now: now) { effects.append(.writeFirst) }
     }
-    /// A version says which channels bring it.
+    /// Declares in a version which channels bring it.
     private mutating func declareChannels(
         on version: inout Version, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -343,7 +353,7 @@ struct AudienceOwner {
         version.channels = self.channels.declared
         version.turn = self.channels.turn
     }
-    /// The life of the channels is over: the keeper of each is told, before `state` says so.
+    /// Tells the keepers that the life of the channels is over, before `state` has it.
     private mutating func tellEnds(_ end: Version, by rules: OwnerRules, into effects: inout OwnerEffects) {
         for index in self.channels.all.indices { self.tellEnd(end, channel: index, by: rules, into: &effects) }
     }
@@ -352,7 +362,7 @@ struct AudienceOwner {
     ) {
         guard self.channels[index].tellsEnd() else { return }
         var content: [UInt8] = []
-        // Where APNs keeps the newest message, it keeps the end that it has taken.
+        // Where APNs stores the newest message, it stores the end that it has taken.
         let isStored =
             rules.app.audienceChannelStorage.policy == .mostRecent
             && self.channels[index].takenStampSeconds >= end.stampSeconds
@@ -362,8 +372,9 @@ struct AudienceOwner {
                 .ended(content: content), self.channels[index].environment, life: self.channels.life,
                 stateWaits: true))
     }
-    /// The keeper tells what has become of a channel.
-    /// - Returns: `nil`: it is of none that the audience has. Otherwise whether something has changed, and is to be written down before anything follows from it.
+    /// Takes the keeper's news of a channel.
+    /// - Returns: `nil`: the audience has no such channel. Otherwise whether something has changed, and must be written
+    ///   down before anything follows from it.
     mutating func newsCame(_ news: BusRecord.ChannelNews, by rules: OwnerRules, now: EngineTime) -> Bool? {
         guard news.life == self.channels.life, let index = self.channels.index(news.environment) else { return nil }
         let newest = self.newestVersion?.stampSeconds ?? 0
@@ -375,13 +386,14 @@ struct AudienceOwner {
             return true
         }
     }
-    /// Which channels there are, and which serve, has changed: versions that are there say so.
+    /// Declares the channels anew in the present versions: which exist, and which serve, has changed.
     mutating func redeclareChannels() {
         self.channels.noteTurn()
         for index in self.publications.indices { self.publications[index].declare(self.channels) }
     }
-    /// All partitions know the newest version, and which channels do not bring it: who listens on those gets its alert, and each before it, by
-    /// token. No broadcast brings these later, and no version after it owes them once more.
+    /// Leaves alerts to tokens once all partitions know the newest version and which channels do not bring it.
+    /// Listeners on those get its alert, and each alert before it, by token. No later broadcast brings these alerts,
+    /// and no later version owes them once more.
     /// - Returns: whether something has changed.
     private mutating func leaveAlertsToTokens() -> Bool {
         guard !self.channels.isTurnUntold, let newest = self.publications.last, newest.isDurable,

@@ -1,13 +1,14 @@
 import APNSProtocol
 import PushModel
 
-/// What a crowd has counted of its versions: the newest, and those before it whose pushes have no answer yet. It decides what is told when; its owner tells it.
+/// What a crowd has counted of its versions: the newest, and earlier ones whose pushes have no answer yet. It decides
+/// what is reported when; its owner sends the reports.
 struct CrowdReports {
     /// What a change asks of the engine.
     struct Effects: Equatable {
-        /// Members that are refused the newest version, more than before.
+        /// By how much the number of members that are refused the newest version has grown.
         var refusedStep = 0
-        /// Former versions are to be told: see `tellFormer`.
+        /// Whether former versions have to be reported: see `tellFormer`.
         var tellsFormer = false
     }
     /// A version that a newer one has taken over from.
@@ -15,27 +16,28 @@ struct CrowdReports {
         fileprivate(set) var counts: CrowdReport
         fileprivate(set) var owner: ReportTelling.Owner
     }
-    /// Versions before the newest that are counted until their last push is answered.
+    /// Number of former versions that are counted until their last push is answered.
     static let formerMax = 4
-    /// Records about single members that failed in one pass of a partition; the others are counted.
+    /// Number of records about single members that failed in one pass of a partition. Further failures are only
+    /// counted.
     static let failuresToldMax: UInt64 = 1_024
-    /// A version's age up to which a next owner of the partition cannot know what was told of it.
+    /// Age up to which a next owner of the partition cannot know what was reported of a version, milliseconds.
     static let toldAnewMillis: Int64 = 120_000
 
     private(set) var newest = CrowdReport()
-    /// The oldest first.
+    /// The former versions, the oldest first.
     private(set) var former: [Former] = []
     private(set) var telling = ReportTelling()
     /// The newest stamp up to which the audience's owner knows that nobody is sent priority 10 now.
     private(set) var toldDoneStampSeconds: Int64 = 0
     /// The stamp of the newest version with priority 10.
     private var highStampSeconds: Int64 = 0
-    /// Members that an expired version has left to the one before, until the reports change places.
+    /// Members that an expired version has left to the previous one, until the reports change places.
     private var revivedCount = 0
 
-    /// Members that are refused the newest version.
+    /// Number of members that are refused the newest version.
     var refusedCount: Int { Int(clamping: self.newest.counts.failed) }
-    /// What is counted of a version before the newest; `nil`: it is counted no longer.
+    /// What is counted of a former version; `nil`: it is counted no longer.
     func formerCounts(_ stampSeconds: Int64) -> CrowdReport? {
         self.former.first { $0.counts.stampSeconds == stampSeconds }?.counts
     }
@@ -44,8 +46,8 @@ struct CrowdReports {
     }
 
     // MARK: Versions
-    /// A new version: from here on members are counted with it.
-    /// - Parameter listeners: who gets the version before it by broadcast.
+    /// Begins to count a new version.
+    /// - Parameter listeners: who gets the previous version by broadcast.
     mutating func versionCame(_ version: Version, listeners: ListenerCounts) -> Effects {
         if version.isHigh || version.isFrequentHigh { self.highStampSeconds = version.stampSeconds }
         let effects = self.setAside(listeners: listeners)
@@ -53,8 +55,8 @@ struct CrowdReports {
         self.telling.counted()
         return effects
     }
-    /// The newest version has expired: what is owed now is counted with the one before.
-    /// - Parameter stampSeconds: of that; `nil`: there is none.
+    /// Counts what is owed now with the previous version: the newest has expired.
+    /// - Parameter stampSeconds: stamp of the previous version; `nil`: there is none.
     mutating func newestExpired(leaving stampSeconds: Int64?, listeners: ListenerCounts) -> Effects {
         let revived = UInt64(max(0, self.revivedCount))
         self.revivedCount = 0
@@ -74,9 +76,9 @@ struct CrowdReports {
         effects.tellsFormer = true
         return effects
     }
-    /// Members that a version which expires leaves to the one before.
+    /// Counts members that an expiring version leaves to the previous one.
     mutating func revived(_ count: Int) { self.revivedCount += count }
-    /// The audience is over here.
+    /// Ends the counts: the audience is over here.
     /// - Parameter listeners: `nil`: no version is there.
     /// - Returns: what was not written yet.
     mutating func ended(listeners: ListenerCounts?) -> (untold: [CrowdReport], effects: Effects) {
@@ -97,11 +99,11 @@ struct CrowdReports {
         self.telling.begin()
         return effects
     }
-    /// After a takeover counting goes on where the last record of progress says.
+    /// Continues counting after a takeover from the last record of progress.
     /// - Parameters:
-    ///   - known: what that record tells of versions.
-    ///   - isYoung: what was told last of the newest version may have been lost with the owner before.
-    ///   - alertStampSeconds: of the version whose alert is owed; `nil`: none is.
+    ///   - known: what that record says of versions.
+    ///   - isYoung: whether the last report of the newest version may have been lost with the previous owner.
+    ///   - alertStampSeconds: stamp of the version whose alert is owed; `nil`: none is.
     mutating func resumed(
         _ known: [CrowdReport], stampSeconds: Int64, isYoung: Bool, alertStampSeconds: Int64?
     ) -> Effects {
@@ -124,12 +126,12 @@ struct CrowdReports {
     }
 
     // MARK: Counting
-    /// Members are owed the newest version beside those that were.
-    /// - Parameter count: less than 0: some are not.
+    /// Counts more members that are owed the newest version.
+    /// - Parameter count: negative: members that are not owed it.
     @inline(__always) mutating func becameDue(_ count: Int) {
         self.newest.counts.due &+= UInt64(truncatingIfNeeded: count)
     }
-    /// A member that had left its version to a newer one is owed it again.
+    /// Counts a member that had left its version to a newer one, and is owed it again.
     mutating func returned() {
         self.newest.note(-1, into: .superseded)
         self.telling.counted()
@@ -145,7 +147,7 @@ struct CrowdReports {
         let count = UInt64(truncatingIfNeeded: count)
         self.newest.counts.due &+= UInt64(due)
         if isNewerThere, let last = self.former.indices.last {
-            // Where all had the one before, nothing is new of it.
+            // If all members had the previous version, it has nothing new.
             guard count > 0 else { return }
             self.former[last].counts.counts.count(settlement, count)
             self.former[last].owner = .toTell
@@ -154,8 +156,9 @@ struct CrowdReports {
             self.telling.counted()
         }
     }
-    /// Members are owed an alert alone no longer, or again: the version that brought it has counted them.
-    /// - Parameter count: less than 0: they wait once more.
+    /// Counts members that are no longer owed an alert alone, or are again. The version that brought it has counted
+    /// them.
+    /// - Parameter count: negative: they wait once more.
     @inline(__always) mutating func aloneSettled(
         stampSeconds: Int64, count: Int, into settlement: MemberSettlement
     ) -> Effects {
@@ -175,24 +178,26 @@ struct CrowdReports {
         self.former[index].owner = .toTell
         return Effects(tellsFormer: self.former[index].counts.waitingCount == 0)
     }
-    /// After a takeover members that the round comes to with an alert that goes alone are counted with its version again.
+    /// Counts members with their alert's version again after a takeover: the round reaches them with an alert that goes
+    /// alone.
     mutating func aloneRestored(stampSeconds: Int64, count: Int) {
         guard count > 0, let index = self.formerIndex(stampSeconds) else { return }
         self.former[index].counts.counts.due += UInt64(count)
         self.former[index].owner = .toTell
     }
-    /// A member that the round met with an alert that goes alone waits: as all that do, it is counted with the newest version.
+    /// Counts a waiting member with the newest version, as all waiting members. The round met it with an alert that
+    /// goes alone.
     mutating func aloneDeferred(stampSeconds: Int64) -> Effects {
         self.newest.counts.due += 1
         return self.aloneSettled(stampSeconds: stampSeconds, count: 1, into: .superseded)
     }
-    /// A member that waited gets an alert alone, and is counted with its version again.
+    /// Counts a member that waited with its alert's version again: it gets an alert alone.
     mutating func aloneReturned(stampSeconds: Int64) -> Effects {
         let effects = self.aloneSettled(stampSeconds: stampSeconds, count: -1, into: .superseded)
         self.newest.counts.due -= min(1, self.newest.counts.due)
         return effects
     }
-    /// A push that brought this version was answered.
+    /// Takes the answer to a push that brought this version.
     @inline(__always) mutating func answered(
         _ answer: PushAnswer, end: MemberEnd, stampSeconds: Int64, wallMillis: Int64
     ) -> Effects {
@@ -209,7 +214,7 @@ struct CrowdReports {
     ) -> Effects {
         let index = self.formerIndex(stampSeconds)
         if case .waits = end {
-            // It waits for the newest from here on.
+            // The member waits for the newest version from here on.
             self.newest.counts.due += 1
             if let index { self.former[index].counts.counts.superseded += 1 }
         }
@@ -218,8 +223,9 @@ struct CrowdReports {
         self.former[index].owner = .toTell
         return Effects(tellsFormer: self.former[index].counts.waitingCount == 0)
     }
-    /// A member failed for good: the reason is counted.
-    /// - Returns: whether an outcome record of its own tells it. When very many fail in one pass the last are only counted.
+    /// Counts the reason of a member that failed for good.
+    /// - Returns: whether the failure gets an outcome record of its own. When very many fail in one pass, the last are
+    ///   only counted.
     mutating func failed(_ response: PushResponse, isOfMessage: Bool, stampSeconds: Int64) -> Bool {
         if self.newest.stampSeconds == stampSeconds {
             self.newest.note(response, isOfMessage: isOfMessage)
@@ -230,16 +236,16 @@ struct CrowdReports {
     }
 
     // MARK: Telling
-    /// Something of the newest version is to be told once its passes have ended.
+    /// Whether something of the newest version has to be reported once its passes have ended.
     @inline(__always) var isOpen: Bool { self.telling.isOpen }
-    /// When what has been counted is told, steady, now that its passes have ended; `Int64.max`: nothing is to be told. While they go on, the next progress record
-    /// tells it as well.
+    /// When the counts are reported, steady, now that the passes have ended; `Int64.max`: nothing has to be reported.
+    /// While passes go on, the next progress record has the counts as well.
     func dueMillis(nowMillis: Int64) -> Int64 {
         let told = self.newest.stampSeconds > 0 ? self.telling.dueMillis(nowMillis: nowMillis) : .max
         return min(told, self.telling.recordDueMillis(nowMillis: nowMillis))
     }
-    /// Whether the owner is to be told of the newest version.
-    /// - Parameter isFinished: its passes have ended.
+    /// Whether the newest version has to be reported to the owner.
+    /// - Parameter isFinished: whether its passes have ended.
     func isToBeTold(isFinished: Bool) -> Bool {
         guard self.newest.stampSeconds > 0 else { return false }
         switch self.telling.owner {
@@ -248,24 +254,28 @@ struct CrowdReports {
         case .toTell: return true
         }
     }
-    /// The owner is told of the newest version.
-    /// - Returns: what.
+    /// Makes the report of the newest version for the owner.
+    /// - Returns: the report.
     mutating func tell(isFinished: Bool, listeners: ListenerCounts, nowMillis: Int64) -> CrowdReport {
         self.newest.listeners = listeners
-        // The former owner's counts stand until there is more to say. A report without a version replaces nothing.
+        // The former owner's counts are valid until there is more to report. A report without a version replaces
+        // nothing.
         let hasCounts = !self.newest.isOfOthers || self.newest.counts.due > 0
         self.telling.told(isEnd: isFinished, isWritten: hasCounts, nowMillis: nowMillis)
         return hasCounts ? self.newest : CrowdReport()
     }
-    /// - Returns: what the `pass` record that is due now says, as the passes have ended; `nil`: none is due.
+    /// Makes the `pass` record that is due now, as the passes have ended.
+    /// - Returns: `nil`: none is due.
     mutating func record(nowMillis: Int64) -> CrowdReport? {
         guard self.telling.recordDueMillis(nowMillis: nowMillis) <= nowMillis else { return nil }
         self.telling.written(isEnd: true, nowMillis: nowMillis)
         return self.newest
     }
-    /// Versions that a newer one has taken over from: told then, and once more when their last push has been answered.
-    /// - Parameter mayReturn: by its stamp, whether members may be owed a version again: when the newest expires, or as its alert goes alone.
-    /// - Returns: what is told and written.
+    /// Makes the reports of versions that a newer one has taken over from. Each is reported then, and once more when
+    /// its last push has been answered.
+    /// - Parameter mayReturn: by its stamp, whether members may be owed a version again: when the newest expires, or as
+    ///   its alert goes alone.
+    /// - Returns: what is reported and written.
     mutating func tellFormer(mayReturn: (Int64) -> Bool) -> [CrowdReport] {
         var told: [CrowdReport] = []
         var index = 0
@@ -284,17 +294,19 @@ struct CrowdReports {
         }
         return told
     }
-    /// The owner, a new one perhaps, tells of the newest version, which is known here: it cannot know what it was told of it.
+    /// Reports the newest version again. Its owner, perhaps a new one, sends it again: it cannot know what was reported
+    /// of it.
     /// - Returns: `false`: that is not the newest.
     mutating func askedAgain(stampSeconds: Int64) -> Bool {
         guard stampSeconds == self.newest.stampSeconds else { return false }
         self.telling.counted()
         return true
     }
-    /// The stamp up to which nobody is sent priority 10 now.
+    /// Notes the stamp up to which nobody is sent priority 10 now.
     /// - Parameters:
-    ///   - isHigh: some may get it still.
-    ///   - stampSeconds: of the newest version.
+    ///   - isHigh: whether some may still get it.
+    ///   - stampSeconds: stamp of the newest version.
+    /// - Returns: that stamp.
     mutating func tellDone(isHigh: Bool, stampSeconds: Int64) -> Int64 {
         self.toldDoneStampSeconds = isHigh ? max(0, self.highStampSeconds - 1) : stampSeconds
         return self.toldDoneStampSeconds

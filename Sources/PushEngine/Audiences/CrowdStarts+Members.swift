@@ -1,14 +1,14 @@
 import PushModel
 
-/// Start members of a crowd: where they are, and what they were sent.
+/// Start members of a crowd: their rings, and which starts they were sent.
 extension CrowdStarts {
-    /// Members in rings, ghosts included.
+    /// Number of members in rings, ghosts included.
     func memberCount(in table: borrowing MemberTable) -> Int {
         var count = 0
         for round in self.rounds { count += table.count(of: round.ring) }
         return count
     }
-    /// The token's member, ghosts included; none: it has none here.
+    /// The token's member, ghosts included; `none`: it has none here.
     func member(_ token: Span<UInt8>, in table: borrowing MemberTable) -> MemberID {
         for round in self.rounds {
             let member = table.find(token, in: round.ring)
@@ -26,20 +26,20 @@ extension CrowdStarts {
 
     // MARK: What members were sent
 
-    /// A member was sent the start that goes round, or may have been.
+    /// Whether a member was sent the start that goes round, or may have been.
     @inline(__always) func wasSent(to member: MemberID, of round: Int, in table: borrowing MemberTable) -> Bool {
         self.hasOrder && self.rounds[round].wasSent(self.orderStamp, to: member, in: table)
     }
-    /// A push of the start that goes round may have reached the member, although it is sent another (`start.on-unknown: resend`): one that was
-    /// not answered, or one of the owner before, who announced nothing.
+    /// Whether a push of the present start may have reached the member, which is sent another all the same
+    /// (`start.on-unknown: resend`). That push had no answer, or was the previous owner's, which announced nothing.
     @inline(__always) func mayHaveArrived(at member: MemberID, of round: Int, in table: borrowing MemberTable) -> Bool {
         guard self.hasOrder else { return false }
         if self.rounds[round].maybeSent.contains(member) { return true }
         guard self.phase == .goesOnInDoubt else { return false }
         return self.past.mayHaveReached(self.orderStamp, joinedSeconds: table.joinedSeconds(of: member))
     }
-    /// Appends when starts within the hour left that the member may have been sent, steady.
-    /// - Parameter isOwn: the member is about to be sent the one that goes round.
+    /// Appends the times when starts within the hour left that the member may have been sent, steady.
+    /// - Parameter isOwn: whether the member is about to be sent the start that goes round.
     @inline(__always) func appendSentMillis(
         to member: MemberID, of round: Int, isOwn: Bool, in table: borrowing MemberTable, now: EngineTime,
         into millis: inout [Int64]
@@ -58,27 +58,28 @@ extension CrowdStarts {
             millis.append(past.lastSentMillis)
         }
     }
-    /// The newest start that the member may have been sent but the one that goes round, as far as that has to be remembered. None is named where the member
-    /// has to be remembered for something else.
+    /// The newest start that the member may have been sent, except the one that goes round, as far as that has to be
+    /// remembered. It is an empty stamp where the member has to be remembered for something else.
     func formerSent(to member: MemberID, of round: Int, in table: borrowing MemberTable) -> StartStamp? {
         let past = self.past.newest(but: self.orderStamp, joinedSeconds: table.joinedSeconds(of: member))
         if let past { return past }
-        // It is sent the one that goes round again, should it come back, and keeps its place for what counts within the hour.
+        // If the member rejoins, it is sent the present start again. It keeps its place because of what counts within
+        // the hour.
         if self.mayHaveArrived(at: member, of: round, in: table) { return StartStamp() }
-        // Its number is kept until the answer comes.
+        // The member's number is kept until the answer arrives.
         return table.flags(of: member).contains(.isInFlight) ? StartStamp() : nil
     }
 
     // MARK: Sweeps
 
-    /// When no member need be remembered for what it was sent, steady.
+    /// When no member has to be remembered for what it was sent, steady.
     func ghostsUntilMillis(now: EngineTime) -> Int64 {
         let until = self.past.untilMillis(nowMillis: now.steadyMillis)
         guard self.hasOrder else { return until }
         return max(until, now.steadyMillis + self.orderExpiresSeconds * 1_000 - now.wallMillis)
     }
-    /// Ghosts that need not be remembered, and are to be removed.
-    /// - Returns: so many as go in a step, and whether there are more.
+    /// Ghosts that no longer have to be remembered, and are removed.
+    /// - Returns: as many as one step removes, and whether there are more.
     func ghostsToForget(in table: borrowing MemberTable, now: EngineTime) -> (members: [MemberID], hasMore: Bool) {
         guard self.ghostsUntilMillis(now: now) <= now.steadyMillis else { return ([], false) }
         var members: [MemberID] = []
@@ -91,7 +92,7 @@ extension CrowdStarts {
         }
         return (members, false)
     }
-    /// Some members, of whichever ring has any.
+    /// Some members of any ring that has some.
     func someMembers(in table: borrowing MemberTable) -> [MemberID] {
         var entries: [RingEntry] = []
         for round in self.rounds where entries.isEmpty {

@@ -1,42 +1,43 @@
-/// What a crowd's starts can be, and what they answer.
+/// The phases of a crowd's starts, and the results of their methods.
 extension CrowdStarts {
     /// Whether a start goes round.
     enum Phase: UInt8 {
-        /// None does. To `goesRound` when one comes that has not been over here.
+        /// No start goes round. To `goesRound` when one arrives that has not been over here.
         case over
-        /// One does, and members are announced before they are sent it. To `over` when it ends or another comes; to `goesOnInDoubt` when a restore is over
-        /// after which nobody is announced.
+        /// A start goes round, and members are announced before they are sent it. To `over` when it ends or another
+        /// arrives; to `goesOnInDoubt` when a restore is over after which nobody is announced.
         case goesRound
-        /// One does, and the owner before, who announced nobody, may have sent it to anybody. To `over` when it ends or another comes.
+        /// A start goes round. The previous owner announced nobody, and may have sent it to anybody. To `over` when it
+        /// ends or another arrives.
         case goesOnInDoubt
     }
-    /// Whether what becomes of the start is told: see `PassTraces`.
+    /// Whether the results of the start are traced: see `PassTraces`.
     enum Trace: UInt8 {
-        /// It is not. To `toBegin` when a start comes.
+        /// It is not traced. To `toBegin` when a start arrives.
         case untold
-        /// It has not been looked yet whether it is to be. To `told` then, or to `untold`.
+        /// It has not been decided yet. To `told` or `untold` when it is.
         case toBegin
-        /// It is. To `untold` when it ends, to `toBegin` if it may go on.
+        /// It is traced. To `untold` when it ends, to `toBegin` if it may go on.
         case told
     }
     /// What the newest version means for the start that goes round.
     enum Coming {
-        /// None goes round, and none begins.
+        /// No start goes round, and none begins.
         case nothing
-        /// It goes on, with what is newest.
+        /// The start goes on, with the newest content.
         case goesOn
-        /// It is over.
+        /// The start is over.
         case ceases
-        /// Another begins.
+        /// Another start begins.
         case begins(StartOrder)
     }
-    /// What a start that has come brings with it.
+    /// What follows from the beginning of a start.
     struct Begun {
-        /// More are owed a start than before.
+        /// Number of additional members that are owed a start.
         var dueCount = 0
-        /// A former owner announced so many, and nobody knows whether they were sent it.
+        /// Number of members that a former owner announced, when nobody knows whether they were sent the start.
         var unknownCount: UInt64 = 0
-        /// Some of those.
+        /// Some of those members.
         var unheard: [MemberID] = []
     }
 }

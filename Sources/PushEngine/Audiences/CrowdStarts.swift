@@ -1,20 +1,20 @@
 import PushModel
 
-/// What a partition has of an audience's start members: their rings, the start that goes round, and those that went round within the hour. It decides; its
-/// owner lends it the table of members, writes its records, and sends.
+/// A partition's start members of an audience: their rings, the start that goes round, and starts of the last hour. It
+/// decides; its owner lends it the table of members, writes its records, and sends.
 struct CrowdStarts {
     private(set) var phase = Phase.over
     private(set) var trace = Trace.untold
     /// The start that goes round: one element, or none. It is large, and rarely there.
     private var orders: [StartOrder] = []
-    /// Which it is, and its end; 0: none goes round.
+    /// The identity of the start that goes round, and its end; 0: none goes round.
     private(set) var orderStamp = StartStamp()
     private(set) var orderExpiresSeconds: Int64 = 0
-    /// The newest start that has gone round here, or does. Neither it nor an older one begins again, whatever a clock says.
+    /// The newest start that goes round here, or has. Neither it nor an older one begins again, whatever a clock shows.
     private var newestMet = StartStamp()
-    /// When it began here, wall milliseconds; 0: it has not.
+    /// When the start began here, wall milliseconds; 0: it has not.
     private var beganMillis: Int64 = 0
-    /// One an environment.
+    /// The rounds, one for each environment.
     private(set) var rounds: [StartRound] = []
     /// Starts whose pushes left within the hour.
     private(set) var past = PastStarts()
@@ -25,24 +25,24 @@ struct CrowdStarts {
     /// When the newest of its members joined, seconds since 1970.
     private(set) var lastJoinSeconds: Int64 = 0
 
-    /// What became of it, and of the one before until the next begins.
+    /// Results of the start, and of the previous one until the next begins.
     var reports = StartReports()
 
     var waitingCount: Int { self.rounds.reduce(0) { $0 + $1.waitingCount } }
     /// The start that goes round; `nil`: none, or it has expired.
     var order: StartOrder? { self.orders.first }
     @inline(__always) var hasOrder: Bool { self.phase != .over }
-    /// Which goes round; `nil`: none.
+    /// The stamp of the start that goes round; `nil`: none does.
     @inline(__always) private var current: StartStamp? { self.hasOrder ? self.orderStamp : nil }
-    /// When what the start itself would show is stale; no copy of it is made to ask.
+    /// When the start's own content is stale. Asked without copying the start.
     @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
-    /// See `StartOrder.shows`.
+    /// Whether the start shows the newest version: see `StartOrder.shows`.
     @inline(__always) func orderShows(_ newest: borrowing Version) -> Bool {
         self.hasOrder && self.orders[0].shows(newest)
     }
-    /// There is nothing to do, and nothing to remember.
+    /// Whether there is nothing to do and nothing to remember.
     @inline(__always) var isIdle: Bool { self.rounds.isEmpty && !self.hasOrder && !self.records.progress.isDue }
-    /// It goes round, and joins from before it lie in `state`.
+    /// Whether the start goes round, and joins from before it are in `state`.
     @inline(__always) var mayLeave: Bool { self.hasOrder && self.records.hasMembersFromBefore }
     private func spread(_ terms: StartTerms) -> StartSpread {
         StartSpread(
@@ -53,24 +53,24 @@ struct CrowdStarts {
     // MARK: The start
 
     /// Says what becomes of the start.
-    /// - Parameter new: as the newest version says; `nil`: none goes round.
+    /// - Parameter new: the start of the newest version; `nil`: none goes round.
     func coming(_ new: StartOrder?) -> Coming {
         guard let new else { return self.hasOrder ? .ceases : .nothing }
         if self.hasOrder, new.stamp == self.orderStamp { return .goesOn }
         if self.mayBegin(new.stamp) { return .begins(new) }
         return self.hasOrder ? .ceases : .nothing
     }
-    /// It has not been over here: it is new, or a takeover goes on with it.
+    /// Whether the start has not been over here: it is new, or a takeover continues it.
     private func mayBegin(_ start: StartStamp) -> Bool {
         if let known = self.restored.progress, !known.isOver, known.start == start { return true }
         return start > self.newestMet
     }
-    /// A start goes round from here on; none did. Behind a restore it goes on behind those that were announced.
+    /// Begins a start; none went round. After a restore it continues behind the members that were announced.
     mutating func startCame(
         _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
     ) -> Begun {
         self.orders = [order]
-        // No other begins.
+        // No other start begins.
         self.newestMet = order.stamp
         self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds
@@ -90,7 +90,7 @@ struct CrowdStarts {
         }
         return begun
     }
-    /// A start that `state` tells of goes on.
+    /// Continues a start that `state` has.
     private mutating func resume(in table: inout MemberTable, entries: inout [RingEntry]) -> Begun {
         let start = self.orderStamp
         let (known, marks) = self.restored.take(start)
@@ -105,7 +105,7 @@ struct CrowdStarts {
             }
             begun.unheard += self.rounds[index].resume(
                 start, part: part,
-                // Members of a ring that the record does not have came late.
+                // Members of a ring that is not in the record came late.
                 at: part?.horizon ?? (known == nil ? 0 : StartRound.end),
                 unheardMax: self.reports.untoldMembersMax - begun.unheard.count, in: &table, entries: &entries)
             begun.unknownCount += part?.unansweredCount ?? 0
@@ -113,14 +113,14 @@ struct CrowdStarts {
         }
         return begun
     }
-    /// Members that have not been sent the start are not.
-    /// - Returns: how many were owed it.
+    /// Gives the start up for members that have not been sent it.
+    /// - Returns: the number of members that were owed it.
     mutating func ceased(in table: inout MemberTable) -> Int {
         var count = 0
         for index in self.rounds.indices { count += self.rounds[index].cease(in: &table) }
         return count
     }
-    /// What was owed of the start is counted: none goes round.
+    /// Ends the start and counts what was still owed. None goes round then.
     mutating func over() {
         self.phase = .over
         self.orders = []
@@ -129,14 +129,14 @@ struct CrowdStarts {
         self.contentChanged()
         self.records.progressed()
     }
-    /// The start may leave.
+    /// Notes that the start may leave.
     mutating func began(now: EngineTime) {
         if self.hasOrder, self.beganMillis == 0 { self.beganMillis = now.wallMillis }
     }
-    /// It shows something else from here on, or phones are told to listen on something else.
+    /// Drops the bodies: the start shows something else from here on, or phones are told to listen on another channel.
     mutating func contentChanged() { self.bodies = StartBodies() }
     /// Appends the body of a push of the start that goes round.
-    /// - Parameter channel: that phones which can listen are told to listen on; empty: none.
+    /// - Parameter channel: the channel on which phones that can listen are told to listen; empty: none.
     mutating func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8], to body: inout [UInt8]) {
         guard self.hasOrder else { return }
         self.bodies.append(
@@ -145,22 +145,24 @@ struct CrowdStarts {
 
     // MARK: Traces
 
-    /// It is looked whether the start's trace is to begin.
-    /// - Returns: the start, if so.
+    /// Notes that it has been looked whether the start's trace begins.
+    /// - Returns: the start, if it does.
     mutating func traceLooked() -> StartOrder? {
         guard self.trace == .toBegin else { return nil }
         self.trace = .untold
         return self.order
     }
     mutating func traceBegan() { self.trace = .told }
-    /// - Parameter mayGoOn: what is traced may go on here.
+    /// Ends the trace.
+    /// - Parameter mayGoOn: whether the trace may go on here.
     mutating func traceEnded(mayGoOn: Bool) {
         if self.trace == .told { self.trace = mayGoOn ? .toBegin : .untold }
     }
 
     // MARK: Turns and pushes
 
-    /// Says who is sent the start next in a round. A member that waits for the answer to a push of another start is passed over.
+    /// Says who is sent the start next in a round. A member that waits for the answer to a push of another start is
+    /// passed over.
     mutating func nextTurn(
         of round: Int, _ terms: StartTerms, in table: inout MemberTable, now: EngineTime
     ) -> (member: MemberID, attempt: UInt8)? {
@@ -177,7 +179,7 @@ struct CrowdStarts {
             }
         }
     }
-    /// When somebody has a turn in a round, steady; `Int64.max`: an acknowledgement or an answer comes first.
+    /// When a member has its turn in a round, steady; `Int64.max`: an acknowledgement or an answer comes first.
     mutating func turnDueMillis(
         of round: Int, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -187,8 +189,9 @@ struct CrowdStarts {
         self.rounds[round].hold(member, notBeforeMillis: notBeforeMillis, attempt: attempt)
         self.records.progressed()
     }
-    /// The member, whose turn it is, has had its starts of this hour. It waits if there is room and the start lives for so long.
-    /// - Returns: whether it does; if not, it is owed the start no more.
+    /// Lets the member whose turn it is wait, because it has had its starts of this hour. It waits if there is room and
+    /// the start lives that long.
+    /// - Returns: whether it waits. If not, it is owed the start no longer.
     mutating func heldBack(
         _ member: MemberID, of round: Int, untilMillis: Int64, attempt: UInt8, now: EngineTime
     ) -> Bool {
@@ -197,12 +200,12 @@ struct CrowdStarts {
         self.held(member, of: round, notBeforeMillis: untilMillis, attempt: attempt)
         return true
     }
-    /// The round stands in its lane's queue from here on.
-    /// - Returns: false if it did before.
+    /// Notes that the round is in its lane's queue.
+    /// - Returns: `false` if it was before.
     @inline(__always) mutating func queued(_ round: Int) -> Bool { self.rounds[round].queued() }
     @inline(__always) mutating func dequeued(_ round: Int) { self.rounds[round].dequeued() }
-    /// A push of the start to a member whose turn it was has left.
-    /// - Returns: whether members have to be announced soon, so that the round does not stand still.
+    /// Notes that a push of the start to the member whose turn it was has left.
+    /// - Returns: whether members have to be announced soon, so that the round does not stop.
     @inline(__always) mutating func pushLeft(
         _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore, now: EngineTime
     ) -> Bool {
@@ -215,26 +218,28 @@ struct CrowdStarts {
         }
         return false
     }
-    /// A push was answered.
+    /// Takes the answer to a push.
     @inline(__always) mutating func pushAnswered(
         _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore
     ) {
         self.rounds[round].pushAnswered(push, in: &pushes)
         self.records.progressed()
     }
-    /// What the answer means is settled: a member that waited for it, as another start goes round meanwhile, has its turn.
+    /// Notes that the answer's meaning is settled. A member that waited for it, because another start goes round
+    /// meanwhile, has its turn.
     @inline(__always) mutating func settled(_ member: MemberID, of round: Int, nowMillis: Int64) {
         self.rounds[round].wake(member, nowMillis: nowMillis)
     }
-    /// Nobody knows whether the push has arrived, and the member is sent another.
+    /// Notes that nobody knows whether the push has arrived. The member is sent another.
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// The push surely has not started anything: the member is tried again, as long as that start goes round and it is a member.
+    /// Tries the member again, since the push surely has not started anything, as long as that start goes round and it
+    /// is a member.
     /// - Parameters:
-    ///   - endsSeconds: the start is sent to nobody from then on, seconds since 1970.
-    ///   - attempt: what the member waits with.
-    /// - Returns: how it ended; `nil`: it is owed the start still.
+    ///   - endsSeconds: when the start expires, seconds since 1970.
+    ///   - attempt: the number of attempts that the member waits with.
+    /// - Returns: how it ended; `nil`: the member is still owed the start.
     mutating func surelyNotArrived(
         _ push: borrowing MemberPush, endsSeconds: Int64, delayMillis: Int64, attempt: UInt8,
         in table: borrowing MemberTable, now: EngineTime
@@ -244,7 +249,7 @@ struct CrowdStarts {
             return \.left
         }
         guard push.start == self.orderStamp else { return \.superseded }
-        // It would keep a place among those who wait, and then be too late.
+        // The member would keep a place among those that wait, and then be too late.
         guard now.wallMillis + delayMillis < endsSeconds * 1_000 else { return \.expired }
         self.rounds[push.pass].hold(
             push.member, notBeforeMillis: now.steadyMillis + delayMillis, attempt: attempt)
@@ -253,20 +258,20 @@ struct CrowdStarts {
 
     // MARK: Members
 
-    /// There is a ring for the environment.
+    /// Adds a ring for the environment.
     mutating func ringMade(_ ring: RingID, environment: PushEnvironment) {
         self.rounds.append(StartRound(ring: ring, environment: environment))
     }
-    /// The rings are taken away, which have no members.
+    /// Removes the rings, which have no members.
     mutating func removeRings(in table: inout MemberTable) {
         for round in self.rounds { table.removeRing(round.ring) }
         self.rounds = []
     }
-    /// A join that says the same again is written down so often, that its life begins again; seconds.
+    /// How often an unchanged join is written down, so that the member's life begins again; seconds.
     static let rejoinSeconds: UInt32 = 86_400
-    /// A join was taken.
+    /// Notes that a join was taken.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
-    /// A token that was a member in the other environment joins this one, as a new member of it.
+    /// Moves a token's member from the other environment to this one, as a new member of it.
     /// - Parameter before: what it had been sent there.
     mutating func moved(
         _ member: MemberID, to round: Int, wasSent: Bool, mayHaveArrived: Bool, in table: inout MemberTable
@@ -274,11 +279,11 @@ struct CrowdStarts {
         if wasSent { self.rounds[round].sentEarly(to: member, in: &table) }
         if mayHaveArrived { self.rounds[round].mayHaveArrived(at: member) }
     }
-    /// The member is what its join says from here on.
+    /// Makes the member what its join says.
     /// - Parameters:
     ///   - says: the flags that the join says.
-    ///   - isNew: it was not in the round's ring before.
-    /// - Returns: whether anything has changed that is to be written down.
+    ///   - isNew: whether it was not in the round's ring before.
+    /// - Returns: whether anything has changed that has to be written down.
     mutating func joined(
         _ member: MemberID, of round: Int, says: MemberFlags, isNew: Bool, joinedSeconds: UInt32,
         in table: inout MemberTable, now: EngineTime
@@ -288,7 +293,7 @@ struct CrowdStarts {
         table.setFlags(flags, of: member)
         var isChanged = isNew || flags != before
         self.past.timePassed(nowMillis: now.steadyMillis)
-        // What it was sent within the hour is told by when it joined.
+        // The time of its join decides which starts within the hour it may have been sent.
         if !isNew, self.past.isEmpty, joinedSeconds >= table.joinedSeconds(of: member) &+ Self.rejoinSeconds {
             table.setJoinedSeconds(joinedSeconds, of: member)
             isChanged = true
@@ -297,8 +302,8 @@ struct CrowdStarts {
         if self.rounds[round].joined(member, isBack: isBack, current: self.current, in: &table) { isChanged = true }
         return isChanged
     }
-    /// The record of a member, which is written now.
-    /// - Returns: its number, and how many more are owed the start.
+    /// Makes the record of a member, which is written now.
+    /// - Returns: the record's number, and how many more members are owed the start.
     mutating func record(
         of member: MemberID, of round: Int, in table: borrowing MemberTable
     ) -> (record: StartMemberRecord, number: UInt32, dueCount: Int) {
@@ -307,16 +312,16 @@ struct CrowdStarts {
         let record = self.rounds[round].record(of: member, current: self.current, number: number, in: table)
         return (record, number, self.rounds[round].waitingCount - before)
     }
-    /// A member's tombstone is written.
-    /// - Returns: its number.
+    /// Notes that a member's tombstone is written.
+    /// - Returns: the record's number.
     mutating func tombstoneWritten() -> UInt32 { self.records.memberWritten() }
-    /// Kafka has a member's record.
+    /// Notes that Kafka has a member's record.
     mutating func memberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) {
         self.records.memberAcknowledged(number)
         if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
     }
-    /// A member leaves. While it has to be remembered what it was sent, it stays as a ghost.
-    /// - Returns: how many fewer are owed the start; `nil`: nothing need be remembered, and it can be removed.
+    /// Takes a member out. While what it was sent has to be remembered, it stays as a ghost.
+    /// - Returns: how many fewer are owed the start; `nil`: nothing has to be remembered, and it can be removed.
     mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
         let wasSent = self.wasSent(to: member, of: round, in: table)
         if !wasSent { self.past.timePassed(nowMillis: now.steadyMillis) }
@@ -327,7 +332,7 @@ struct CrowdStarts {
         self.sweepWanted(now: now)
         return fewer
     }
-    /// The member is taken out of the table: nothing is owed to it, and no push to it is in flight.
+    /// Removes the member from the table. Nothing is owed to it then, and no push to it is in flight.
     /// - Returns: how many fewer are owed the start.
     mutating func removed(_ member: MemberID, of round: Int, in table: inout MemberTable) -> Int {
         let fewer = self.rounds[round].removed(member, in: &table)
@@ -338,20 +343,21 @@ struct CrowdStarts {
 
     // MARK: Sweeps
 
-    /// Sees to it that members are looked through in time.
+    /// Schedules the sweep of the members.
     mutating func sweepWanted(now: EngineTime) {
         guard !self.rounds.isEmpty else { return }
         let hasGhosts = self.rounds.contains { !$0.ghosts.isEmpty }
         self.sweep.wanted(
             ghostsUntilMillis: hasGhosts ? self.ghostsUntilMillis(now: now) : nil, nowMillis: now.steadyMillis)
     }
-    /// The time of all members is over: they go before their audience's owner is asked for them once more.
+    /// Schedules the sweep at once: the time of all members is over. They leave before their audience's owner is asked
+    /// about them once more.
     mutating func sweepWantedAtOnce(now: EngineTime) { self.sweep.wantedAtOnce(nowMillis: now.steadyMillis) }
     /// Looks at the next members of the sweep.
     /// - Parameters:
-    ///   - lifeMillis: who has joined longer ago leaves.
-    ///   - hasGhosts: some are left that need not be remembered.
-    /// - Returns: who leaves.
+    ///   - lifeMillis: members that joined longer ago leave.
+    ///   - hasGhosts: whether some ghosts are left that need not be remembered.
+    /// - Returns: the members that leave.
     mutating func swept(
         lifeMillis: Int64, hasGhosts: Bool, in table: borrowing MemberTable, now: EngineTime
     ) -> [MemberID] {
@@ -370,8 +376,8 @@ struct CrowdStarts {
     }
     // MARK: The record of how far it is
 
-    /// When it is written next, steady; `Int64.max`: one is under way, or there is nothing to say.
-    /// - Parameter announces: starts may leave.
+    /// When the record is written next, steady; `Int64.max`: one is on its way, or there is nothing to say.
+    /// - Parameter announces: whether starts may leave.
     mutating func recordDueMillis(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -387,8 +393,8 @@ struct CrowdStarts {
         }
         return due
     }
-    /// The record, which is written now: it announces who is next, and says how far the start is.
-    /// - Parameter announces: starts may leave.
+    /// Makes the record, which is written now. It announces who is next, and says how far the start is.
+    /// - Parameter announces: whether starts may leave.
     mutating func record(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
         entries: inout [RingEntry], now: EngineTime
@@ -407,44 +413,44 @@ struct CrowdStarts {
                     of: self.orderStamp, announcing: announces ? self.records.pace.count : nil,
                     resends: terms.resends, spread: spread, in: table, pushes: pushes, entries: &entries, now: now))
         }
-        // What is announced leaves from here on.
+        // Announced members' pushes leave from here on.
         let isAnnounced = self.hasOrder && progress.rounds.contains { $0.unansweredCount > 0 }
         progress.past = self.past.recorded(announced: isAnnounced ? self.orderStamp : nil, now: now)
         return progress
     }
-    /// Kafka has a record: what the last one announces may leave.
-    /// - Returns: whether it is that.
+    /// Notes that Kafka has a record. The pushes that the last record announces may leave.
+    /// - Returns: whether it is the last record.
     mutating func recordAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
         guard self.records.progressAcknowledged(number, nowMillis: now.steadyMillis) else { return false }
         for index in self.rounds.indices { self.rounds[index].announced() }
         return true
     }
-    /// Nothing leaves until somebody says so: whoever is announced and was not sent to is told of as such, or a takeover would have to take him
-    /// for one of those of whom nobody knows.
+    /// Withdraws the announcements: nothing leaves until further notice. Members that are announced and were not sent
+    /// to are recorded as such. Otherwise a takeover would count them as unknown.
     mutating func withdrawn() {
         for index in self.rounds.indices { self.rounds[index].withdrawAnnouncements() }
         self.records.progressed()
     }
-    /// A record has to be written, as the crowd is a new one.
+    /// Requires a record: the crowd is new.
     mutating func progressed() { self.records.progressed() }
 
     // MARK: Restoring
 
-    /// How far the last start was was read.
+    /// Takes over a record of how far the last start was.
     mutating func progressRead(_ progress: StartProgressRecord, now: EngineTime) {
         self.past.restored(progress.past, now: now)
         if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
-            // What was announced may have left at any time since. Of a start that is over nothing has.
+            // What was announced may have left at any time since. Nothing has left of a start that is over.
             self.past.sent(progress.start, now: now)
         }
         self.restored.progressRead(progress)
         self.newestMet = progress.start
     }
-    /// The tombstone of that record was read.
+    /// Notes that the tombstone of that record was read.
     mutating func progressForgotten() { self.restored.progressRead(nil) }
-    /// Starts were read whose version has expired.
+    /// Takes over starts whose version has expired.
     mutating func ordersRead(_ orders: [StartOrder]) { self.restored.ordersRead(orders) }
-    /// A member's record was read. The member is in the round's ring.
+    /// Takes over a member's record. The member is in the round's ring.
     mutating func memberRead(
         _ member: MemberID, of round: Int, _ record: StartMemberRecord, offset: Int64, in table: inout MemberTable
     ) {
@@ -457,8 +463,9 @@ struct CrowdStarts {
         self.rounds[round].ghostRead(member, sent: record.hasLeft ? record.start : nil)
         self.restored.memberRead(member, record, offset: offset)
     }
-    /// The last record has been read, and it is known what goes round.
-    /// - Parameter resends: nobody was announced, so the owner before may have sent what goes round until it died.
+    /// Ends the restore: the last record has been read, and the present start is known.
+    /// - Parameter resends: whether nobody was announced. The previous owner may then have sent the start until it
+    ///   died.
     mutating func restoreOver(resends: Bool, now: EngineTime) {
         self.restored = RestoredStarts()
         if self.hasOrder, resends {
@@ -467,7 +474,7 @@ struct CrowdStarts {
         }
         self.sweepWanted(now: now)
     }
-    /// The rings go over to another crowd.
+    /// Moves the rings to another crowd.
     mutating func crowdChanged(to crowd: CrowdID, generation: UInt32, pushes: inout MemberPushStore) {
         self.records.crowdChanged()
         for index in self.rounds.indices {

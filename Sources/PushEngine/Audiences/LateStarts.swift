@@ -1,25 +1,26 @@
 import DequeModule
 
-/// Members that joined while a start went round. A record announces them up to an offset, as it announces the others up to a position.
+/// Members that joined while a start went round. A record announces them up to an offset, as it announces the others up
+/// to a position.
 struct LateStarts {
     private var joins = LateJoins()
-    /// So many joins at the front are announced, and will be once the record under way is acknowledged.
+    /// Number of joins at the front that are announced, and the number once the record on its way is acknowledged.
     private(set) var announcedCount = 0
     private var announcedNext = 0
-    /// Members whose record lies below it have been announced.
+    /// The offset below which members' records have been announced.
     private(set) var offset: Int64 = 0
-    /// The record of nobody who was taken out to be sent the start lies at it or behind.
+    /// An offset above the record of every member that was taken out to be sent the start.
     private var servedOffset: Int64 = 0
 
-    /// Those that wait.
+    /// Number of members that wait.
     @inline(__always) var count: Int { self.joins.count }
-    /// There are some that could be announced.
+    /// Whether there are members that could be announced.
     @inline(__always) var hasUnannounced: Bool {
         self.announcedCount < self.joins.queue.count && self.joins.queue[self.announcedCount].offset >= 0
     }
-    /// Those that are announced, and wait.
+    /// Number of members that are announced and wait.
     var unansweredCount: Int { self.joins.queue.prefix(self.announcedNext).count { self.joins.isWaiting($0) } }
-    /// Some of those.
+    /// Some of those members.
     func unanswered(max: Int) -> [MemberID] {
         Array(
             self.joins.queue.prefix(self.announcedNext).lazy.filter { self.joins.isWaiting($0) }.map(\.member)
@@ -28,13 +29,13 @@ struct LateStarts {
 
     // MARK: What happens
 
-    /// A start goes round, of whose late members those below the offset are announced.
+    /// Begins a start. Its late members below the offset are announced.
     mutating func begin(offset: Int64) {
         self.offset = offset
         self.servedOffset = offset
     }
-    /// Nobody waits from here on.
-    /// - Returns: who did.
+    /// Ends the wait of all members.
+    /// - Returns: the members that waited.
     mutating func cease() -> [MemberID] {
         let members = Array(self.joins.members)
         self.joins.removeAll()
@@ -42,12 +43,12 @@ struct LateStarts {
         self.announcedNext = 0
         return members
     }
-    /// A member joins behind the others; or its record is written once more.
+    /// Adds a member behind the others, or moves it there when its record is written once more.
     mutating func joined(_ member: MemberID, number: UInt32) { self.joins.joined(member, number: number) }
-    /// The record of that number lies there.
+    /// Notes the offset of the record with that number.
     mutating func written(_ number: UInt32, at offset: Int64) { self.joins.written(number, at: offset) }
-    /// Takes out the first that is announced.
-    /// - Parameter isFree: it need not be.
+    /// Takes out the first announced member.
+    /// - Parameter isFree: whether it need not be announced.
     mutating func popFirst(isFree: Bool) -> MemberID? {
         while let first = self.joins.first, self.announcedCount > 0 || (isFree && first.offset >= 0) {
             let wasWaiting = self.joins.popFirst()?.wasWaiting ?? false
@@ -60,15 +61,16 @@ struct LateStarts {
         }
         return nil
     }
-    /// The member has left, or is late no more.
+    /// Removes a member that has left, or is no longer late.
     /// - Returns: whether it waited.
     mutating func left(_ member: MemberID) -> Bool { self.joins.forget(member) }
 
     // MARK: Announcing
 
-    /// A record is written that announces so many at most.
+    /// Announces members by the record that is written.
+    /// - Parameter most: how many at most.
     mutating func announce(max most: Int) {
-        // A record that is under way has announced those before it: it may come to lie there.
+        // A record that is on its way has announced the members before, and may still be written to `state`.
         var index = self.announcedNext
         while index < self.joins.queue.count, index < most, self.joins.queue[index].offset >= 0 {
             self.offset = max(self.offset, self.joins.queue[index].offset + 1)
@@ -76,16 +78,17 @@ struct LateStarts {
         }
         self.announcedNext = index
     }
-    /// The record is there.
+    /// Notes that Kafka has the record.
     mutating func announced() { self.announcedCount = self.announcedNext }
-    /// Members that are announced and were not sent to are announced no more.
+    /// Withdraws the announcement of members that are announced and were not sent to.
     mutating func withdraw() {
         self.announcedCount = 0
         self.announcedNext = 0
         for join in self.joins.queue where join.offset >= 0 && self.joins.isWaiting(join) {
             self.offset = min(self.offset, join.offset)
         }
-        // Records may lie in another order than they were written in: rather none for one of those than a second for one who was served.
+        // Records may be in another order than they were written in. Losing one member's start is better than a second
+        // one for a member already served.
         self.offset = max(self.offset, self.servedOffset)
     }
 }
