@@ -1,8 +1,8 @@
 public import DeviceModel
 
-/// Broadcast channels, who listens to them, and who is away.
+/// Broadcast channels, the phones that listen to them, and the phones that are away.
 extension APNSSimulator {
-    /// Channels that are registered, oldest first. `app`: only of this bundle id; `nil`: of all.
+    /// Registered channels, oldest first. `app` limits them to a bundle id; `nil` means all.
     public func channels(app: String? = nil, limit: Int = .max) -> [SimulatedChannel] {
         self.shared.withState { state in
             state.store.channels.registered(app: app).prefix(limit).compactMap { number in
@@ -11,7 +11,8 @@ extension APNSSimulator {
         }
     }
 
-    /// A channel by its id, base64; also a deleted one, as long as what it stored may still be of use. `nil`: there is none.
+    /// A channel by its id, base64; `nil` if there is none. A deleted one is found as long as its stored message may
+    /// still be delivered.
     public func channel(id: String) -> SimulatedChannel? {
         self.shared.withState { state in
             state.store.channels.number(id: Array(id.utf8)).flatMap { state.store.channels[$0] }
@@ -20,7 +21,7 @@ extension APNSSimulator {
     }
 
     /// Makes a channel, as a request to the management port does.
-    /// - Returns: its id, base64; `nil`: the app has as many as it may.
+    /// - Returns: its id, base64; `nil` if the app has as many as it may.
     public func createChannel(app: String, storage: ChannelStorage) -> String? {
         let nowMillis = self.shared.nowMillis()
         let id = self.shared.withState { state -> String? in
@@ -31,8 +32,9 @@ extension APNSSimulator {
         return id
     }
 
-    /// Deletes a channel, as a request to the management port does. What it stored still reaches phones that come back.
-    /// - Returns: `false`: no channel that is registered has this id.
+    /// Deletes a channel, as a request to the management port does. Its stored message still reaches phones that
+    /// return.
+    /// - Returns: `false` if no registered channel has this id.
     @discardableResult
     public func deleteChannel(id: String) -> Bool {
         let nowMillis = self.shared.nowMillis()
@@ -47,36 +49,37 @@ extension APNSSimulator {
         return isDone
     }
 
-    /// Switches the capability for broadcasts of an app on or off: without it, 400 `FeatureNotEnabled`. Off deletes every channel of the app.
+    /// Switches an app's capability for broadcasts on or off. Without it, requests get 400 `FeatureNotEnabled`. Off
+    /// deletes every channel of the app.
     public func setBroadcasts(_ isOn: Bool, app: String) {
         let nowMillis = self.shared.nowMillis()
         self.shared.withState { $0.setBroadcasts(isOn, app: app, nowMillis: nowMillis) }
         self.shared.changed()
     }
 
-    /// How many channels an app may have from now on; `nil`: as configured. Those there are stay.
+    /// Sets how many channels an app may have; `nil` for the configured number. Existing ones stay.
     public func setChannelsMax(_ countMax: Int?, app: String) {
         self.shared.withState { $0.channelsMax[app] = countMax.map { max(0, $0) } }
     }
 
-    /// From now on a list of channels is as old as this, milliseconds: it lacks what was made since, and shows what was deleted since. Clamped to
-    /// 0...`Latency.millisMax`. Apple does not say how fresh a list is.
+    /// Sets the age of channel lists, milliseconds: a list lacks what was made since, and shows what was deleted since.
+    /// The age is limited to 0...`Latency.millisMax`. Apple does not say how fresh a list is.
     public func setListLag(millis: Int64) {
         self.shared.withState { $0.listLagMillis = min(max(0, millis), Latency.millisMax) }
     }
 
-    /// The app on the phone behind a token (hex) listens to a channel from now on, as its code may do by itself; `nil`: to none. A `start` with
-    /// `input-push-channel` does it without this.
-    /// - Returns: `false`: not the hex of a token, or no such channel.
+    /// Makes the app on the phone behind a token (hex) listen to a channel, as its own code may do; `nil` for none. A
+    /// `start` with `input-push-channel` does this by itself.
+    /// - Returns: `false` if the token is not hex, or there is no such channel.
     @discardableResult
     public func setListening(token: String, channel id: String?) -> Bool {
         guard let bytes = TokenHex.decode(token) else { return false }
         return self.shared.withState { $0.setListening(bytes, channel: id) }
     }
 
-    /// The phone behind a token (hex) goes away, or comes back. While it is away, no push and no broadcast reaches it; when it comes back, it gets
-    /// the newest push that has not expired, and then what its channel stored.
-    /// - Returns: `false`: not the hex of a token.
+    /// Makes the phone behind a token (hex) go away or return. While it is away, no push and no broadcast reaches it.
+    /// When it returns, it gets the newest push that has not expired, and then its channel's stored message.
+    /// - Returns: `false` if the token is not hex.
     @discardableResult
     public func setOnline(token: String, _ isOnline: Bool) -> Bool {
         guard let bytes = TokenHex.decode(token) else { return false }
@@ -87,9 +90,9 @@ extension APNSSimulator {
     }
 }
 
-/// What the simulator knows of one broadcast channel. A copy.
+/// What the simulator knows about one broadcast channel: a copy.
 public struct SimulatedChannel: Sendable {
-    /// Base64.
+    /// The id, base64.
     public var id: String
     /// Bundle id of the app it belongs to.
     public var app: String
@@ -97,15 +100,15 @@ public struct SimulatedChannel: Sendable {
     public var storage: ChannelStorage
     /// When it was made, milliseconds since 1970.
     public var createdMillis: Int64
-    /// When it was deleted, milliseconds since 1970; `nil`: it is registered.
+    /// When it was deleted, milliseconds since 1970; `nil` if it is registered.
     public var deletedMillis: Int64?
-    /// Messages that APNs took for it.
+    /// Number of messages that APNs accepted for it.
     public var publishedCount: Int
-    /// Phones that listen to it now.
+    /// Number of phones that listen to it now.
     public var listenerCount: Int
-    /// The body it keeps for phones that are away; empty: none.
+    /// The body stored for phones that are away; empty for none.
     public var storedBody: [UInt8]
-    /// A phone that was there and listened all the time.
+    /// A phone that was online and listened all the time.
     public var witness: Device
 
     init(_ record: BroadcastChannel) {

@@ -1,36 +1,36 @@
 /// Faults as the control API takes them, for callers in the same process.
 extension APNSSimulator {
-    /// Why what was asked for is no fault.
+    /// Why a request is no fault.
     public struct FaultRefusal: Error, Equatable, Sendable {
         /// Names the field and what was expected.
         public var text: String
     }
 
-    /// What a fault that was asked for came to.
+    /// The result of a requested fault.
     public enum FaultAnswer: Equatable, Sendable {
-        /// It is in the list, with this id.
+        /// The fault is in the list, with this id.
         case added(FaultID)
-        /// It was done to this number of connections.
+        /// The action was done to this number of connections.
         case done(connections: Int)
-        /// It holds until it is cleared.
+        /// The setting holds until it is cleared.
         case set
     }
 
-    /// What is wrong besides the list of faults.
+    /// Faults outside the list.
     public struct Trouble: Equatable, Sendable {
         /// How long answers wait.
         public var latency: Latency
-        /// New connections are closed at once.
+        /// Whether new connections are closed at once.
         public var refusesConnections: Bool
-        /// New connections are taken and not served.
+        /// Whether new connections are accepted and not served.
         public var isMute: Bool
-        /// How old lists of channels are.
+        /// Age of channel lists, milliseconds.
         public var listLagMillis: Int64 = 0
-        /// SETTINGS_MAX_CONCURRENT_STREAMS, where it is another than configured; `nil`: it is not.
+        /// SETTINGS_MAX_CONCURRENT_STREAMS, if it differs from the configuration; otherwise `nil`.
         public var streamsMax: UInt32?
     }
 
-    /// Does what the JSON asks for, which is that of `POST /faults` of the control API. Returns once it is done.
+    /// Carries out a JSON document like that of `POST /faults` of the control API. Returns when it is done.
     public func takeFault(_ document: [UInt8]) async throws(FaultRefusal) -> FaultAnswer {
         let asked: FaultDocument
         do {
@@ -51,7 +51,7 @@ extension APNSSimulator {
         return .set
     }
 
-    /// What is wrong besides the list of faults.
+    /// The faults outside the list.
     public var trouble: Trouble {
         let configured = self.configuredStreamsMax
         return self.shared.withState {

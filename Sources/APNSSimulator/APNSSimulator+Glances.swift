@@ -1,17 +1,17 @@
 public import DeviceModel
 
-/// What very many phones show, in passing.
+/// A quick look at very many phones.
 extension APNSSimulator {
-    /// Names a token that the simulator knows. It holds as long as the simulator.
+    /// A token that the simulator knows. It is valid as long as the simulator.
     public struct TokenReference: Hashable, Sendable {
         fileprivate let index: Int32
     }
 
-    /// Tokens looked at under one lock, so that no push waits long.
+    /// Number of tokens that are read under one lock, so that no push waits long.
     private static let tokensAtOnce = 2_048
 
-    /// Names tokens (hex) for `glances`; one never seen is made known.
-    /// - Returns: in the order asked; `nil`: not the hex of a token, or no room for it.
+    /// References of tokens (hex) for `glances`. A new token becomes known.
+    /// - Returns: the references in the given order; `nil` if the token is not hex, or there is no room for it.
     public func references(tokens: [String]) -> [TokenReference?] {
         let decoded = tokens.map { TokenHex.decode($0) }
         return self.shared.withState { state in
@@ -21,8 +21,8 @@ extension APNSSimulator {
         }
     }
 
-    /// What the phones behind tokens show, in the order asked; of a push-to-start token, the newest card. Taken piece by piece: what changes
-    /// meanwhile may be in it or not.
+    /// What the phones behind tokens show, in the given order; for a push-to-start token, the newest card. They are
+    /// read in parts, so changes made meanwhile may be missing.
     public func glances(_ tokens: [TokenReference]) -> [CardGlance] {
         var glances: [CardGlance] = []
         glances.reserveCapacity(tokens.count)

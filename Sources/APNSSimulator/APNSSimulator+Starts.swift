@@ -1,17 +1,18 @@
-/// Push-to-start tokens, and the update tokens that come back.
+/// Push-to-start tokens, and the update tokens that apps report.
 extension APNSSimulator {
-    /// Says what a token (hex) is for; one never seen is made known. From then on the phone shows nothing of what is for the other kind, and that is
-    /// a violation. Without it a token is what is sent to it first, and takes the rest as well. It is not written into the journal.
-    /// - Returns: `false`: not the hex of a token, or no room for it.
+    /// Sets the kind of a token (hex). A new token becomes known. From then on a push of the other kind is not shown,
+    /// and is a violation. Without this call the first push decides the kind, and others are accepted as well. The
+    /// journal does not have it.
+    /// - Returns: `false` if the token is not hex, or there is no room for it.
     @discardableResult
     public func setTokenKind(_ token: String, _ kind: TokenKind) -> Bool {
         guard let bytes = TokenHex.decode(token) else { return false }
         return self.shared.withState { $0.setKind(bytes, kind) }
     }
 
-    /// Update tokens of started cards, in the order in which the apps told of them.
+    /// Update tokens of started cards, in the order in which the apps reported them.
     /// - Parameters:
-    ///   - since: number of tokens that are known already: the `next` of the answer before; 0: none.
+    ///   - since: number of tokens that are known already: the `next` of the answer before; 0 for none.
     ///   - limit: most tokens in the answer.
     /// - Returns: the tokens behind `since`, and the next call's `since`.
     public func updateTokens(since: Int = 0, limit: Int = .max) -> (tokens: [ReturnedUpdateToken], next: Int) {
@@ -37,16 +38,17 @@ extension APNSSimulator {
     }
 }
 
-/// What an app tells its server when a card was started: the card's update token.
+/// What an app reports to its server when a card was started: the card's update token.
 public struct ReturnedUpdateToken: Equatable, Sendable {
-    /// Lower-case hex.
+    /// The push-to-start token, in lower-case hex.
     public var startToken: String
-    /// Lower-case hex.
+    /// The update token, in lower-case hex.
     public var updateToken: String
-    /// Id of the channel that the card listens to now, base64; `nil`: to none. What an app that joins an audience can say of it.
+    /// Id of the channel that the card listens to now, base64; `nil` for none. An app that joins an audience can report
+    /// it.
     public var channel: String?
-    /// Number of the activity: the how many-th start it was, of all phones.
+    /// Number of the activity: the count of all starts of all phones up to this one.
     public var activity: Int
-    /// Milliseconds since 1970.
+    /// When it was reported, milliseconds since 1970.
     public var atMillis: Int64
 }

@@ -1,12 +1,13 @@
-/// What many phones show, counted.
+/// Counts of what many phones show.
 extension APNSSimulator {
-    /// Tokens looked at under one lock, so that no push waits long for a summary.
+    /// Number of tokens that are read under one lock, so that no push waits long for a summary.
     private static let tokensAtOnce = 2_048
 
-    /// What the phones behind tokens show and got. Taken piece by piece: what changes meanwhile may be in it or not.
+    /// Counts what the phones behind tokens show and got. They are read in parts, so changes made meanwhile may be
+    /// missing.
     /// - Parameters:
-    ///   - query: what it is about. What it says of prefix and kind holds only without `tokens`.
-    ///   - tokens: those (hex); `nil`: all that are known.
+    ///   - query: what to count. Its prefix and kind are used only without `tokens`.
+    ///   - tokens: the tokens (hex) to read; `nil` for all known ones.
     public func summary(_ query: SummaryQuery = SummaryQuery(), tokens: [String]? = nil) -> DeviceSummary {
         guard let tokens else { return self.summary(query, indices: nil, unknownCount: 0) }
         var asked = AskedTokens()
@@ -50,12 +51,12 @@ extension APNSSimulator {
     }
 }
 
-/// Tokens that a summary is to be about, found as they are named: by their indices they are small.
+/// Tokens for a summary, looked up as they are named, because their indices are small.
 struct AskedTokens {
     private(set) var indices: [Int32] = []
     private(set) var unknownCount = 0
 
-    /// - Parameter token: hex; what is none is counted as unknown.
+    /// - Parameter token: hex; anything else is counted as unknown.
     mutating func add(_ token: String, in simulator: APNSSimulator) {
         let index = TokenHex.decode(token).flatMap { bytes in
             simulator.shared.withState { $0.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)) }

@@ -6,18 +6,19 @@ import Listening
 import NIOPosix
 import TLSSession
 
-/// A server that behaves like APNs for Live Activities, with a device behind every token and faults on demand. Speaks TLS and HTTP/2 on a
-/// real socket. For tests in the same process, for the demo, and as `mailboat apns-simulator`.
+/// A server that behaves like APNs for Live Activities, with a device behind every token and faults on demand. It
+/// speaks TLS and HTTP/2 on a real socket. It is for tests in the same process, for the demo, and for `mailboat
+/// apns-simulator`.
 ///
-/// May be used from any thread or task. All answers are copies taken between two batches of requests.
+/// It may be used from any thread or task. All answers are copies taken between two batches of requests.
 public final class APNSSimulator: Sendable {
     let shared: SharedSimulator
     private let listeners: [any Channel]
-    /// Stopped with the simulator when it is its own.
+    /// The simulator's own event loops, which stop with it; `nil` if the caller gave some.
     private let ownGroup: MultiThreadedEventLoopGroup?
-    /// Where it takes pushes to phones and broadcasts.
+    /// The port for pushes to phones and broadcasts.
     public let port: Int
-    /// Where it takes questions about channels; `nil`: nowhere.
+    /// The port for requests about channels; `nil` for none.
     public let managementPort: Int?
 
     private init(
@@ -31,10 +32,10 @@ public final class APNSSimulator: Sendable {
         self.managementPort = management?.localAddress?.port
     }
 
-    /// Starts listening. Returns once connections are taken.
-    /// - Parameter group: `nil`: threads of its own, stopped with it.
-    /// - Throws: `TLSError` when the credentials are no certificate and key, `ListenFault` when the address cannot be had, `JournalReader.Fault` when
-    ///   the journal cannot be read or written.
+    /// Starts listening. Returns when connections are accepted.
+    /// - Parameter group: `nil` for threads of its own, stopped with it.
+    /// - Throws: `TLSError` if the credentials are no certificate and key, `ListenFault` if the address cannot be used,
+    ///   `JournalReader.Fault` if the journal cannot be read or written.
     public static func start(
         _ configuration: SimulatorConfiguration = SimulatorConfiguration(), credentials: SimulatorCredentials,
         keys: [RegisteredKey] = [],
@@ -71,7 +72,7 @@ public final class APNSSimulator: Sendable {
         }
     }
 
-    /// What a `ListenFault` calls the port of pushes; it calls the other one `managementPort`.
+    /// The name of the port for pushes in a `ListenFault`. The other port is `managementPort`.
     package static let portSetting = "port"
 
     private static func listen(
@@ -113,10 +114,10 @@ public final class APNSSimulator: Sendable {
             .get()
     }
 
-    /// Closes every connection and the ports. Only the first call does anything.
+    /// Closes every connection and the ports. Further calls do nothing.
     public func stop() async {
         guard let connections = self.shared.stop() else { return }
-        // Closing what is closed already is not an error here.
+        // A listener that is closed already is not an error here.
         for listener in self.listeners { try? await listener.close().get() }
         for connection in connections {
             _ = connection.perform(.cut)
@@ -128,7 +129,7 @@ public final class APNSSimulator: Sendable {
 
     // Devices
 
-    /// What the phone behind a token shows. `token` in hex. `nil`: never seen.
+    /// The device behind a token in hex; `nil` if it was never seen.
     public func device(token: String) -> SimulatedDevice? {
         guard let bytes = TokenHex.decode(token) else { return nil }
         return self.shared.withState { state in
@@ -138,7 +139,7 @@ public final class APNSSimulator: Sendable {
         }
     }
 
-    /// Tokens beginning with `prefix` (hex), in the order they were first seen.
+    /// Devices of tokens beginning with `prefix` (hex), in the order they were first seen.
     public func devices(prefix: String = "", limit: Int = .max) -> [SimulatedDevice] {
         let prefix = prefix.lowercased()
         return self.shared.withState { state in
@@ -156,14 +157,14 @@ public final class APNSSimulator: Sendable {
     /// The simulator's clock, seconds since 1970.
     func nowSeconds() -> Int64 { self.shared.nowMillis() / 1_000 }
 
-    /// The device as the control API shows it.
+    /// Appends the device as the control API shows it.
     func appendJSON(_ device: SimulatedDevice, to json: inout [UInt8]) {
         DeviceJSON.append(
             device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
     }
 
-    /// Says what a token is from now on; one never seen is made known. `sinceMillis`: the timestamp of its 410, `nil`: now.
-    /// - Returns: `false`: not the hex of a token.
+    /// Sets the state of a token. A new token becomes known. `sinceMillis` is the timestamp of its 410; `nil` for now.
+    /// - Returns: `false` if the token is not hex.
     @discardableResult
     public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool {
         guard let bytes = TokenHex.decode(token) else { return false }
@@ -172,10 +173,10 @@ public final class APNSSimulator: Sendable {
         return true
     }
 
-    /// The app got a new token for the same activity: `old` is answered 410 `Unregistered` (`keepsOld`: stays alive, as a push-to-start token
-    /// does), and `new` leads to the same device. The update token that follows a push-to-start token is told of as one that came back by
-    /// itself: see `updateTokens(since:limit:)`.
-    /// - Returns: `false`: one is not the hex of a token.
+    /// Gives the app a new token for the same activity. `old` is answered 410 `Unregistered`, or stays alive with
+    /// `keepsOld`, as a push-to-start token does. `new` leads to the same device. The update token that follows a
+    /// push-to-start token is reported as one that the app has sent by itself: see `updateTokens(since:limit:)`.
+    /// - Returns: `false` if one is not hex.
     @discardableResult
     public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool
     {
@@ -194,31 +195,31 @@ public final class APNSSimulator: Sendable {
     /// Makes a key known, or replaces the one with its id.
     public func register(_ key: RegisteredKey) { self.shared.withState { $0.providerTokens.register(key) } }
 
-    /// The key is revoked: its provider tokens are answered 403 `InvalidProviderToken`.
+    /// Revokes a key: its provider tokens are answered 403 `InvalidProviderToken`.
     public func revokeKey(id: String) { self.shared.withState { $0.providerTokens.revoke(id: id) } }
 
-    /// Ids of the keys that are registered.
+    /// Ids of the registered keys.
     public var keyIDs: [String] { self.shared.withState { $0.providerTokens.keyIDs } }
 
     // Faults
 
-    /// Adds to the end of the list.
+    /// Adds a fault to the end of the list.
     @discardableResult
     public func add(_ fault: Fault) -> FaultID { self.shared.withState { $0.faults.add(fault) } }
 
-    /// Takes one fault away. `false`: not in the list.
+    /// Removes a fault. Returns `false` if it is not in the list.
     @discardableResult
     public func remove(_ id: FaultID) -> Bool { self.shared.withState { $0.faults.remove(id) } }
 
-    /// How often a fault fired, also after it was used up; `nil`: never in the list, or long ago.
+    /// Number of times that a fault fired, also after it was used up; `nil` if it was never in the list, or long ago.
     public func fired(_ id: FaultID) -> Int? { self.shared.withState { $0.faults.fired(id) } }
 
-    /// The faults in force, in order, with how often each fired.
+    /// The faults in force, in order, with the number of times each fired.
     public func faults() -> [(id: FaultID, fault: Fault, fired: Int)] {
         self.shared.withState { $0.faults.entries.map { ($0.id, $0.fault, $0.fired) } }
     }
 
-    /// Answers wait from now on. Values are clamped to 0...`Latency.millisMax`.
+    /// Delays answers from now on. Values are limited to 0...`Latency.millisMax`.
     public func setLatency(_ latency: Latency) {
         let clamped = Latency(
             fixedMillis: min(max(0, latency.fixedMillis), Latency.millisMax),
@@ -226,24 +227,25 @@ public final class APNSSimulator: Sendable {
         self.shared.withState { $0.latency = clamped }
     }
 
-    /// `true`: new connections are closed at once.
+    /// Sets whether new connections are closed at once.
     public func setRefusesConnections(_ refuses: Bool) { self.shared.withState { $0.refusesConnections = refuses } }
 
-    /// `true`: new connections are taken, and then nothing is read or written, not even the TLS handshake. One that was taken so stays so until
-    /// `perform(.resume)`.
+    /// Sets whether new connections are accepted without reading or writing anything, not even the TLS handshake. Such
+    /// a connection stays so until `perform(.resume)`.
     public func setMute(_ isMute: Bool) { self.shared.withState { $0.isMute = isMute } }
 
-    /// The limit announced from now on, to connections open and new. For other settings use `perform(.settings(…))`.
+    /// Sets the stream limit that open and new connections announce. For other settings use `perform(.settings(…))`.
     public func setConcurrentStreamsMax(_ streams: UInt32) {
         self.shared.withState { $0.concurrentStreamsMax = streams }
-        // Each connection announces it on its loop, soon.
+        // Each connection announces it soon, on its loop.
         _ = self.shared.perform(.settings(HTTP2SettingsChange(concurrentStreamsMax: streams)), connection: nil)
     }
 
-    /// The limit that `clearFaults` goes back to.
+    /// The stream limit that `clearFaults` restores.
     public var configuredStreamsMax: UInt32 { self.shared.configuration.concurrentStreamsMax }
 
-    /// Takes every fault away: the list, latency, refusal, muteness, the stream limit, the lag of lists. Connections already harmed stay so.
+    /// Removes every fault: the list, latency, refusal, muteness, the stream limit, the lag of lists. Connections
+    /// already harmed stay so.
     public func clearFaults() {
         let configured = self.shared.configuration.concurrentStreamsMax
         let restoresStreams = self.shared.withState { state in
@@ -258,32 +260,33 @@ public final class APNSSimulator: Sendable {
         if restoresStreams { self.setConcurrentStreamsMax(configured) }
     }
 
-    /// Does something to all open connections, or to one (counted from 1), and returns to how many. It happens soon after, each on its loop.
+    /// Does something to all open connections, or to one (counted from 1). Returns their number. It is done soon after,
+    /// on each connection's loop.
     @discardableResult
     public func perform(_ action: ConnectionAction, connection: Int? = nil) -> Int {
         self.shared.perform(action, connection: connection).count
     }
 
-    /// As `perform`, and returns once it is done on every connection.
+    /// Does the same as `perform`, and returns when it is done on every connection.
     @discardableResult
     public func performAndWait(_ action: ConnectionAction, connection: Int? = nil) async -> Int {
         let done = self.shared.perform(action, connection: connection)
-        // A connection's loop that has ended took the connection with it.
+        // If a connection's loop has ended, so has the connection.
         for future in done { try? await future.get() }
         return done.count
     }
 
     // What was seen
 
-    /// What was counted since the start; a copy, taken between two batches of requests.
+    /// Counts since the start: a copy, taken between two batches of requests.
     public func statistics() -> SimulatorStatistics { self.shared.statistics() }
 
-    /// The first ones, at most `violationsMax`.
+    /// The first violations, at most `violationsMax`.
     public func violations() -> [Violation] { self.shared.withState { $0.violations } }
 
-    /// Waits until the statistics satisfy `condition`, looked at after each batch of requests and each connection opened or closed.
-    /// Returns what satisfied it; throws `CancellationError` when the task is cancelled or the simulator stopped, `SimulatorWaitTimeout` when
-    /// they do not within `limit`.
+    /// Waits until the statistics satisfy `condition`, which is checked after each batch of requests and each
+    /// connection opened or closed. Returns the statistics. Throws `CancellationError` if the task is cancelled or the
+    /// simulator stopped, and `SimulatorWaitTimeout` after `limit`.
     public func wait(
         within limit: Duration = .seconds(120), until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
     ) async throws -> SimulatorStatistics {

@@ -3,9 +3,9 @@ import PushModel
 
 /// The id of a channel: base64 of random bytes, as APNs gives it.
 enum ChannelIDCodec {
-    /// Longest id that is looked up, characters; longer ones are no ids of this server.
+    /// Longest id that is looked up, characters. This server makes no longer ones.
     static let byteCountMax = 256
-    /// Random bytes of a new one. Apple says to assume no length, so that it varies.
+    /// Range of the number of random bytes in a new id. It varies, because Apple says to assume no length.
     static let randomByteCounts = 12...20
 
     /// A new id.
@@ -18,7 +18,7 @@ enum ChannelIDCodec {
         return Array(Data(bytes).base64EncodedString().utf8)
     }
 
-    /// Whether it is base64 at all (RFC 4648 §4), with its padding.
+    /// Whether it is base64 (RFC 4648 §4) with its padding.
     static func isWellFormed(_ id: Span<UInt8>) -> Bool {
         guard (4...Self.byteCountMax).contains(id.count), id.count % 4 == 0 else { return false }
         var count = id.count

@@ -1,63 +1,64 @@
 import DeviceModel
 
-/// The newest message of a channel, kept for phones that are away.
+/// The newest message of a channel, stored for phones that are away.
 struct StoredMessage {
     var body: [UInt8]
     var priority: Int
-    /// How many messages the channel had published with it.
+    /// Number of messages that the channel had published, including this one.
     var sequence: Int
-    /// Seconds since 1970.
+    /// When it expires, seconds since 1970.
     var expirationSeconds: Int64
 }
 
 /// One broadcast channel.
 struct BroadcastChannel {
-    /// Base64.
+    /// The id, base64.
     let id: [UInt8]
-    /// Bundle id.
+    /// The app's bundle id.
     let app: String
     let storage: ChannelStorage
-    /// Milliseconds since 1970.
+    /// When it was made, milliseconds since 1970.
     let createdMillis: Int64
-    /// Milliseconds since 1970; `nil`: it is registered.
+    /// When it was deleted, milliseconds since 1970; `nil` if it is registered.
     var deletedMillis: Int64?
-    /// Messages taken so far.
+    /// Number of messages accepted so far.
     var published = 0
-    /// When the last one was taken, milliseconds since 1970.
+    /// When the last one was accepted, milliseconds since 1970.
     var lastPublishedMillis: Int64 = .min
     var stored: StoredMessage?
-    /// Phones that listen, as indices of devices.
+    /// Indices of the devices that listen.
     var listeners: [Int32] = []
-    /// A phone that was always there.
+    /// A phone that was always online.
     var witness = Device()
-    /// Messages left before 429, as of `allowanceMillis`.
+    /// Number of messages left before 429, at `allowanceMillis`.
     var allowance: Double = 0
     var allowanceMillis: Int64 = .min
 
     var isRegistered: Bool { self.deletedMillis == nil }
 }
 
-/// Every channel that was made and is still of use, by a number that is never given twice.
+/// Every channel that was made and may still be needed, by a number that is never reused.
 struct ChannelTable {
-    /// Deleted channels kept for what they stored; the oldest go first.
+    /// Most deleted channels that are kept for their stored messages; the oldest are dropped first.
     static let deletedKeptMax = 10_000
 
     private(set) var records: [Int32: BroadcastChannel] = [:]
     private var numbers: [[UInt8]: Int32] = [:]
     private var counts: [String: Int] = [:]
-    /// In the order they were deleted.
+    /// Numbers of deleted channels in the order of deletion.
     private var deleted: [Int32] = []
     private var nextNumber: Int32 = 0
 
-    /// Channels that are registered, of all apps.
+    /// Number of registered channels of all apps.
     var registeredCount: Int { self.counts.values.reduce(0, +) }
 
-    /// Numbers of registered channels, oldest first. `app` `nil`: of all.
+    /// Numbers of registered channels, oldest first. `app` is `nil` for those of all apps.
     func registered(app: String?) -> [Int32] {
         self.records.filter { $0.value.isRegistered && (app == nil || $0.value.app == app) }.keys.sorted()
     }
 
-    /// Numbers of an app's channels that were registered at a time, oldest first. Of those deleted since, the newest `deletedKeptMax` are known.
+    /// Numbers of an app's channels that were registered at a time, oldest first. Of those deleted since, the newest
+    /// `deletedKeptMax` are known.
     func registered(app: String, atMillis: Int64) -> [Int32] {
         self.records.filter { _, record in
             record.app == app && record.createdMillis <= atMillis && (record.deletedMillis ?? .max) > atMillis
@@ -68,16 +69,16 @@ struct ChannelTable {
 
     subscript(number: Int32) -> BroadcastChannel? { self.records[number] }
 
-    /// Changes a record that is there.
+    /// Changes an existing record.
     mutating func change(_ number: Int32, _ body: (inout BroadcastChannel) -> Void) {
         guard let index = self.records.index(forKey: number) else { return }
         body(&self.records.values[index])
     }
 
-    /// A channel that was made, deleted ones that are still known included.
+    /// Number of a channel by its id, also of a deleted one that is still known.
     func number(id: [UInt8]) -> Int32? { self.numbers[id] }
 
-    /// Returns the new channel's number. The id must be new.
+    /// Adds a channel and returns its number. The id must be new.
     mutating func add(id: [UInt8], app: String, storage: ChannelStorage, atMillis: Int64) -> Int32 {
         let number = self.nextNumber
         self.nextNumber += 1
@@ -87,7 +88,7 @@ struct ChannelTable {
         return number
     }
 
-    /// Returns a channel that had to be forgotten for it: its listeners listen no more.
+    /// Deletes a channel. Returns the one that had to be forgotten in return, whose listeners no longer listen.
     mutating func delete(_ number: Int32, atMillis: Int64) -> BroadcastChannel? {
         guard let record = self.records[number], record.isRegistered else { return nil }
         self.change(number) { $0.deletedMillis = atMillis }

@@ -1,5 +1,5 @@
 extension ControlServer {
-    /// What `GET /` answers. Each line was tried with curl.
+    /// The answer to `GET /`. Each line was tried with curl.
     static let help = """
         Simulated APNs: control API
 

@@ -2,9 +2,9 @@ import DeviceModel
 import Hummingbird
 import PushModel
 
-/// Channels, and phones that listen or are away.
+/// Requests about channels, and about phones that listen or are away.
 extension ControlServer {
-    /// Channels shown when `limit` is not given.
+    /// Number of channels shown without `limit`.
     static let channelsShown = 100
 
     func addChannels(to router: Router<BasicRequestContext>) {

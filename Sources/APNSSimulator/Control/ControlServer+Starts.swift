@@ -2,11 +2,11 @@ import HTTPTypes
 import Hummingbird
 import PushModel
 
-/// Update tokens that come back, and summaries of many phones.
+/// Requests about update tokens that apps report, and summaries of many phones.
 extension ControlServer {
-    /// Update tokens given when `limit` is not.
+    /// Number of update tokens returned without `limit`.
     static let updateTokensShown = 1_000
-    /// No token named in a body is longer.
+    /// Most digits of a token in a body.
     private static let digitCountMax = TokenTable.tokenByteCountMax * 2
 
     func addStarts(to router: Router<BasicRequestContext>) {
@@ -48,7 +48,7 @@ extension ControlServer {
                 for try await buffer in request.body {
                     for byte in buffer.readableBytesView {
                         guard byte <= UInt8(ascii: " ") else {
-                            // One digit too many is kept, so that what is too long is no token.
+                            // One digit too many is kept, so that a longer word is no token.
                             if word.count <= Self.digitCountMax { word.append(byte) }
                             continue
                         }
@@ -88,7 +88,7 @@ extension ControlServer {
 /// Whole numbers among the parameters of a request.
 private struct QueryNumbers {
     private let request: Request
-    /// The first one that is none, in words; `nil`: all are.
+    /// The first parameter that is no whole number, in words; `nil` if all are.
     private(set) var problem: String?
 
     init(_ request: Request) { self.request = request }

@@ -7,9 +7,11 @@ import Hummingbird
 import Listening
 import NIOCore
 
-/// The HTTP control API of a simulator: shows devices and numbers, sets faults, tokens and keys. For curl and for tests in other languages.
+/// The HTTP control API of a simulator: shows devices and numbers, sets faults, tokens and keys. It is for curl and for
+/// tests in other languages.
 ///
-/// It has no authentication: any client that reaches it rules the simulator, but pages in a browser do not. Bound to loopback unless told otherwise.
+/// It has no authentication: any client that reaches it controls the simulator, except pages in a browser. It listens
+/// on loopback by default.
 public struct ControlServer: Service {
     let simulator: APNSSimulator
     private let host: String
@@ -18,15 +20,15 @@ public struct ControlServer: Service {
     private let logger: Logger
     private let onListening: @Sendable (Int) -> Void
 
-    /// Largest body taken, bytes.
+    /// Largest body accepted, bytes.
     static let bodyByteCountMax = 65_536
-    /// Devices shown when `limit` is not given.
+    /// Number of devices shown without `limit`.
     static let devicesShown = 100
 
     /// - Parameters:
-    ///   - port: 0: any free one.
-    ///   - providerTokens: signs what `GET /provider-token` gives; `nil`: there is none.
-    ///   - onListening: told the port, once it takes requests.
+    ///   - port: 0 for any free one.
+    ///   - providerTokens: signs the answer to `GET /provider-token`; `nil` for none.
+    ///   - onListening: called with the port when it accepts requests.
     public init(
         simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, providerTokens: ProviderTokenMint? = nil,
         logger: Logger,
@@ -40,7 +42,7 @@ public struct ControlServer: Service {
         self.onListening = onListening
     }
 
-    /// Serves until cancelled or shut down gracefully.
+    /// Serves until it is cancelled or shut down gracefully.
     public func run() async throws {
         let router = Router()
         router.add(middleware: SiteGate(host: self.host))
@@ -179,13 +181,13 @@ public struct ControlServer: Service {
         var token: String
     }
 
-    /// What is in force.
+    /// The faults in force.
     private struct FaultsView: Encodable {
         var faults: [FaultView]
         var server: ServerFaultsView
     }
 
-    /// Faults of the whole server, under the names by which they are asked for. What is not in force is left out.
+    /// Faults of the whole server, under the names used in requests. Those not in force are left out.
     private struct ServerFaultsView: Encodable {
         struct Latency: Encodable { var millis, jitterMillis: Int64 }
         struct ListLag: Encodable { var millis: Int64 }

@@ -1,7 +1,8 @@
 import DeviceModel
 import PushModel
 
-/// A device as the control API shows it. Content, alerts and attributes are spliced in as the bytes the phone got, which are JSON.
+/// A device as the control API shows it. Content, alerts and attributes are copied as the bytes the phone got, which
+/// are JSON.
 enum DeviceJSON {
     static func append(_ device: SimulatedDevice, nowMillis: Int64, rules: DeviceRules, to json: inout [UInt8]) {
         let shown = device.device.shown(atSeconds: nowMillis / 1_000, rules: rules)
@@ -77,7 +78,7 @@ enum DeviceJSON {
     }
 }
 
-/// Writes the members of one JSON object, commas and all. Absent values are left out.
+/// Writes the members of one JSON object with their commas. Absent values are left out.
 struct JSONObjectWriter {
     private var isFirst = true
 
@@ -105,7 +106,7 @@ struct JSONObjectWriter {
         json += Array("\(value)".utf8)
     }
 
-    /// Bytes that are JSON; none: left out.
+    /// Writes a member whose value is JSON already; nothing if it is empty.
     mutating func raw(_ name: String, _ value: [UInt8], _ json: inout [UInt8]) {
         guard !value.isEmpty else { return }
         self.name(name, &json)

@@ -1,7 +1,7 @@
 import APNSProtocol
 import HTTP2Session
 
-/// What `POST /faults` asks for, read from its JSON. The same names stand in the help of the control API.
+/// The fault that a `POST /faults` describes. The help of the control API lists the same names.
 enum FaultDocument {
     case fault(Fault)
     case latency(Latency)
@@ -94,7 +94,7 @@ enum FaultDocument {
         return kind
     }
 
-    /// A header field has to hold it; whether Apple would give out such an id is not asked.
+    /// Reads a channel id. A header field must be able to hold it; it need not be like one of Apple's.
     private static func channelID(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> [UInt8] {
         guard let id = try document.text("id"), (1...Self.channelIDByteCountMax).contains(id.utf8.count),
             id.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -108,7 +108,7 @@ enum FaultDocument {
     }
     private static let channelIDByteCountMax = 1_024
 
-    /// As it stands in `request`.
+    /// The kind's name in `request`.
     static func name(of kind: RequestKind) -> String {
         switch kind {
         case .device: "device"
@@ -136,7 +136,7 @@ enum FaultDocument {
             throw FlatDocument.Refusal(
                 text: "'reason' must be a word without quotes, backslashes and control characters")
         }
-        // Far enough for any date in milliseconds.
+        // Large enough for any date in milliseconds.
         let timestamp = try document.integer("timestampMillis", in: 0...(1 << 52))
         let retryAfter = try document.integer("retryAfterSeconds", in: 0...86_400)
         let date = try document.text("date")
@@ -179,7 +179,7 @@ enum FaultDocument {
         return odd
     }
 
-    /// Bytes of a body that is only asked for by its length.
+    /// Largest body that can be requested by its length alone, bytes.
     static let oddBodyByteCountMax = 1 << 20
 
     private static func action(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> ConnectionAction {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// A JSON object of strings, numbers and booleans, as the control API takes it: each key is taken once, and what is left over is an error.
+/// A JSON object of strings, numbers and booleans, as the control API reads it. Each key is taken once, and a key that
+/// is left is an error.
 struct FlatDocument {
     /// Why a document is refused, in words for its sender.
     struct Refusal: Error { var text: String }
@@ -60,7 +61,7 @@ struct FlatDocument {
         return number
     }
 
-    /// Everything must have been taken by now.
+    /// Throws if a key was not taken.
     func finish() throws(Refusal) {
         guard let key = self.values.keys.min() else { return }
         throw Refusal(text: "unknown key '\(key)'")

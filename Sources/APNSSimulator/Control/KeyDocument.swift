@@ -1,6 +1,6 @@
 import TLSSession
 
-/// What `POST /keys` asks for: a provider's key to be known from now on.
+/// The provider key that a `POST /keys` registers.
 enum KeyDocument {
     static func read(_ body: [UInt8]) throws(FlatDocument.Refusal) -> RegisteredKey {
         var document = try FlatDocument(body)

@@ -1,7 +1,8 @@
 import DeviceModel
 import PushModel
 
-/// A summary as the control API shows it. Content, attributes and alerts are spliced in as the bytes the phones got, which are JSON.
+/// A summary as the control API shows it. Content, attributes and alerts are copied as the bytes the phones got, which
+/// are JSON.
 enum SummaryJSON {
     static func bytes(_ summary: DeviceSummary) -> [UInt8] {
         var json: [UInt8] = []
@@ -31,7 +32,7 @@ enum SummaryJSON {
         return json + [UInt8(ascii: "\n")]
     }
 
-    /// A name as the API shows it: 16 hex digits.
+    /// A hash as the API shows it: 16 hex digits.
     static func text(_ hash: UInt64) -> String {
         let digits = String(hash, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
@@ -80,7 +81,7 @@ enum SummaryJSON {
     private static func counts(_ counts: [(String, Int)]) -> [UInt8] {
         var json: [UInt8] = []
         var object = JSONObjectWriter(&json)
-        // As text: shorter numbers first.
+        // Sorted as text of numbers: shorter ones first.
         for (name, count) in counts.sorted(by: { ($0.0.utf8.count, $0.0) < ($1.0.utf8.count, $1.0) }) {
             object.integer(name, Int64(count), &json)
         }

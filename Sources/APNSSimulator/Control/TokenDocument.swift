@@ -1,15 +1,15 @@
 import DeviceModel
 
-/// What `POST /tokens/{token}` asks for.
+/// The change that a `POST /tokens/{token}` requests.
 enum TokenDocument {
     case state(TokenState, sinceMillis: Int64?)
-    /// The app has a new token for the same activity.
+    /// The app gets a new token for the same activity.
     case rotate(to: String, keepsOld: Bool, sinceMillis: Int64?)
 
-    /// What the token is for.
+    /// The kind of the token.
     case kind(TokenKind)
 
-    /// `nil`: there is no such kind.
+    /// The kind with this name; `nil` for none.
     static func kind(named name: String) -> TokenKind? { TokenKind.allCases.first { "\($0)" == name } }
 
     static func read(_ body: [UInt8]) throws(FlatDocument.Refusal) -> TokenDocument {

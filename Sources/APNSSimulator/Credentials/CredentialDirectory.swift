@@ -4,29 +4,29 @@ import LocalFiles
 public import Redaction
 public import TLSSession
 
-/// A directory with everything a simulator and its clients need: made on the first use, used again on the next, so that a worker's
-/// configuration stays good over restarts of the simulator.
+/// A directory with everything a simulator and its clients need. It is made on the first use and reused on the next, so
+/// that a worker's configuration stays valid over restarts of the simulator.
 ///
-/// `ca.pem` is for the client's trust roots; `server.pem` and `server.key` are the simulator's own; `AuthKey_<id>.p8` is the provider's key,
-/// as Apple would give it. Keys are written with mode 0600.
+/// `ca.pem` is for the client's trust roots. `server.pem` and `server.key` are the simulator's own. `AuthKey_<id>.p8`
+/// is the provider's key, as Apple would give it. Keys are written with mode 0600.
 public struct CredentialDirectory: Sendable {
     /// What went wrong, with the file's name.
     public struct Failure: Error, CustomStringConvertible, Sendable {
         public var description: String
     }
 
-    /// The certificate the simulator shows, and the authority that a client has to believe.
+    /// The simulator's certificate, and the authority that a client must trust.
     public let credentials: SimulatorCredentials
-    /// The key that provider tokens are signed with. Register its public half, or the simulator refuses them.
+    /// The key that signs provider tokens. Register its public half, or the simulator refuses them.
     public let providerKey: ES256PrivateKey
     /// The path of `ca.pem`, for a client's trust roots.
     public let authorityPath: String
     /// The path of `AuthKey_<id>.p8`, for a worker's configuration.
     public let providerKeyPath: String
 
-    /// Opens `path`, making the directory and whatever is missing in it.
+    /// Opens `path`, and makes the directory and all missing files.
     /// - Parameters:
-    ///   - names: DNS names and IP addresses the certificate is for, when it has to be made.
+    ///   - names: DNS names and IP addresses of the certificate, if it must be made.
     ///   - nowSeconds: seconds since 1970.
     public init(path: String, keyID: String, names: [String], nowSeconds: Int64) throws {
         self.authorityPath = path + "/ca.pem"
@@ -75,7 +75,7 @@ public struct CredentialDirectory: Sendable {
     }
 }
 
-/// Provider tokens made with a key the simulator's owner holds: for a quick push with curl.
+/// Signs provider tokens with a key of the simulator's owner, for a quick push with curl.
 public struct ProviderTokenMint: Sendable {
     private let key: ES256PrivateKey
     private let keyID: String
@@ -87,7 +87,8 @@ public struct ProviderTokenMint: Sendable {
         self.teamID = teamID
     }
 
-    /// A token issued at `nowSeconds` (seconds since 1970), good for an hour. A secret, of a throwaway key.
+    /// A token issued at `nowSeconds` (seconds since 1970), valid for an hour. It is a secret, although of a throwaway
+    /// key.
     public func token(nowSeconds: Int64) throws(TLSError) -> [UInt8] {
         let input = ProviderTokenClaims.signingInput(
             keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: nowSeconds)

@@ -2,15 +2,15 @@ public import TLSSession
 
 /// A provider's signing key as APNs knows it: the public half of a `.p8`, with what it may be used for.
 public struct RegisteredKey: Sendable {
-    /// 10 characters, `kid` of the provider token.
+    /// The key id: 10 characters, `kid` of the provider token.
     public var keyID: String
-    /// 10 characters, `iss` of the provider token.
+    /// The team id: 10 characters, `iss` of the provider token.
     public var teamID: String
-    /// What signatures of provider tokens are checked with.
+    /// The public key that verifies provider tokens.
     public var publicKey: ES256PublicKey
-    /// `nil`: both environments.
+    /// The key's environment; `nil` for both.
     public var environment: SimulatorConfiguration.Environment?
-    /// Bundle ids the key is good for; empty: all of its team.
+    /// Bundle ids for which the key is valid; empty for all of its team.
     public var apps: [String]
 
     public init(

@@ -1,11 +1,11 @@
 public import Redaction
 public import TLSSession
 
-/// What a simulator shows to its clients: a certificate for TLS, signed by an authority of its own.
+/// The simulator's certificate for TLS, signed by an authority of its own.
 public struct SimulatorCredentials: Sendable {
-    /// For the client's trust roots.
+    /// The authority, for the client's trust roots.
     public var authorityPEM: [UInt8]
-    /// What the server shows: its certificate, followed by the authority's, and its private key.
+    /// The server's certificate, followed by the authority's, and its private key.
     public var certificate: CertificateAndKey
 
     public init(authorityPEM: [UInt8], certificate: CertificateAndKey) {
@@ -13,7 +13,7 @@ public struct SimulatorCredentials: Sendable {
         self.certificate = certificate
     }
 
-    /// How long a generated certificate is good for.
+    /// Validity of a generated certificate, seconds.
     public static let validSeconds: Int64 = 30 * 86_400
 
     /// Makes an authority and a certificate for `names`, valid from an hour before `nowSeconds` (seconds since 1970) for 30 days.

@@ -1,4 +1,4 @@
-/// An array that grows by pieces, so that nothing is copied and no more is held than a piece beyond what is needed.
+/// An array that grows by pieces. Nothing is copied when it grows, and at most one piece is unused.
 struct ChunkedArray<Element> {
     private static var chunkCountLog2: Int { 12 }
     private static var chunkCount: Int { 1 << Self.chunkCountLog2 }

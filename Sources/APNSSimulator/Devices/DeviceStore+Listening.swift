@@ -1,10 +1,10 @@
 import DeviceModel
 
-/// What phones did with what reached them at once.
+/// Counts of what phones did with one message.
 struct Reactions {
-    /// By `Device.Reaction.rawValue`.
+    /// Number of phones by `Device.Reaction.rawValue`.
     var counts = Array(repeating: 0, count: Device.Reaction.allCases.count)
-    /// Messages that the phones could not decode.
+    /// Number of phones that could not decode the message.
     var undecodable = 0
 
     mutating func count(_ reaction: Device.Reaction?) {
@@ -16,10 +16,10 @@ struct Reactions {
 extension DeviceStore {
     /// What a `start` says about channels.
     enum StartChannel: Equatable {
-        /// It is no start, or names none.
+        /// The push is no start, or names no channel.
         case none
         case channel(Int32)
-        /// There is no such channel: the phone does not start.
+        /// The named channel does not exist: the phone does not start.
         case unknown
     }
 
@@ -32,8 +32,8 @@ extension DeviceStore {
         return .channel(number)
     }
 
-    /// Hands an `update` or `end` to a card on a phone that is there. `content` `nil`: the phone cannot decode it.
-    /// - Returns: `nil`: the phone could make nothing of it.
+    /// Delivers an `update` or `end` to a card on an online phone. `content` is `nil` if the phone cannot decode it.
+    /// - Returns: `nil` if the phone could not decode it.
     mutating func change(
         _ device: Int, _ content: PushContent?, body: Span<UInt8>, by way: PhoneState.Way, priority: Int,
         nowMillis: Int64, rules: DeviceRules
@@ -45,12 +45,12 @@ extension DeviceStore {
         let reaction = self.devices[device].apply(
             content, body: body, priority: priority, nowMillis: nowMillis, rules: rules, sharing: &self.contents)
         self.note(reaction, to: content, by: way, of: device)
-        // An ended card listens no more.
+        // An ended card no longer listens.
         if reaction == .shown, content.event == .end { self.stopListening(device) }
         return reaction
     }
 
-    /// Which way a card got what it shows, and whether the other way brought the same once more.
+    /// Notes which way a card got its content, and whether the other way brought the same again.
     private mutating func note(
         _ reaction: Device.Reaction, to content: PushContent, by way: PhoneState.Way, of device: Int
     ) {
@@ -71,12 +71,12 @@ extension DeviceStore {
 
     // Listening
 
-    /// The channel a phone listens to. `nil`: none.
+    /// The channel a phone listens to; `nil` for none.
     func channel(of device: Int) -> BroadcastChannel? {
         self.phones[Int32(device)].flatMap { $0.channel < 0 ? nil : self.channels[$0.channel] }
     }
 
-    /// From now on: what the channel published before is not for it.
+    /// Makes a phone listen from now on: it does not get earlier messages of the channel.
     mutating func listen(_ device: Int, to number: Int32) {
         self.stopListening(device)
         guard let channel = self.channels[number] else { return }
@@ -88,7 +88,7 @@ extension DeviceStore {
         self.phones[Int32(device)] = phone
         self.channels.change(number) { channel in
             channel.listeners.append(Int32(device))
-            // A card that came after the end begins anew what the channel tells.
+            // For a card that is newer than the channel's end, the channel begins anew.
             if channel.witness.phase == .ended || channel.witness.phase == .endedBySystem { channel.witness = Device() }
         }
     }
@@ -120,7 +120,8 @@ extension DeviceStore {
         }
     }
 
-    /// Takes a broadcast: the phones that listen and are there get it, and a channel that stores keeps it. `content` `nil`: no phone can decode it.
+    /// Takes a broadcast. Listening phones that are online get it, and a channel that stores keeps it. `content` is
+    /// `nil` if no phone can decode it.
     mutating func publish(
         _ content: PushContent?, body: [UInt8], to number: Int32, priority: Int, expirationSeconds: Int64,
         nowMillis: Int64, rules: DeviceRules
@@ -163,7 +164,7 @@ extension DeviceStore {
 
     func isOnline(_ device: Int) -> Bool { self.phones[Int32(device)]?.isOnline ?? true }
 
-    /// Keeps a push for a phone that is away, in place of one kept before. One that has expired is lost.
+    /// Stores a push for a phone that is away, and drops the one before. An expired one is lost.
     mutating func keepWaiting(_ push: PhoneState.WaitingPush, for device: Int, nowMillis: Int64) {
         guard push.expirationSeconds * 1_000 > nowMillis else { return }
         self.phones[Int32(device)]?.waiting = push
@@ -175,14 +176,15 @@ extension DeviceStore {
         self.phones[Int32(device)] = phone
     }
 
-    /// The push that waited for a phone that comes back and has not expired. It waits no more.
+    /// Takes the push that waited for a returning phone, unless it has expired.
     mutating func takeWaiting(_ device: Int, nowMillis: Int64) -> PhoneState.WaitingPush? {
         guard let push = self.phones[Int32(device)]?.waiting else { return nil }
         self.phones[Int32(device)]?.waiting = nil
         return push.expirationSeconds * 1_000 > nowMillis ? push : nil
     }
 
-    /// A phone comes back: it gets the message its channel stored, unless it has that or a newer one, or it has expired.
+    /// Handles the return of a phone: it gets its channel's stored message, unless it has that or a newer one, or the
+    /// message has expired.
     mutating func comeBack(_ device: Int, nowMillis: Int64, rules: DeviceRules) -> Reactions {
         var reactions = Reactions()
         guard var phone = self.phones[Int32(device)], !phone.isOnline else { return reactions }

@@ -1,13 +1,13 @@
 import DeviceModel
 
-/// Push-to-start: phones, the cards that starts put up on them, and the update tokens of these.
+/// Push-to-start: phones, the cards that starts put up on them, and the cards' update tokens.
 extension DeviceStore {
     static let hourMillis: Int64 = 3_600_000
-    /// Most starts that are looked back at: nobody may send that many to one phone.
+    /// Most earlier starts that are examined: nobody may send that many to one phone.
     private static let startsLookedAtMax = 1_024
 
-    /// Hands a push to the phone behind a token. `content` `nil`: the phone cannot decode it.
-    /// - Returns: `nil`: the phone could make nothing of it.
+    /// Delivers a push to the phone behind a token. `content` is `nil` if the phone cannot decode it.
+    /// - Returns: `nil` if the phone could not decode it.
     mutating func push(
         _ content: PushContent?, body: Span<UInt8>, toToken token: Int, app: String?, priority: Int,
         messageID: (UInt64, UInt64) = (0, 0), nowMillis: Int64, rules: DeviceRules
@@ -54,7 +54,7 @@ extension DeviceStore {
             return reaction
         }
         if self.hasLivingCard(token, nowMillis: nowMillis, rules: rules) { reaction = .shownAsSecondCard }
-        // Without room for a card beside the others it takes the place of the newest.
+        // Without room for another card, it replaces the newest.
         let isInPlace = isFirstCard || self.devices.count >= self.devicesMax
         let place = isInPlace ? device : self.devices.count
         if isInPlace { self.devices[device] = card } else { self.devices.append(card) }
@@ -76,7 +76,7 @@ extension DeviceStore {
 
     // Looking back
 
-    /// The starts with a token, newest first, while `body` says `true`.
+    /// Passes the starts with a token to `body`, newest first, until that returns `false`.
     private func eachStart(_ token: Int, _ body: (StartRecord) -> Bool) {
         guard self.isStartToken(token) else { return }
         var index = self.tokens[token].start
@@ -87,13 +87,13 @@ extension DeviceStore {
         }
     }
 
-    /// Whether starts were sent to it, or it was said to be for them.
+    /// Whether a token is for starts, by its kind or because starts were sent to it.
     func isStartToken(_ token: Int) -> Bool {
         let entry = self.tokens[token]
         return entry.kind == .start || (entry.kind == .any && entry.start >= 0)
     }
 
-    /// What a token is for, by what was said of it, or else by what was sent to it first.
+    /// The kind of a token, as it was set, or by the first push to it.
     func kind(ofToken token: Int) -> TokenKind { self.isStartToken(token) ? .start : self.tokens[token].kind }
 
     private func startCount(_ token: Int, since millis: Int64) -> Int {
@@ -106,7 +106,7 @@ extension DeviceStore {
         return count
     }
 
-    /// Whether the phone would drop a further start in silence.
+    /// Whether the phone would silently drop a further start.
     func isOverStartBudget(_ token: Int, nowMillis: Int64, rules: DeviceRules) -> Bool {
         guard let budget = rules.startBudget else { return false }
         var shown = 0
@@ -131,7 +131,7 @@ extension DeviceStore {
         return lives
     }
 
-    /// A phone has another push-to-start token: its starts are told with that one.
+    /// Moves the starts of a phone to its new push-to-start token.
     mutating func moveStarts(from old: Int, to new: Int) {
         guard self.isStartToken(old) else { return }
         var index = self.tokens[old].start
@@ -155,20 +155,21 @@ extension DeviceStore {
         return devices
     }
 
-    /// Whether the card of an update token is one of a push-to-start token that is alive.
+    /// Whether the card of an update token belongs to a push-to-start token that is alive.
     func isCountedWithItsPhone(_ token: Int) -> Bool {
         let start = self.tokens[token].start
         return start >= 0 && self.tokens[Int(self.starts[Int(start)].token)].state == .alive
     }
 
-    /// What came of the starts with one token.
+    /// The results of the starts with one token.
     struct StartSummary {
         var cardCount = 0
         var overBudgetCount = 0
         var startsPerHourPeak = 0
     }
 
-    /// - Parameter body: told of each card, as an index of devices: those the starts put up, or the one behind the token where there was no start.
+    /// - Parameter body: called for each card, with its device index: those that starts put up, or without starts the
+    ///   one behind the token.
     func eachCard(ofToken token: Int, _ body: (Int) -> Void) -> StartSummary {
         var summary = StartSummary()
         self.eachStart(token) { record in
@@ -187,7 +188,8 @@ extension DeviceStore {
 
     // Update tokens
 
-    /// A card's app has got an update token, and tells its server at `dueMillis`. Does nothing for a start that put up no card.
+    /// Gives a card's app an update token, which it reports to its server at `dueMillis`. Does nothing for a start that
+    /// put up no card.
     mutating func giveUpdateToken(_ token: Int, toCardOf start: Int32, dueMillis: Int64) {
         guard start >= 0, self.starts[Int(start)].card >= 0 else { return }
         self.starts[Int(start)].updateToken = Int32(token)

@@ -1,26 +1,26 @@
 import DeviceModel
 import Glibc
 
-/// Tokens, the devices behind them, the topics they belong to, and the channels they listen to.
+/// Tokens, the devices behind them, their topics, and the channels that they listen to.
 ///
-/// A device with a token of 32 bytes takes about 190 bytes, whatever is pushed to it, as long as it shows what others show as well: what one
-/// shows alone is held for it alone.
+/// A device with a token of 32 bytes takes about 190 bytes, as long as it shows what others show as well. Content that
+/// only one device shows is stored for it alone.
 struct DeviceStore {
-    /// Distinct topics kept; a provider that invents more is refused.
+    /// Most distinct topics; a request with a further one is refused.
     static let topicsMax = 1_024
-    /// What was shown lately and may be shown by the next device as well.
+    /// Number of recent contents that other devices may share.
     private static let sharedContentsMax = 1_024
 
     var tokens = TokenTable()
     var devices = ChunkedArray<Device>()
     /// Every `start` that reached a phone.
     var starts = ChunkedArray<StartRecord>()
-    /// Starts over the budget that put up no card.
+    /// Number of starts over the budget that put up no card.
     var startsOverBudgetCount = 0
     var updateTokens = UpdateTokenFeed()
     var contents = ContentPool(slotCount: Self.sharedContentsMax)
     var channels = ChannelTable()
-    /// By index of the device.
+    /// Phone states by index of the device.
     var phones: [Int32: PhoneState] = [:]
     /// Number of contents that cards got both over their channel and by their token.
     var bothWaysCount = 0
@@ -29,7 +29,7 @@ struct DeviceStore {
 
     init(devicesMax: Int) { self.devicesMax = devicesMax }
 
-    /// A new device behind a token not known before; `nil`: no room.
+    /// Adds a device behind a new token; `nil` if there is no room.
     mutating func addDevice(_ token: Span<UInt8>, hash: UInt64, status: TokenStatus = TokenStatus()) -> Int? {
         guard self.devices.count < self.devicesMax, self.tokens.count < self.devicesMax else { return nil }
         let device = Int32(self.devices.count)
@@ -38,20 +38,20 @@ struct DeviceStore {
         return index
     }
 
-    /// A new token for a device there is; `nil`: no room.
+    /// Adds a token for an existing device; `nil` if there is no room.
     mutating func addToken(_ token: [UInt8], device: Int32) -> Int? {
         guard self.tokens.count < self.devicesMax else { return nil }
         return self.tokens.insert(
             token.span, hash: TokenTable.hash(token.span), device: device, status: TokenStatus())
     }
 
-    /// Index of a token, made known when new; `nil`: no room.
+    /// Index of a token, which is added if new; `nil` if there is no room.
     mutating func findOrAdd(_ token: [UInt8]) -> Int? {
         let hash = TokenTable.hash(token.span)
         return self.tokens.find(token.span, hash: hash) ?? self.addDevice(token.span, hash: hash)
     }
 
-    /// Index of a topic, made known when new; `nil`: no room.
+    /// Index of a topic, which is added if new; `nil` if there is no room.
     mutating func topicIndex(_ topic: Span<UInt8>) -> Int16? {
         for index in self.topics.indices where topic.equals(self.topics[index]) { return Int16(index) }
         guard self.topics.count < Self.topicsMax else { return nil }
@@ -65,7 +65,8 @@ struct DeviceStore {
         self.tokens[index].wasRefusedAsDead = false
     }
 
-    /// `new` leads to the device of `old` from now on. Of a push-to-start token that stays alive, it is the update token of its newest card.
+    /// Makes `new` lead to the device of `old`. If `old` is a push-to-start token that stays alive, `new` is the update
+    /// token of its newest card.
     mutating func rotate(from old: [UInt8], to new: [UInt8], oldStatus: TokenStatus, nowMillis: Int64) {
         guard let oldIndex = self.findOrAdd(old) else { return }
         self.tokens.setStatus(oldIndex, oldStatus)
@@ -91,7 +92,7 @@ struct DeviceStore {
         }
     }
 
-    /// A copy of what lies behind a token.
+    /// A copy of everything behind a token.
     func simulatedDevice(_ index: Int) -> SimulatedDevice {
         let entry = self.tokens[index]
         let device = Int(entry.device)

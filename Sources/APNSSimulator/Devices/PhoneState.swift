@@ -1,6 +1,6 @@
-/// What is known of a phone beside its card: only of those that listen, have heard something, or are away.
+/// What is known of a phone beside its card. Only phones that listen, have got a message, or are away have one.
 struct PhoneState {
-    /// A push that came while the phone was away. APNs keeps one.
+    /// A push that arrived while the phone was away. APNs stores one.
     struct WaitingPush {
         /// Index into the tokens.
         var token: Int
@@ -8,7 +8,7 @@ struct PhoneState {
         var priority: Int
         /// `apns-id`.
         var messageID: (UInt64, UInt64)
-        /// Seconds since 1970.
+        /// When it expires, seconds since 1970.
         var expirationSeconds: Int64
     }
 
@@ -16,20 +16,20 @@ struct PhoneState {
     enum Way { case token, channel }
 
     var isOnline = true
-    /// Number of the channel it listens to; -1: none.
+    /// Number of the channel it listens to; -1 for none.
     var channel: Int32 = -1
-    /// Where it stands among the channel's listeners.
+    /// Its index among the channel's listeners.
     var listenerIndex = 0
-    /// How many messages the channel had published when it began to listen, or when it last got one.
+    /// Number of messages that the channel had published when the phone began to listen, or last got one.
     var heard = 0
     var waiting: WaitingPush?
-    /// Messages of channels that reached it.
+    /// Number of channel messages that reached it.
     var messageCount: UInt32 = 0
-    /// What it shows came so; `nil`: it came before the phone listened.
+    /// How it got its content; `nil` if it had that before it listened.
     var shownBy: Way?
-    /// Pushes and messages that brought what the card had got the other way.
+    /// Number of pushes and messages whose content the card had got the other way.
     var bothWaysCount: UInt32 = 0
 
-    /// Nothing worth keeping.
+    /// Whether nothing here must be kept.
     var isOrdinary: Bool { self.isOnline && self.channel < 0 && self.waiting == nil && self.messageCount == 0 }
 }

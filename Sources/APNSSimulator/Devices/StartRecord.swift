@@ -1,19 +1,20 @@
-/// One `start` that reached the phone of a push-to-start token: what a card came from. Its number, counted from 1, is that of the activity.
+/// One `start` that reached the phone of a push-to-start token: the origin of a card. Its number, counted from 1, is
+/// the activity's.
 struct StartRecord {
-    /// When it came, milliseconds since 1970.
+    /// When it arrived, milliseconds since 1970.
     let atMillis: Int64
     /// `aps.timestamp`, seconds since 1970.
     let stampSeconds: Int64
-    /// `apns-id`; zeros: not known.
+    /// `apns-id`; zeros if unknown.
     let messageID: (UInt64, UInt64)
-    /// Index of the push-to-start token; of its successor when it was rotated.
+    /// Index of the push-to-start token, or of its successor if it was rotated.
     var token: Int32
-    /// The start before it with this token; -1: none.
+    /// The start before it with this token; -1 for none.
     let previous: Int32
-    /// The card, as an index of devices; -1: it was over the budget, and no card came up.
+    /// Device index of the card; -1 if it was over the budget, and no card was put up.
     var card: Int32 = -1
-    /// The newest update token of the card, as an index of tokens; -1: none.
+    /// Token index of the card's newest update token; -1 for none.
     var updateToken: Int32 = -1
-    /// Starts with this token in the hour ending with this one, itself included.
+    /// Number of starts with this token in the hour ending with this one, itself included.
     let startsWithinHour: UInt16
 }

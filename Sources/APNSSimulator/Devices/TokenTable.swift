@@ -1,36 +1,37 @@
 import DeviceModel
 
-/// Every device token the simulator knows, found by its bytes. Tokens are only added, so open addressing needs no deletion and a token's
-/// place never changes. About 90 bytes per token of 32 bytes.
+/// Every device token the simulator knows, found by its bytes. Tokens are only added, so open addressing needs no
+/// deletion and a token's index never changes. It takes about 90 bytes per token of 32 bytes.
 struct TokenTable {
     /// Longest token, bytes. Apple says to assume no length; the longest seen has 80.
     static let tokenByteCountMax = 256
 
-    /// One token. A million of them lie side by side, so each byte counts; what few have is kept beside.
+    /// One token. There may be a million, so each byte counts; rare values are stored elsewhere.
     struct Entry {
         /// When the last push was accepted, milliseconds since 1970.
         fileprivate(set) var lastPushMillis: Int64 = .min
         fileprivate var hash: UInt32
-        /// Where its bytes begin: the block, and the place in it.
+        /// Where its bytes begin: the block, and the offset in it.
         fileprivate var place: UInt32
         /// Index into `DeviceStore.devices`.
         var device: Int32
-        /// The newest start record of a push-to-start token; of an update token, the record of the start that put up its card; -1: none.
+        /// The newest start record of a push-to-start token, or the record of the start that put up an update token's
+        /// card; -1 for none.
         var start: Int32 = -1
         var accepted: UInt32 = 0
         var refused: UInt32 = 0
-        /// The least time between two accepted pushes, milliseconds; `UInt32.max`: there were no two.
+        /// The least time between two accepted pushes, milliseconds; `UInt32.max` before the second.
         fileprivate(set) var leastDistanceMillis: UInt32 = .max
         fileprivate var byteCount: UInt16
-        /// Index into `DeviceStore.topics`; -1: none yet.
+        /// Index into `DeviceStore.topics`; -1 before the first push.
         var topic: Int16 = -1
-        /// Requests that have come and have no answer yet.
+        /// Number of requests without an answer.
         private(set) var inFlight: UInt8 = 0
-        /// The most there were at once.
+        /// The most such requests at once.
         private(set) var inFlightPeak: UInt8 = 0
         fileprivate(set) var state: TokenState
         var kind = TokenKind.any
-        /// It was answered as dead or unknown before.
+        /// Whether it was answered as dead or unknown before.
         var wasRefusedAsDead = false
 
         mutating func took() {
@@ -41,24 +42,24 @@ struct TokenTable {
         mutating func answered() { self.inFlight = self.inFlight == 0 ? 0 : self.inFlight - 1 }
     }
 
-    /// Pushes left before 429.
+    /// Number of pushes left before 429, at a time.
     struct Allowance {
         var pushes: Float
-        /// Milliseconds since 1970.
+        /// The time of the count, milliseconds since 1970.
         var asOfMillis: Int64
     }
 
-    /// A token's bytes lie in one block.
+    /// Size of a block as a power of two; a token's bytes are in one block.
     private static let blockByteCountLog2: UInt32 = 20
     private static let blocksMax = 1 << (32 - 20)
 
     private var entries = ChunkedArray<Entry>()
     private var blocks: [[UInt8]] = []
-    /// Index into `entries` plus one; 0: free. A power of two, at most three quarters full.
+    /// Indices into `entries` plus one; 0 if free. Their number is a power of two, and at most three quarters are used.
     private var slots: [UInt32] = Array(repeating: 0, count: 1_024)
-    /// Since when the token is what it is, milliseconds since 1970, where that is known.
+    /// When a token's state began, milliseconds since 1970, if known.
     private var since: [Int32: Int64] = [:]
-    /// Allowances of tokens that have used some of theirs.
+    /// Allowances of tokens that have used a part of theirs.
     var allowances: [Int32: Allowance] = [:]
 
     var count: Int { self.entries.count }
@@ -80,7 +81,7 @@ struct TokenTable {
         return nil
     }
 
-    /// Adds a token that `find` did not find. `nil`: no room for its bytes.
+    /// Adds a token that `find` did not find. `nil` if there is no room for its bytes.
     mutating func insert(_ token: Span<UInt8>, hash: UInt64, device: Int32, status: TokenStatus) -> Int? {
         let blockByteCount = 1 << Int(Self.blockByteCountLog2)
         if self.blocks.isEmpty || self.blocks[self.blocks.count - 1].count + token.count > blockByteCount {
@@ -114,24 +115,24 @@ struct TokenTable {
 
     mutating func setStatus(_ index: Int, _ status: TokenStatus) {
         self.entries[index].state = status.state
-        // Nobody asks since when a token is good.
+        // The time is not needed for a valid token.
         let isTold = status.state != .alive && status.sinceMillis != 0
         if isTold { self.since[Int32(index)] = status.sinceMillis } else { self.since[Int32(index)] = nil }
     }
 
-    /// A push was accepted. Gives the time since the one before, milliseconds; `nil`: it is the first.
+    /// Notes that a push was accepted. Returns the time since the one before, milliseconds; `nil` for the first.
     @discardableResult
     mutating func pushed(_ index: Int, nowMillis: Int64) -> Int64? {
         let last = self.entries[index].lastPushMillis
         self.entries[index].lastPushMillis = nowMillis
         guard last != .min else { return nil }
         let least = self.entries[index].leastDistanceMillis
-        // A clock that steps back makes no distance.
+        // A clock that steps back gives a distance of zero.
         self.entries[index].leastDistanceMillis = min(least, UInt32(clamping: max(0, nowMillis - last)))
         return nowMillis - last
     }
 
-    /// Multiplies in 8 bytes at a time; good enough for tokens, which are random.
+    /// A hash that multiplies 8 bytes at a time. It is good enough for tokens, which are random.
     static func hash(_ token: Span<UInt8>) -> UInt64 {
         var hash: UInt64 = 0x9E37_79B9_7F4A_7C15 ^ UInt64(token.count)
         var word: UInt64 = 0
@@ -170,12 +171,12 @@ struct TokenTable {
     }
 }
 
-/// What a token is for, as far as that is certain.
+/// The kind of a token, as far as that is certain.
 public enum TokenKind: UInt8, Sendable, CaseIterable {
-    /// Nobody said: it takes what comes.
+    /// Not known: the token accepts every push.
     case any
-    /// Token of one Live Activity: takes `update` and `end`.
+    /// The token of one Live Activity, for `update` and `end`.
     case update
-    /// Token of a phone and one type of activity: takes `start`.
+    /// The token of a phone and one type of activity, for `start`.
     case start
 }

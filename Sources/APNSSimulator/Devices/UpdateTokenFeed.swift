@@ -1,7 +1,7 @@
-/// Update tokens in the order in which apps tell their servers of them, some of them later.
+/// Update tokens in the order in which apps report them to their servers, some of them later.
 struct UpdateTokenFeed {
     struct Entry {
-        /// When it comes back, milliseconds since 1970.
+        /// When it is reported, milliseconds since 1970.
         var dueMillis: Int64
         /// Index of the token.
         var token: Int32
@@ -9,12 +9,12 @@ struct UpdateTokenFeed {
         var start: Int32
     }
 
-    /// Those that have come back, in order.
+    /// The reported tokens, in order.
     private(set) var told = ChunkedArray<Entry>()
-    /// A binary heap of those to come, earliest first; of one moment, in the order of their starts.
+    /// A binary heap of tokens to be reported, earliest first; at the same time, in the order of their starts.
     private var waiting: [Entry] = []
 
-    /// Told of, or still to come.
+    /// Number of tokens, reported or not.
     var count: Int { self.told.count + self.waiting.count }
 
     mutating func add(_ entry: Entry) {
@@ -28,7 +28,7 @@ struct UpdateTokenFeed {
         }
     }
 
-    /// Tells of those that are due by now.
+    /// Reports those that are due by now.
     mutating func tell(nowMillis: Int64) {
         while let first = self.waiting.first, first.dueMillis <= nowMillis {
             self.told.append(first)
