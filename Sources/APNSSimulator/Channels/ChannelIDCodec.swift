@@ -34,7 +34,7 @@ enum ChannelIDCodec {
         return true
     }
 
-    /// The id that stands as a JSON string, quotes included, in `body`: a slash may be escaped there. `nil`: no id.
+    /// The id in a JSON string of `body`, quotes included, which may escape slashes; `nil` if it is none.
     static func read(_ string: Span<UInt8>) -> [UInt8]? {
         guard string.count > 2, string.count <= 2 * Self.byteCountMax else { return nil }
         var id: [UInt8] = []

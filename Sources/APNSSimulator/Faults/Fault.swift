@@ -1,50 +1,56 @@
 public import APNSProtocol
 public import HTTP2Session
 
-/// Something that goes wrong with requests, on demand. Held until it is used up or cleared; the first of the list that matches a request fires.
+/// A fault that happens to requests on demand. It stays until it is used up or cleared. Of the list, the first that
+/// matches a request fires.
 public struct Fault: Sendable, Equatable {
-    /// What happens to a request it fires for.
+    /// The effect on a request.
     public enum Effect: Sendable, Equatable {
-        /// Answered so, without touching the device. `reason` goes into the body as it is; empty: an empty body.
-        /// `timestampMillis` is that of a 410. `retryAfterSeconds` is sent as `retry-after`, and `date` as it is: APNs documents neither field.
+        /// The request gets this answer, and the device does not get the push. `reason` is written to the body
+        /// unchanged; an empty one gives an empty body. `timestampMillis` is that of a 410. `retryAfterSeconds` is sent
+        /// as `retry-after`, and `date` unchanged: APNs documents neither field.
         case answer(
             status: Int, reason: String, timestampMillis: Int64? = nil, retryAfterSeconds: Int? = nil,
             date: String? = nil)
-        /// Answered with this body, which need not be JSON.
+        /// The request gets this body, which need not be JSON.
         case answerRaw(status: Int, body: [UInt8])
-        /// Never answered; the stream stays open. `applied`: the device gets the push all the same.
+        /// The request is never answered; the stream stays open. With `applied` the device gets the push all the same.
         case stall(applied: Bool)
-        /// RST_STREAM. `applied` makes it a lie for REFUSED_STREAM.
+        /// The stream is reset. With `applied`, a REFUSED_STREAM is a lie.
         case reset(HTTP2ErrorCode, applied: Bool)
-        /// The TCP connection is cut, without close_notify: every request on it is left without an answer.
+        /// The TCP connection is cut without close_notify, so that no request on it is answered.
         case cut(applied: Bool)
-        /// GOAWAY is sent after this request was judged; its answer still comes when its stream is not above `lastStream`.
+        /// GOAWAY is sent after this request was judged. The request is still answered if its stream is not above
+        /// `lastStream`.
         case goAway(GoAway)
-        /// Answered in a way APNs never did, or half answered.
+        /// The answer is of a kind APNs never gave, or incomplete.
         case odd(OddAnswer)
-        /// Judged and answered as ever, and then this happens to its connection, before the answer is written.
+        /// The request is judged and answered as usual. The action is done to its connection before the answer is
+        /// written.
         case then(ConnectionAction)
-        /// Carried out twice, and answered as the second time: a phone gets a push twice, and a channel is made twice.
+        /// The request is carried out twice, and the second result is the answer: a phone gets a push twice, or a
+        /// channel is made twice.
         case twice
-        /// Carried out as ever; a creation is answered with this channel id instead of what was made. It need not be base64, nor new.
+        /// The request is carried out as usual, but a creation is answered with this channel id. It need not be base64,
+        /// nor new.
         case channelID([UInt8])
     }
 
-    /// What happens to a request that it fires for.
+    /// The effect on a request.
     public var effect: Effect
-    /// Chance that a matching request is hit, 0...1.
+    /// Chance that a matching request is affected, 0...1.
     public var rate: Double
-    /// Fires at most so often; `nil`: until cleared.
+    /// Most times it fires; `nil` for no limit.
     public var count: Int?
-    /// Matching requests left alone first.
+    /// Number of matching requests that are skipped first.
     public var skip: Int
-    /// Only requests to tokens beginning so, lower-case hex; empty: all.
+    /// Limits it to tokens with this beginning, lower-case hex; empty for all.
     public var tokenPrefix: String
-    /// Only requests on this connection, counted from 1; `nil`: all.
+    /// Limits it to this connection, counted from 1; `nil` for all.
     public var connection: Int?
-    /// Only requests of this kind; `nil`: all, those that APNs does not know included.
+    /// Limits it to requests of this kind; `nil` for all, even those unknown to APNs.
     public var kind: RequestKind?
-    /// Only requests whose `apns-channel-id` begins so; empty: all.
+    /// Limits it to requests whose `apns-channel-id` has this beginning; empty for all.
     public var channelPrefix: String
 
     public init(
@@ -64,28 +70,29 @@ public struct Fault: Sendable, Equatable {
 
 /// A GOAWAY as the simulator sends it.
 public struct GoAway: Sendable, Equatable {
-    /// Which stream a GOAWAY names as the last one that is still answered.
+    /// The last stream that is still answered, as the GOAWAY names it.
     public enum LastStream: Sendable, Equatable {
-        /// The highest the client opened.
+        /// The highest stream that the client opened.
         case highest
-        /// The request that the fault fires for, or a higher one if that was whole, and judged, before: what the client sent after it is not judged, as the GOAWAY
-        /// says. In an action: as `highest`.
+        /// The request of the fault, or a higher one that was judged before. As the GOAWAY says, requests that the
+        /// client sent after it are not judged. In an action it is the same as `highest`.
         case current
-        /// This many streams the client opened last are above it. Those that were judged before stay so: a lie, unless nothing was.
+        /// The client's last streams of this number are above it. Those that were already judged make it a lie.
         case below(highestBy: Int)
         /// This stream, whether the client opened it or not.
         case id(Int32)
     }
     /// Why the connection ends; NO_ERROR for a graceful end.
     public var errorCode: HTTP2ErrorCode
-    /// Sent as it is; APNs sends `{"reason":"Shutdown"}` and the like, or nothing.
+    /// The debug data, sent unchanged. APNs sends `{"reason":"Shutdown"}` and the like, or nothing.
     public var debugData: [UInt8]
     /// The last stream that is still answered.
     public var lastStream: LastStream
-    /// The connection is closed once the streams at or below the last one are answered; `false`: it stays open and ignores new streams.
+    /// Whether the connection is closed once the streams up to the last one are answered. If not, it stays open and
+    /// ignores new streams.
     public var closes: Bool
 
-    /// `reason` becomes the debug data `{"reason":"…"}`, as APNs writes it; `nil`: none.
+    /// A GOAWAY. `reason` becomes the debug data `{"reason":"…"}`, as APNs writes it; `nil` for none.
     public init(
         errorCode: HTTP2ErrorCode = .noError, reason: String? = nil, lastStream: LastStream = .highest,
         closes: Bool = true
@@ -99,16 +106,16 @@ public struct GoAway: Sendable, Equatable {
 
 /// A fault of the simulator's list, until it is cleared or used up.
 public struct FaultID: Hashable, Sendable {
-    /// The number under which the list knows the fault.
+    /// The fault's number in the list.
     public var rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 }
 
 /// How slow the simulated APNs is.
 public struct Latency: Sendable, Equatable {
-    /// Every answer waits this long, milliseconds.
+    /// The delay of every answer, milliseconds.
     public var fixedMillis: Int64
-    /// Most time that is added, evenly spread, milliseconds.
+    /// The most random delay on top, evenly spread, milliseconds.
     public var jitterMillis: Int64
 
     public init(fixedMillis: Int64 = 0, jitterMillis: Int64 = 0) {
@@ -120,27 +127,28 @@ public struct Latency: Sendable, Equatable {
     public static let millisMax: Int64 = 3_600_000
 }
 
-/// Something done to connections at once.
+/// An action on connections that is done at once.
 public enum ConnectionAction: Sendable, Equatable {
     /// Sends a GOAWAY.
     case goAway(GoAway)
     /// TCP ends without close_notify.
     case cut
-    /// TCP reset (RST): what is on its way is thrown away.
+    /// TCP is reset (RST): data on its way is lost.
     case reset
-    /// close_notify and end, as a server that restarts in good order, unanswered requests notwithstanding.
+    /// The connection is closed with close_notify, like a server's orderly restart, although requests are unanswered.
     case close
-    /// Half a TLS record, then the end.
+    /// Half a TLS record is sent, then the connection ends.
     case cutMidRecord
     /// Sends SETTINGS with these changes.
     case settings(HTTP2SettingsChange)
-    /// Half-dead: nothing is read or written from now on, not even an answer to PING, and the connection stays open.
+    /// The connection is half-dead: it stays open, but nothing is read or written from now on, not even an answer to
+    /// PING.
     case silence
-    /// Reads no more than a number of bytes a second from now on, 1 or more; what it reads is answered.
+    /// At most this number of bytes a second is read from now on, 1 or more. What is read is answered.
     case slowReads(bytesPerSecond: Int)
-    /// Sends no further WINDOW_UPDATE: the client may send what its windows still allow, and then no body.
+    /// No further WINDOW_UPDATE is sent: the client may send what its windows still allow, and then no body.
     case starve
-    /// Takes `silence`, `slowReads` and `starve` back: what came meanwhile is read and answered.
+    /// `silence`, `slowReads` and `starve` end: what arrived meanwhile is read and answered.
     case resume
     /// PING from the server.
     case ping

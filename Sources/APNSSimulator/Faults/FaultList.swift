@@ -1,9 +1,9 @@
 import APNSProtocol
 import PushModel
 
-/// The faults in force, in order. Decides which one, if any, hits a request.
+/// The faults in force, in order. Decides which one, if any, applies to a request.
 struct FaultList {
-    /// More are refused by the control API.
+    /// Most faults that the control API accepts.
     static let faultsMax = 1_000
 
     struct Entry {
@@ -12,13 +12,13 @@ struct FaultList {
         var prefix: [UInt8]
         var channelPrefix: [UInt8]
         var prepared: PreparedAnswer?
-        /// Requests that matched.
+        /// Number of requests that matched.
         var matched = 0
         var fired = 0
     }
 
     private(set) var entries: [Entry] = []
-    /// Used up and cleared ones: how often each fired. The newest are kept.
+    /// Number of times that used up and cleared faults fired. The newest are kept.
     private var finished: [FaultID: Int] = [:]
     private var nextID = 1
 
@@ -48,17 +48,17 @@ struct FaultList {
 
     func fired(_ id: FaultID) -> Int? { self.entries.first { $0.id == id }?.fired ?? self.finished[id] }
 
-    /// What a fault may be meant for.
+    /// The parts of a request that a fault can select.
     struct Target {
-        /// `nil`: nothing APNs knows.
+        /// The request's kind; `nil` if APNs does not know it.
         var kind: RequestKind?
         var connection: Int
     }
 
-    /// The fault that hits this request. Draws from `random` only for faults with a rate below 1.
+    /// The fault that applies to this request. It draws from `random` only for faults with a rate below 1.
     /// - Parameters:
-    ///   - tokenText: the token as it stands in the path; empty where the request has none.
-    ///   - channelID: of the header field; empty where the request has none.
+    ///   - tokenText: the token as in the path; empty if the request has none.
+    ///   - channelID: of the header field; empty if the request has none.
     mutating func hit(
         _ target: Target, tokenText: Span<UInt8>, channelID: Span<UInt8>, random: inout SplitMix64
     ) -> (effect: Fault.Effect, prepared: PreparedAnswer?)? {

@@ -1,9 +1,9 @@
-/// HTTP/2 frames written by hand (RFC 9113 §4.1), for what a proper session would not send.
+/// HTTP/2 frames written by hand (RFC 9113 §4.1), for frames that a correct session would not send.
 struct FrameBytes {
     enum FrameType: UInt8 {
         case data = 0, headers = 1, resetStream = 3, settings = 4, pushPromise = 5, ping = 6, windowUpdate = 8
         case continuation = 9
-        /// No standard knows it: to be ignored (RFC 9113 §4.1).
+        /// A type that no standard defines, which must be ignored (RFC 9113 §4.1).
         case unknown = 0x42
     }
 
@@ -12,7 +12,7 @@ struct FrameBytes {
 
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter announced: the length that the frame claims; `nil`: its payload's.
+    /// - Parameter announced: the length in the frame's header; `nil` for its payload's.
     mutating func append(
         type: FrameType, flags: UInt8 = 0, streamID: Int32, announced: Int? = nil, _ payload: [UInt8]
     ) {

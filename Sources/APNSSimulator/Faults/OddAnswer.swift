@@ -1,31 +1,32 @@
 public import HTTP2Session
 
-/// An answer that APNs never gave yet: an unknown status, no `apns-id`, a body of any kind, or one that stops half-way.
+/// An answer of a kind that APNs has never given: an unknown status, no `apns-id`, any body, or an incomplete one.
 public struct OddAnswer: Sendable, Equatable {
     /// How the answer's stream ends.
     public enum Ending: Sendable, Equatable {
-        /// END_STREAM, as any answer.
+        /// END_STREAM, as in any answer.
         case complete
-        /// Header fields and body were sent, and nothing follows: the stream stays open.
+        /// Header fields and body are sent, and nothing follows: the stream stays open.
         case stall
-        /// Header fields and body were sent, then RST_STREAM.
+        /// Header fields and body are sent, then RST_STREAM.
         case reset(HTTP2ErrorCode)
     }
 
     /// `:status`, 100...999.
     public var status: Int
-    /// `false`: no `apns-id`.
+    /// Whether it has an `apns-id`.
     public var sendsMessageID: Bool
-    /// Need not be JSON. With `emptyFrameCount` or an ending other than `.complete`, what is over `halfBodyByteCountMax` is left out.
+    /// The body, which need not be JSON. With `emptyFrameCount`, or an ending other than `.complete`, it is cut at
+    /// `halfBodyByteCountMax`.
     public var body: [UInt8]
-    /// DATA frames without a byte that come before the body. 0...`emptyFrameCountMax`.
+    /// Number of empty DATA frames before the body. 0...`emptyFrameCountMax`.
     public var emptyFrameCount: Int
     /// How the answer's stream ends.
     public var ending: Ending
-    /// The device gets the push all the same.
+    /// Whether the device gets the push all the same.
     public var applied: Bool
 
-    /// A window that a client leaves at its default has room for it.
+    /// Most bytes of an incomplete body. The default window of a client has room for it.
     public static let halfBodyByteCountMax = 1_024
     /// The most empty DATA frames that one answer may have.
     public static let emptyFrameCountMax = 1_000
@@ -44,10 +45,10 @@ public struct OddAnswer: Sendable, Equatable {
         self.applied = applied
     }
 
-    /// An HTTP/2 library would not send it: its frames are written by hand.
+    /// Whether its frames are written by hand, because an HTTP/2 library would not send them.
     var needsFrames: Bool { self.emptyFrameCount > 0 || self.ending != .complete }
 
-    /// HEADERS without `apns-id`, DATA, and RST_STREAM if asked for.
+    /// The frames: HEADERS without `apns-id`, DATA, and RST_STREAM if requested.
     func frames(streamID: Int32) -> [UInt8] {
         var frames = FrameBytes()
         // `:status` is number 8 of HPACK's static table (RFC 7541 appendix A): a literal that is not indexed.

@@ -1,15 +1,15 @@
 /// Frames that a server must not, or need not, send. The raw value is the control API's name.
 public enum OddFrames: String, Sendable, CaseIterable {
-    // To be borne: the connection goes on.
+    // Frames that the client must tolerate: the connection continues.
 
-    /// A hundred frames of length 0, of a type nobody knows.
+    /// A hundred frames of length 0 and of an unknown type.
     case empty
-    /// A frame of a type nobody knows.
+    /// A frame of an unknown type.
     case unknown
     /// The client may send a thousand bytes more.
     case window
 
-    // To be answered with GOAWAY: the connection ends.
+    // Frames that the client must answer with GOAWAY: the connection ends.
 
     /// DATA said to be 16 MiB - 1 long, far over SETTINGS_MAX_FRAME_SIZE.
     case giant
@@ -25,14 +25,14 @@ public enum OddFrames: String, Sendable, CaseIterable {
     case windowOverflow = "window-overflow"
     /// WINDOW_UPDATE by 0.
     case windowZero = "window-zero"
-    /// CONTINUATION of nothing.
+    /// CONTINUATION without HEADERS before it.
     case continuation
     /// HEADERS on a stream that the client never opened.
     case headersUnasked = "headers-unasked"
     /// Bytes that are no HTTP/2.
     case garbage
 
-    /// The client has to end the connection.
+    /// Whether the client must end the connection.
     public var endsConnection: Bool {
         switch self {
         case .empty, .unknown, .window: false

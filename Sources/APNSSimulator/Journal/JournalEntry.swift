@@ -1,27 +1,28 @@
 public import DeviceModel
 
-/// One thing that happened to a phone: a push it got, or what became of a token. The phones are what these make of them, in order.
+/// One thing that happened to a phone: a push, or a change of a token. The phones are the result of all entries, in
+/// order.
 public enum JournalEntry: Equatable, Sendable {
-    /// A push that APNs took. `token` and `topic` as in the request, the token in lower-case hex.
+    /// APNs accepted a push. `token` and `topic` are as in the request, the token in lower-case hex.
     case push(atMillis: Int64, token: String, topic: String, priority: Int, body: [UInt8])
-    /// What a token is from now on.
+    /// The token has this state from now on.
     case status(token: String, TokenStatus)
-    /// `new` leads to the phone of `old` from now on, which has this status.
+    /// `new` leads to the phone of `old` from now on, and `old` has this state.
     case rotation(old: String, new: String, TokenStatus)
-    /// A channel was made. `id` in base64, as in all that follow; `app`: a bundle id.
+    /// A channel was made. `id` is base64, as in all cases below; `app` is a bundle id.
     case channel(atMillis: Int64, id: String, app: String, storage: ChannelStorage)
-    /// A channel was deleted. What it stored still reaches phones that come back.
+    /// A channel was deleted. Its stored message still reaches phones that return.
     case channelDeletion(atMillis: Int64, id: String)
-    /// A broadcast that APNs took.
+    /// APNs accepted a broadcast.
     case broadcast(atMillis: Int64, channel: String, priority: Int, expirationSeconds: Int64, body: [UInt8])
-    /// An app told its phone to listen to a channel; `nil`: to none. What a `start` says is not written down again.
+    /// An app made its phone listen to a channel; `nil` for none. The effect of a `start` has no entry of its own.
     case listening(token: String, channel: String?)
-    /// A phone went away, or came back.
+    /// A phone went away, or returned.
     case presence(atMillis: Int64, token: String, isOnline: Bool)
 }
 
 extension JournalEntry {
-    /// Adds the entry as the journal has it: a line of words, and the body of a push behind it.
+    /// Appends the entry as in the journal: a line of words, followed by the body of a push.
     func append(to bytes: inout [UInt8]) {
         switch self {
         case .push(let atMillis, let token, let topic, let priority, let body):

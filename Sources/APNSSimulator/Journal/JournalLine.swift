@@ -1,15 +1,15 @@
 import DeviceModel
 
-/// The line of words that an entry of a journal begins with.
+/// The line of words at the beginning of a journal's entry.
 struct JournalLine {
     private static let bodyByteCountMax = 1 << 20
 
-    /// Bytes of the body behind the line; -1: the entry has none.
+    /// Number of bytes of the body behind the line; -1 for none.
     let bodyByteCount: Int
-    /// The entry, its body left out.
+    /// The entry without its body.
     private let bare: JournalEntry
 
-    /// `nil`: the line begins no entry.
+    /// Parses a line; `nil` if it begins no entry.
     init?(_ line: String) {
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
         var bodyByteCount = -1
@@ -52,7 +52,7 @@ struct JournalLine {
         self.bodyByteCount = bodyByteCount
     }
 
-    /// The entry with its body, which is passed over where an entry has none.
+    /// The entry with its body, which is ignored if the entry has none.
     func entry(body: [UInt8]) -> JournalEntry {
         switch self.bare {
         case .push(let atMillis, let token, let topic, let priority, _):

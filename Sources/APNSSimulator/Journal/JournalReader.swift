@@ -2,23 +2,23 @@ import DeviceModel
 import Glibc
 import Redaction
 
-/// Reads a simulator's journal from its beginning, and follows it while it is written. Confined to its owner.
+/// Reads a simulator's journal from its beginning, and follows it while it is written. It is confined to its owner.
 public struct JournalReader: ~Copyable {
-    /// Why a journal is none, or cannot be read.
+    /// Why a file is no journal, or cannot be read.
     public struct Fault: Error, Equatable, Sendable, CustomStringConvertible {
         public var description: String
     }
 
-    /// Read at once from the file.
+    /// Number of bytes read from the file at once.
     private static let pieceByteCount = 1 << 16
-    /// No line of words is longer: a token has at most 512 digits, a topic 200 characters or so.
+    /// Longest line of words: a token has at most 512 digits, and a topic about 200 characters.
     private static let lineByteCountMax = 4_096
 
     private let path: String
     private let descriptor: Int32
     private var bytes: [UInt8] = []
     private var position = 0
-    /// Bytes of the file that make up the entries handed out so far.
+    /// Number of bytes of the file in the entries returned so far.
     public private(set) var entriesByteCount: Int64 = 0
 
     /// - Throws: `Fault` when the file cannot be opened.
@@ -34,8 +34,7 @@ public struct JournalReader: ~Copyable {
 
     deinit { close(self.descriptor) }
 
-    /// The next entry; `nil`: the file has no further whole entry now.
-    /// - Throws: `Fault` with the place in the file.
+    /// The next entry; `nil` if the file has no further whole entry now.
     public mutating func next() throws(Fault) -> JournalEntry? {
         while true {
             if let entry = try self.takeEntry() { return entry }
@@ -43,7 +42,7 @@ public struct JournalReader: ~Copyable {
         }
     }
 
-    /// `false`: there is nothing more now.
+    /// Reads a piece of the file. Returns `false` if there is nothing more now.
     private mutating func readPiece() throws(Fault) -> Bool {
         if self.position > 0 {
             self.bytes.removeFirst(self.position)
@@ -64,7 +63,7 @@ public struct JournalReader: ~Copyable {
         return count > 0
     }
 
-    /// `nil`: not whole yet.
+    /// Takes an entry from the bytes read; `nil` if it is not complete yet.
     private mutating func takeEntry() throws(Fault) -> JournalEntry? {
         guard let lineEnd = self.bytes[self.position...].firstIndex(of: UInt8(ascii: "\n")) else {
             guard self.bytes.count - self.position <= Self.lineByteCountMax else {

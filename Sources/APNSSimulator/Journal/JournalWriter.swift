@@ -1,15 +1,15 @@
 import Glibc
 import Redaction
 
-/// Appends to a journal. What was handed over is in the file, as far as the system goes, once `flush` has returned: it outlives the
-/// process, however it ends, though not the machine.
+/// Appends to a journal. After `flush` the operating system has everything: it survives any end of the process, but not
+/// of the machine.
 struct JournalWriter {
     private let descriptor: Int32
     private var bytes: [UInt8] = []
-    /// Why writing has stopped; `nil`: all is well.
+    /// Why writing has stopped; `nil` if it has not.
     private(set) var failure: String?
 
-    /// Opens `path`, making it if need be, and cuts off what lies behind `byteCount`: an entry that was not finished.
+    /// Opens `path`, making the file if necessary, and removes everything behind `byteCount`: an incomplete entry.
     init(path: String, keeping byteCount: Int64) throws(JournalReader.Fault) {
         self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard self.descriptor >= 0, ftruncate(self.descriptor, off_t(byteCount)) == 0 else {
@@ -37,6 +37,6 @@ struct JournalWriter {
         self.bytes.removeAll(keepingCapacity: true)
     }
 
-    /// Nothing may be appended after this.
+    /// Closes the file, after which nothing may be appended.
     func close() { Glibc.close(self.descriptor) }
 }

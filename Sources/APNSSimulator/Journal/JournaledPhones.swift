@@ -1,10 +1,10 @@
 public import DeviceModel
 
-/// The phones a journal tells of, as the simulator that wrote it has them.
+/// The phones of a journal, as the simulator that wrote it has them.
 public struct JournaledPhones {
     var store: DeviceStore
     private let rules: DeviceRules
-    /// When the last push came: what a journal tells of an update token has no time of its own.
+    /// When the last push arrived. Entries about update tokens have no time of their own.
     private var newestMillis: Int64 = 0
 
     /// - Parameter rules: those of the simulator that wrote the journal.
@@ -17,12 +17,12 @@ public struct JournaledPhones {
         self.rules = rules
     }
 
-    /// Reads a journal to its end, as it is now.
+    /// Reads a journal to its present end.
     public mutating func read(_ reader: inout JournalReader) throws(JournalReader.Fault) {
         while let entry = try reader.next() { self.apply(entry) }
     }
 
-    /// - Returns: what the phone made of a push it could decode; `nil`: it was none, or it could not.
+    /// - Returns: the phone's reaction to a push that it could decode; `nil` otherwise.
     @discardableResult
     public mutating func apply(_ entry: JournalEntry) -> Device.Reaction? {
         switch entry {
@@ -88,7 +88,7 @@ public struct JournaledPhones {
             priority: priority, nowMillis: atMillis, rules: self.rules)
     }
 
-    /// The phone behind a token, in hex. `nil`: the journal knows no such token.
+    /// The phone behind a token, in hex; `nil` if the journal does not have the token.
     public func device(token: String) -> SimulatedDevice? {
         guard let bytes = TokenHex.decode(token) else { return nil }
         return self.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)).map {
@@ -96,6 +96,6 @@ public struct JournaledPhones {
         }
     }
 
-    /// Tokens the journal tells of.
+    /// Number of tokens in the journal.
     public var tokenCount: Int { self.store.tokens.count }
 }

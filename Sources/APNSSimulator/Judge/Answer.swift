@@ -1,29 +1,30 @@
 import HTTP2Session
 
-/// One answer to be sent, plain bits but for the rare prepared one.
+/// One answer to send. It is a plain value, except for the rare prepared one.
 struct Answer {
     var streamID: Int32
-    /// Whether it answers a broadcast or a request about channels: its id is called `apns-request-id`, not `apns-id`.
+    /// Whether it answers a broadcast or a request about channels. Its id is then in `apns-request-id` instead of
+    /// `apns-id`.
     var isAboutChannels = false
-    /// `nil`: it succeeded.
+    /// The reason of a refusal; `nil` for success.
     var reason: Reason?
-    /// What it says when it succeeded.
+    /// The content of a successful answer.
     var success = Success.push
     var messageID: (UInt64, UInt64)
     /// The `timestamp` of a 410, milliseconds since 1970.
     var timestampMillis: Int64 = 0
-    /// Set by a fault: takes the place of `reason`.
+    /// An answer from a fault, which replaces `reason`.
     var prepared: PreparedAnswer?
-    /// The token that was pushed to, as an index; -1: none that is known.
+    /// Index of the token that was pushed to; -1 if it is unknown.
     var token: Int32 = -1
-    /// Nobody who watches wanted to see the push.
+    /// Whether no observer wanted to see the push.
     var isPassedOver = false
 
-    /// HTTP status, as far as a push is answered.
+    /// HTTP status of the answer to a push.
     var status: Int { self.prepared?.status ?? self.reason?.status ?? 200 }
 }
 
-/// What an answer says beside its id when the request succeeded.
+/// The content of a successful answer, beside its id.
 enum Success {
     /// 200.
     case push
@@ -31,22 +32,22 @@ enum Success {
     case broadcast(uniqueID: (UInt64, UInt64))
     /// 201, with the new channel's id.
     case created(channelID: [UInt8])
-    /// 200, with this body: a channel's settings, or the list of channels. Empty: none.
+    /// 200, with this body: a channel's settings, or the list of channels. It may be empty.
     case body([UInt8])
     /// 204.
     case deleted
 }
 
-/// An answer a fault asks for: any status, any body.
+/// An answer that a fault requests: any status, any body.
 final class PreparedAnswer: Sendable {
     let status: Int
-    /// What the statistics count it under.
+    /// The answer's name in the statistics.
     let name: String
     private let template: HTTP2HeaderTemplate
     private let channelsTemplate: HTTP2HeaderTemplate
     private let pageTemplate: HTTP2HeaderTemplate
     let body: [UInt8]
-    /// The template has an id, whose value varies.
+    /// Whether the template has an id, which varies.
     let sendsMessageID: Bool
 
     init(
@@ -71,7 +72,7 @@ final class PreparedAnswer: Sendable {
         self.pageTemplate = template("apns-id", hasPage: true)
     }
 
-    /// - Parameter hasPage: the address of a page follows the id; not about channels.
+    /// - Parameter hasPage: whether the address of a page follows the id; not for channels.
     func template(isAboutChannels: Bool, hasPage: Bool) -> HTTP2HeaderTemplate {
         if isAboutChannels { return self.channelsTemplate }
         return hasPage ? self.pageTemplate : self.template
@@ -80,11 +81,12 @@ final class PreparedAnswer: Sendable {
 
 /// Header templates and bodies of Apple's own answers, made once.
 enum AnswerForms {
-    /// Apple names no reason for a field list above its SETTINGS_MAX_HEADER_LIST_SIZE; HTTP has a status for it (RFC 9113 §10.5.1, RFC 6585 §5).
+    /// The answer to a field list above SETTINGS_MAX_HEADER_LIST_SIZE. Apple names no reason, but HTTP has a status
+    /// (RFC 9113 §10.5.1, RFC 6585 §5).
     static let fieldsTooLarge = PreparedAnswer(
         status: 431, name: "RequestHeaderFieldsTooLarge", body: [], retryAfterSeconds: nil)
 
-    /// Where a person can look at the push.
+    /// The field with the address at which a person can look at the push.
     static let pageName = "mailboat-page"
 
     static let accepted = HTTP2HeaderTemplate([.fixed(":status", "200"), .variable("apns-id")])
@@ -122,7 +124,7 @@ enum AnswerForms {
     static func refusal(
         _ reason: Reason, isAboutChannels: Bool, hasPage: Bool, timestampMillis: Int64
     ) -> (template: HTTP2HeaderTemplate, body: [UInt8]) {
-        // Each reason is in the table: it was built from all of them.
+        // Each reason is in the table, which was built from all of them.
         let forms =
             isAboutChannels ? Self.channelsRefusals : hasPage ? Self.refusalsWithPage : Self.refusals
         let form = forms[reason] ?? (Self.accepted, [])
@@ -131,24 +133,24 @@ enum AnswerForms {
     }
 }
 
-/// What a batch of requests came to. Reused: it keeps its memory.
+/// The results of a batch of requests. It is reused and keeps its memory.
 struct Rulings {
-    /// What is done to a stream or connection instead of, or besides, an answer.
+    /// An effect on a stream or connection, instead of an answer or beside it.
     enum Effect {
         case reset(streamID: Int32, HTTP2ErrorCode)
         case cut
         case goAway(GoAway)
-        /// Frames by hand, after what waits to be written.
+        /// Frames written by hand, after everything that waits to be written.
         case half(streamID: Int32, OddAnswer)
         case then(ConnectionAction)
     }
 
-    /// With the time each has to wait, nanoseconds.
+    /// Answers, each with its delay in nanoseconds.
     var answers: [(answer: Answer, delayNanos: Int64)] = []
     var effects: [Effect] = []
-    /// Tokens whose pushes are answered at once, as indices.
+    /// Indices of tokens whose pushes are answered at once.
     var answeredTokens: [Int32] = []
-    /// The stream limit this connection is to have from now on.
+    /// The stream limit of this connection from now on.
     var concurrentStreamsMax: UInt32 = 0
 
     mutating func removeAll() {

@@ -1,31 +1,32 @@
-/// Which of the simulator's ports a connection came to. In Apple's world these are services of their own.
+/// The port of the simulator that a connection was made to. For Apple these are separate services.
 enum Door: Sendable {
     /// Pushes to phones, and broadcasts.
     case pushes
-    /// Questions about channels.
+    /// Requests about channels.
     case management
 }
 
-/// What APNs remembers of one connection.
+/// What APNs remembers about one connection.
 struct ConnectionRecord {
     let door: Door
     var statistics = SimulatorStatistics.Connection()
-    /// The provider token accepted last, as the whole value of `authorization`; empty before the first.
+    /// The last accepted provider token, as the whole value of `authorization`; empty before the first.
     private(set) var authorization: [UInt8] = []
     private(set) var keyID = ""
     private(set) var teamID = ""
     private(set) var issuedAtSeconds: Int64 = 0
-    /// `ProviderTokenChecks.generation` when it was accepted.
+    /// `ProviderTokenChecks.generation` when the token was accepted.
     private(set) var keysGeneration = 0
-    /// When a new provider token replaced another, milliseconds since 1970; `nil`: never.
+    /// When a new provider token replaced another, milliseconds since 1970; `nil` before.
     var tokenChangedMillis: Int64?
-    /// The last stream of the GOAWAYs so far: requests above it are not processed.
+    /// The last stream of the GOAWAYs so far. Requests above it are not processed.
     var lastStreamIDMax = Int32.max
-    /// The highest stream whose request was judged; 0: none was. Requests are judged when they are whole, and a higher stream may be whole before a lower one.
+    /// The highest stream whose request was judged; 0 before the first. A request is judged when it is complete, which
+    /// a higher stream may be earlier than a lower one.
     var judgedStreamIDMax: Int32 = 0
-    /// Rejected lately: one stream until the next success.
+    /// Whether a request was rejected lately, so that only one stream is allowed until the next success.
     var isCollapsed = false
-    /// The topic of the last request and its index, so that the next one is compared with it first.
+    /// The last request's topic and its index. The next topic is compared with it first.
     var topic: [UInt8] = []
     var topicIndex: Int16 = -1
 

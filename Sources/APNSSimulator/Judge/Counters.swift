@@ -1,6 +1,6 @@
 import DeviceModel
 
-/// What the judge counts, as plain integers; `SimulatorStatistics` is made of it on demand.
+/// The judge's counts as plain integers. `SimulatorStatistics` is made from them on demand.
 struct Counters {
     var connectionsAccepted = 0
     var connectionsRefused = 0
@@ -15,13 +15,13 @@ struct Counters {
     var channelRequestsAccepted = 0
     var channelsCreated = 0
     var channelsDeleted = 0
-    /// What listening phones did.
+    /// Reactions of listening phones.
     var heard = Reactions()
-    /// Answers that wait for their time, on all connections.
+    /// Number of answers that wait for their time, on all connections.
     var delayed = 0
-    /// Tokens turned away because `devicesMax` was reached.
+    /// Number of tokens refused because `devicesMax` was reached.
     var devicesFull = 0
-    /// By `Device.Reaction.rawValue`.
+    /// Number of reactions by `Device.Reaction.rawValue`.
     var reactions = Array(repeating: 0, count: Device.Reaction.allCases.count)
     var violations: [Violation.Kind: Int] = [:]
     /// Live connections and the newest closed ones, by number.

@@ -1,8 +1,8 @@
 import PushModel
 
-/// `apns-id`: a UUID in canonical form, which Apple shows in lower case.
+/// `apns-id`: a UUID in canonical form, in lower case as Apple shows it.
 enum MessageID {
-    /// The UUID's halves, big-endian; `nil`: not 8-4-4-4-12 lower-case hex digits.
+    /// The UUID's halves, big-endian; `nil` if the text is not 8-4-4-4-12 lower-case hex digits.
     static func parse(_ text: Span<UInt8>) -> (UInt64, UInt64)? {
         guard text.count == 36 else { return nil }
         var halves: (UInt64, UInt64) = (0, 0)
@@ -14,7 +14,7 @@ enum MessageID {
                 continue
             }
             let digit = Hex.value(of: byte)
-            // Either case has a value; only lower case is written as it was read.
+            // Digits of either case have a value, but only lower case is accepted.
             guard digit < 16, Hex.digit(digit) == byte else { return nil }
             if digitCount < 16 {
                 halves.0 = halves.0 << 4 | UInt64(digit)
@@ -26,7 +26,7 @@ enum MessageID {
         return halves
     }
 
-    /// As it is written in a header; empty for zeros, which stand for none.
+    /// The id as in a header; empty for zeros, which mean none.
     static func text(_ halves: (UInt64, UInt64)) -> String {
         guard halves != (0, 0) else { return "" }
         var text: [UInt8] = []

@@ -1,13 +1,14 @@
 import FoundationEssentials
 import TLSSession
 
-/// A provider token taken apart (RFC 7519, RFC 7515 §3.1). Its own implementation, with Foundation: it runs once per new token.
+/// A parsed provider token (RFC 7519, RFC 7515 §3.1). It is an implementation of its own with Foundation, as it runs
+/// once per new token.
 struct ParsedProviderToken {
     var keyID: String
     var teamID: String
     /// `iat`, seconds since 1970.
     var issuedAtSeconds: Int64
-    /// Header and claims as they were signed.
+    /// Header and claims, the bytes that were signed.
     var signedBytes: [UInt8]
     var signature: [UInt8]
 
@@ -17,11 +18,11 @@ struct ParsedProviderToken {
     }
     private struct Claims: Decodable {
         var iss: String
-        /// A number; one spelled as a string is refused.
+        /// A number; a string is refused.
         var iat: Double
     }
 
-    /// `nil`: not a JWT with `alg` ES256, `kid` and `iss` of 10 characters and a numeric `iat`.
+    /// Parses a token; `nil` if it is no JWT with `alg` ES256, `kid` and `iss` of 10 characters and a numeric `iat`.
     init?(_ token: Span<UInt8>) {
         let bytes = token.array
         let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -54,20 +55,20 @@ struct ParsedProviderToken {
     }
 }
 
-/// Which provider tokens are good, by the keys registered, and on which connection .
+/// Checks provider tokens against the registered keys, and remembers on which connections they are accepted.
 struct ProviderTokenChecks {
-    /// `iat` may differ from the server's clock by this much, seconds.
+    /// Greatest difference of `iat` from the server's clock, seconds.
     static let ageSecondsMax: Int64 = 3_600
-    /// A second new token within this on one connection is too many, milliseconds.
+    /// Time within which a second new token on one connection is too many, milliseconds.
     static let renewalDistanceMillis: Int64 = 1_200_000
-    /// Tokens remembered as verified.
+    /// Most verified tokens that are remembered.
     static let verifiedMax = 256
 
     private var keys: [String: RegisteredKey] = [:]
-    /// Grows whenever a key changes, so that connections look again.
+    /// Grows whenever a key changes, so that connections check their token again.
     private(set) var generation = 1
     private var verified: [[UInt8]: ParsedProviderToken] = [:]
-    /// Tokens with a good signature, each counted once as long as it is remembered.
+    /// Number of tokens with a valid signature, each counted once as long as it is remembered.
     private(set) var tokenCount = 0
     let environment: SimulatorConfiguration.Environment
     let checksSignatures: Bool
@@ -94,7 +95,8 @@ struct ProviderTokenChecks {
         self.verified.removeAll()
     }
 
-    /// Judges the value of `authorization` on a connection and, when it is good, remembers it there. `nil`: good.
+    /// Checks the value of `authorization` on a connection, and remembers a valid one there. Returns `nil` if it is
+    /// valid.
     mutating func check(_ value: Span<UInt8>, on connection: inout ConnectionRecord, nowMillis: Int64) -> Reason? {
         let nowSeconds = nowMillis / 1_000
         if connection.keysGeneration == self.generation, value.equals(connection.authorization) {
@@ -149,7 +151,7 @@ struct ProviderTokenChecks {
 }
 
 extension Span<UInt8> {
-    /// "bearer " in any case (RFC 9110 §11.1).
+    /// Whether it begins with "bearer " in any case (RFC 9110 §11.1).
     fileprivate var isBearer: Bool {
         let expected: StaticString = "bearer "
         for index in 0..<7 where self[index] | 0x20 != expected.utf8Start[index] { return false }

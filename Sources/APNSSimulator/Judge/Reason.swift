@@ -1,7 +1,7 @@
-/// Why APNs refuses a request, with Apple's spelling ("Handling notification responses from APNs", and "Handling error responses from APNs"
-/// for broadcasts and channels).
+/// Why APNs refuses a request, with Apple's spelling ("Handling notification responses from APNs", and "Handling error
+/// responses from APNs" for broadcasts and channels).
 ///
-/// Written down here a second time on purpose: the worker's table of reasons is what this judges.
+/// It is deliberately a second table, because it judges the worker's table of reasons.
 public enum Reason: String, Sendable, CaseIterable, Codable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -36,7 +36,7 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
 
-    // Only about channels and broadcasts.
+    // Reasons for channels and broadcasts only.
     case badChannelID = "BadChannelId"
     case badRequestParams = "BadRequestParams"
     case badRequestPayload = "BadRequestPayload"
@@ -46,10 +46,10 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
     case missingChannelID = "MissingChannelId"
     case missingPushType = "MissingPushType"
     case topicMismatch = "TopicMismatch"
-    /// Printed so in Apple's table for channels.
+    /// The spelling in Apple's table for channels.
     case serviceUnavailableInTwoWords = "Service Unavailable"
 
-    /// The HTTP status that comes with it.
+    /// The HTTP status of the reason.
     public var status: Int {
         switch self {
         case .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
@@ -72,7 +72,7 @@ public enum Reason: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// The provider built the request wrongly: nothing about the device or the service explains it.
+    /// Whether the provider built the request wrongly: nothing about the device or the service explains it.
     var isProvidersFault: Bool {
         switch self {
         case .badCollapseID, .badExpirationDate, .badMessageID, .badPriority, .badTopic, .duplicateHeaders,

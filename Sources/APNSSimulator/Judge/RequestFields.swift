@@ -1,8 +1,8 @@
 import HTTP2Session
 
-/// The header fields of one request that APNs looks at, found in one pass.
+/// The header fields of one request that APNs reads, found in one pass.
 struct RequestFields {
-    /// Ranges of `HTTP2ServerEvents.bytes`; `nil`: absent.
+    /// Ranges of `HTTP2ServerEvents.bytes`; `nil` if absent.
     var method: Range<Int>?
     var path: Range<Int>?
     var authorization: Range<Int>?
@@ -15,7 +15,7 @@ struct RequestFields {
     var contentEncoding: Range<Int>?
     var channelID: Range<Int>?
     var requestID: Range<Int>?
-    /// A field that may be given once came again.
+    /// Whether a field occurs twice that may be given once.
     var hasDuplicates = false
 
     init(_ fields: ArraySlice<HTTP2FieldRange>, bytes: Span<UInt8>) {

@@ -1,6 +1,6 @@
 import APNSProtocol
 
-/// What a request is about, by its `:path`.
+/// The subject of a request, from its `:path`.
 struct RequestPath {
     enum Resource {
         /// `/3/device/<token>`.
@@ -11,7 +11,7 @@ struct RequestPath {
         case channels
         /// `/1/apps/<bundle id>/all-channels`.
         case allChannels
-        /// Nothing APNs knows.
+        /// A path unknown to APNs.
         case unknown
     }
 
@@ -47,7 +47,7 @@ struct RequestPath {
         }
     }
 
-    /// The answer calls its id `apns-request-id`.
+    /// Whether the answer's id is in `apns-request-id`.
     var isAboutChannels: Bool {
         switch self.resource {
         case .device, .unknown: false
@@ -55,7 +55,7 @@ struct RequestPath {
         }
     }
 
-    /// What the request asks for; `nil`: no method that goes with this path.
+    /// The kind of the request; `nil` if the method does not fit this path.
     func kind(method: Span<UInt8>) -> RequestKind? {
         switch self.resource {
         case .device: method.equals("POST") ? .device : nil
