@@ -4,7 +4,7 @@ import HTTP2Session
 /// Broadcasts (Apple: "Sending broadcast push notification requests to APNs").
 extension SimulatorState {
     static let broadcastByteCountMax = 5_120
-    /// ActivityKit takes no more dynamic data. APNs does not look, so that it is only recorded.
+    /// Largest content that ActivityKit accepts, bytes. APNs does not check it, so a larger one is only recorded.
     static let contentStateByteCountMax = 4_096
 
     mutating func broadcastVerdict(
@@ -21,10 +21,10 @@ extension SimulatorState {
         return reason
     }
 
-    /// What a broadcast's header fields say, once they are found good.
+    /// The values of a valid broadcast's header fields.
     private struct Heading {
         var priority: Int
-        /// Seconds since 1970; 0: not to be stored.
+        /// Seconds since 1970; 0 if it must not be stored.
         var expirationSeconds: Int64
     }
 
@@ -57,7 +57,7 @@ extension SimulatorState {
         }
         if request.bodyByteCount == 0 { return .payloadEmpty }
         if request.bodyByteCount > Self.broadcastByteCountMax { return .payloadTooLarge }
-        // APNs takes JSON as it is: whatever an encoding makes of it, it is none.
+        // APNs takes JSON unencoded: an encoded body is no JSON.
         if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
             return .badRequestPayload
         }
@@ -66,7 +66,7 @@ extension SimulatorState {
             bytes.extracting(request.body), to: number, heading, on: connection, nowMillis: nowMillis)
     }
 
-    /// The fields that a broadcast has to have. Apple requires priority and expiration here, unlike for one phone.
+    /// Checks the fields that a broadcast must have. Apple requires priority and expiration here, unlike for one phone.
     private static func heading(_ fields: RequestFields, _ bytes: Span<UInt8>) -> Found<Heading> {
         guard fields.channelID != nil else { return .refused(.missingChannelID) }
         guard let pushType = fields.pushType else { return .refused(.missingPushType) }
@@ -89,7 +89,7 @@ extension SimulatorState {
         return value.equals("1") ? 1 : nil
     }
 
-    /// A leaky bucket per channel.
+    /// Takes a broadcast from a channel's leaky bucket.
     private mutating func takeAllowance(ofChannel number: Int32, nowMillis: Int64) -> Bool {
         guard let perMinute = self.configuration.channelPushesPerMinuteMax else { return true }
         var isAllowed = false
@@ -151,7 +151,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// Looks at a broadcast with the eyes of a phone that was always there: once for the channel, not once for each phone.
+    /// Checks a broadcast as a phone that was always online sees it: once for the channel, not once for each phone.
     private mutating func watch(
         _ content: PushContent, _ body: Span<UInt8>, to number: Int32, _ priority: Int, nowMillis: Int64,
         _ fault: (Violation.Kind, String, inout SimulatorState) -> Void
@@ -168,7 +168,7 @@ extension SimulatorState {
         case .ignoredOlder: fault(.stampOlder, "\(content.stampSeconds) came after \(shownSeconds)", &self)
         case .ignoredFuture: fault(.payload, "aps.timestamp: \(content.stampSeconds) lies too far ahead", &self)
         case .ignoredAfterEnd:
-            // An `end` may be said again: phones that were away have not heard it.
+            // An `end` may be repeated: phones that were away have not got it.
             if content.event != .end { fault(.afterEnd, "\(content.event) after the end", &self) }
         }
         if let budget = self.configuration.watchedBudgetPerHour, priority == 10, count > budget {

@@ -3,9 +3,9 @@ import DeviceModel
 import FoundationEssentials
 import HTTP2Session
 
-/// Questions about channels, and what they have in common with broadcasts (Apple: "Sending channel management requests to APNs").
+/// Requests about channels, and what they share with broadcasts (Apple: "Sending channel management requests to APNs").
 extension SimulatorState {
-    /// A question's body is far smaller; Apple names no limit, so that it is that of a broadcast.
+    /// Largest body, bytes: that of a broadcast, because Apple names no limit. Real bodies are far smaller.
     static let channelBodyByteCountMax = 5_120
 
     mutating func managementVerdict(
@@ -46,13 +46,13 @@ extension SimulatorState {
         case .listChannels:
             answer.success = .body(self.listJSON(of: app, nowMillis: nowMillis))
         case .device, .broadcast:
-            // Not reached: those have paths of their own.
+            // Not reached: those requests have paths of their own.
             return .badPath
         }
         return nil
     }
 
-    // What every request about channels has to have
+    // Requirements of every request about channels
 
     enum Found<Value> {
         case found(Value)
@@ -77,7 +77,7 @@ extension SimulatorState {
         let name = bytes.extracting(fields.path ?? 0..<0).extracting(path.name)
         guard Self.isBundleID(name) else { return .refused(.badPath) }
         let app = String(decoding: name.array, as: UTF8.self)
-        // Where a phone's topic has a suffix, this path has none.
+        // Unlike a phone's topic, this path has no suffix.
         if app.contains(".push-type.") { return .refused(.topicDisallowed) }
         guard self.configuration.apps.isEmpty || self.configuration.apps.contains(app),
             self.providerTokens.covers(keyID: connection.keyID, app: app)
@@ -85,7 +85,7 @@ extension SimulatorState {
         return self.appsWithoutBroadcasts.contains(app) ? .refused(.featureNotEnabled) : .found(app)
     }
 
-    /// The number of the channel that a request names.
+    /// The number of the channel in a request.
     func channel(_ fields: RequestFields, _ bytes: Span<UInt8>, app: String) -> Found<Int32> {
         guard let field = fields.channelID else { return .refused(.missingChannelID) }
         let id = bytes.extracting(field)
@@ -96,7 +96,7 @@ extension SimulatorState {
         return .found(number)
     }
 
-    /// Records a refusal that a well-behaved provider does not get. A suffix on the bundle id is its own doing, too.
+    /// Records a refusal that a well-behaved provider does not cause, including that of a suffix on the bundle id.
     mutating func recordRefusal(
         _ reason: Reason, channel fields: RequestFields, _ bytes: Span<UInt8>, on connection: ConnectionRecord,
         nowMillis: Int64
@@ -108,7 +108,7 @@ extension SimulatorState {
             channel: Self.channelText(fields, bytes), nowMillis: nowMillis)
     }
 
-    /// What stands in `apns-channel-id`, cut where no id is longer; empty: it is missing.
+    /// The value of `apns-channel-id`, cut to the longest id; empty if it is missing.
     static func channelText(_ fields: RequestFields, _ bytes: Span<UInt8>) -> String {
         let field = fields.channelID ?? 0..<0
         return String(decoding: bytes.extracting(field.prefix(ChannelIDCodec.byteCountMax)).array, as: UTF8.self)
@@ -116,7 +116,7 @@ extension SimulatorState {
 
     // Creating
 
-    /// The body of a creation. Other keys have no documented effect and are passed over.
+    /// The body of a creation. Other keys have no documented effect and are ignored.
     private struct Settings: Decodable {
         var storage: Int?
         var pushType: String?
@@ -146,7 +146,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// Makes a channel. `nil`: the app has as many as it may.
+    /// Makes a channel. Returns `nil` if the app has as many as it may.
     mutating func createChannel(app: String, storage: ChannelStorage, nowMillis: Int64) -> Int32? {
         let countMax = self.channelsMax[app] ?? self.configuration.channelsPerAppMax
         guard self.store.channels.registeredCount(app: app) < countMax else { return nil }
@@ -167,7 +167,7 @@ extension SimulatorState {
         self.store.deleteChannel(number, atMillis: nowMillis)
     }
 
-    /// The capability is switched on or off. Off deletes every channel of the app, as Apple's portal does.
+    /// Switches the capability on or off. Off deletes every channel of the app, as Apple's portal does.
     mutating func setBroadcasts(_ isOn: Bool, app: String, nowMillis: Int64) {
         if isOn {
             self.appsWithoutBroadcasts.remove(app)
@@ -186,7 +186,7 @@ extension SimulatorState {
         return Array("{\"message-storage-policy\":\(storage.rawValue),\"push-type\":\"LiveActivity\"}".utf8)
     }
 
-    /// The channels of an app, as of `listLagMillis` ago.
+    /// The channels of an app as they were `listLagMillis` ago.
     private func listJSON(of app: String, nowMillis: Int64) -> [UInt8] {
         let numbers = self.store.channels.registered(app: app, atMillis: nowMillis - self.listLagMillis)
         if numbers.isEmpty, self.configuration.listsNoChannelsWithoutBody { return [] }

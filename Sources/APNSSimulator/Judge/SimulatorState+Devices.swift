@@ -4,10 +4,10 @@ import PushModel
 
 /// Pushes to one phone.
 extension SimulatorState {
-    /// How long APNs keeps a push that does not say so, seconds (Apple: 30 days).
+    /// How long APNs stores a push without an expiration, seconds (Apple: 30 days).
     static let storedSecondsUnlessSaid: Int64 = 30 * 86_400
 
-    // The checks, in the order an answer is decided. `nil`: accepted, and the device has the push.
+    // The checks, in APNs' order. `nil` means accepted, and the device has the push.
 
     mutating func deviceVerdict(
         _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
@@ -28,7 +28,7 @@ extension SimulatorState {
         if found == nil {
             switch self.configuration.unknownTokens {
             case .accept:
-                // A second reference, so that the store may change while the token's bytes are lent.
+                // A second reference, so that the store may change while the token's bytes are borrowed.
                 let token = self.token
                 found = self.store.addDevice(token.span, hash: hash)
             case .reject: return .badDeviceToken
@@ -82,7 +82,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// Leaves the topic's index in `connection.topicIndex`.
+    /// Checks the topic, and sets `connection.topicIndex`.
     private mutating func topicFault(_ topic: Span<UInt8>, on connection: inout ConnectionRecord) -> Reason? {
         if connection.topicIndex >= 0, topic.equals(connection.topic) { return nil }
         let suffixCount = Self.topicSuffix.utf8CodeUnitCount
@@ -129,7 +129,7 @@ extension SimulatorState {
             self.recordRefusal(sizeFault, fields, bytes, on: connection, nowMillis: nowMillis)
             return sizeFault
         }
-        // APNs takes JSON as it is: whatever an encoding makes of it, it is none.
+        // APNs takes JSON unencoded: an encoded body is no JSON.
         if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
             self.recordRefusal(.payloadEmpty, fields, bytes, on: connection, nowMillis: nowMillis)
             return .payloadEmpty
@@ -144,7 +144,7 @@ extension SimulatorState {
             messageID: answer.messageID, on: connection, nowMillis: nowMillis)
     }
 
-    /// A leaky bucket per device.
+    /// Takes a push from a device's leaky bucket.
     private mutating func takeAllowance(_ index: Int, nowMillis: Int64) -> Bool {
         guard let perMinute = self.configuration.devicePushesPerMinuteMax else { return true }
         let left = self.store.tokens.allowances[Int32(index)]
@@ -155,7 +155,7 @@ extension SimulatorState {
         return allowance >= 1
     }
 
-    /// Hands a push that passed every check of APNs to the phone.
+    /// Delivers a push that passed every check of APNs to the phone.
     private mutating func deliver(
         _ index: Int, _ body: Span<UInt8>, priority: Int, expirationSeconds: Int64, messageID: (UInt64, UInt64),
         on connection: ConnectionRecord, nowMillis: Int64
@@ -192,7 +192,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// The phone gets a push. `connection` `nil`: it waited for the phone, and whose it was is forgotten.
+    /// Gives the phone a push. `connection` is `nil` if it waited for the phone, because its connection is forgotten.
     mutating func handOver(
         _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64),
         on connection: ConnectionRecord?, nowMillis: Int64
@@ -226,7 +226,7 @@ extension SimulatorState {
         }
     }
 
-    /// Why a phone can make nothing of a payload; `nil`: it can.
+    /// Why a phone cannot decode a payload; `nil` if it can.
     static func payloadFault(_ body: Span<UInt8>) -> String? {
         do {
             _ = try PayloadReader.read(body)
@@ -236,7 +236,7 @@ extension SimulatorState {
         }
     }
 
-    /// The bundle id of a token's topic; `nil`: it has none yet.
+    /// The bundle id of a token's topic; `nil` before the first push.
     func app(ofToken index: Int) -> String? {
         let topic = self.store.tokens[index].topic
         guard topic >= 0 else { return nil }
@@ -297,7 +297,7 @@ extension SimulatorState {
         self.recordOn(connection, .pushedTooSoon, "after \(distanceMillis) ms", nowMillis)
     }
 
-    /// Records a violation that concerns the token at hand.
+    /// Records a violation about the current token.
     mutating func recordOn(
         _ connection: ConnectionRecord, _ kind: Violation.Kind, _ detail: @autoclosure () -> String, _ nowMillis: Int64
     ) {
@@ -330,7 +330,8 @@ extension SimulatorState {
         }
     }
 
-    /// Apple: letters, digits, hyphens and full stops (CFBundleIdentifier).
+    /// Whether a name has only the characters Apple allows: letters, digits, hyphens and full stops
+    /// (CFBundleIdentifier).
     static func isBundleID(_ name: Span<UInt8>) -> Bool {
         guard (1...Self.bundleIDByteCountMax).contains(name.count) else { return false }
         return name.indices.allSatisfy { index in
@@ -349,7 +350,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// Decimal digits, as many as a 64-bit number of seconds may have.
+    /// A time in decimal digits, at most as many as a 64-bit number of seconds has.
     static func date(_ value: Span<UInt8>) -> Int64? {
         guard (1...18).contains(value.count) else { return nil }
         var seconds: Int64 = 0

@@ -1,17 +1,17 @@
 import DeviceModel
 import HTTP2Session
 
-/// Tells observers of each push to a phone.
+/// Reports each push and broadcast to observers.
 extension SimulatorState {
-    /// What the request at hand came to on the phone; reused.
+    /// The result of the current request on the phone; reused.
     struct Sight {
         var phone = ObservedPush.Phone.notReached
         var stampBeforeSeconds: Int64?
-        /// What was read of it; `nil`: nothing yet.
+        /// What was read of the request; `nil` before.
         var request: (fields: RequestFields, path: RequestPath)?
     }
 
-    /// Judges one whole request, as `judge`, and tells the watcher if it was a push to a phone or a broadcast.
+    /// Judges one whole request, and reports it to the observer if it was a push to a phone or a broadcast.
     mutating func judgeWatched(
         _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
         nowMillis: Int64, rulings: inout Rulings, onPush: (ObservedPush) -> Void
@@ -71,7 +71,7 @@ extension SimulatorState {
         onBroadcast(broadcast)
     }
 
-    /// Tells the watcher of a push that had waited for its phone, which has just got it.
+    /// Reports a push that had waited for its phone, which has just got it.
     func tellOfLatePush(_ token: Int, body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64), nowMillis: Int64) {
         guard let onPush = self.configuration.onPush else { return }
         let tokenText = TokenHex.encode(self.store.tokens.token(token))
@@ -89,7 +89,7 @@ extension SimulatorState {
                 hadWaited: true, stampBeforeSeconds: self.sight.stampBeforeSeconds))
     }
 
-    /// What the app's own code finds wrong with the `content-state` of a push; `nil`: nothing.
+    /// What the app's own code finds wrong with the `content-state` of a push; `nil` if nothing.
     func decodingFault(_ content: PushContent?, _ body: Span<UInt8>, token index: Int) -> String? {
         guard let check = self.configuration.contentFault, let content, !content.contentState.isEmpty else {
             return nil

@@ -1,8 +1,9 @@
 import DeviceModel
 
-/// What phones and their apps do by themselves.
+/// Changes that phones and their apps make by themselves.
 extension SimulatorState {
-    /// The app listens to a channel from now on; `nil`: to none. `false`: there is no such channel, or no room for the phone.
+    /// Makes the app listen to a channel from now on; `nil` for none. Returns `false` if there is no such channel, or
+    /// no room for the phone.
     mutating func setListening(_ token: [UInt8], channel id: String?) -> Bool {
         var number: Int32?
         if let id {
@@ -18,7 +19,7 @@ extension SimulatorState {
         return true
     }
 
-    /// The phone goes away, or comes back. `false`: no room for the phone.
+    /// Makes the phone go away or return. Returns `false` if there is no room for the phone.
     mutating func setOnline(_ token: [UInt8], _ isOnline: Bool, nowMillis: Int64) -> Bool {
         guard let index = self.store.findOrAdd(token) else { return false }
         let device = Int(self.store.tokens[index].device)
@@ -30,7 +31,7 @@ extension SimulatorState {
                 .presence(atMillis: nowMillis, token: TokenHex.encode(token[...]), isOnline: false))
             return true
         }
-        // Written down before the return: a journal has each push when the phone gets it.
+        // Written before the return, because a journal has each push when the phone gets it.
         for card in cards {
             guard let push = self.store.takeWaiting(card, nowMillis: nowMillis) else { continue }
             self.sight = Sight()

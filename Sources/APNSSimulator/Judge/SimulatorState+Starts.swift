@@ -3,14 +3,15 @@ import PushModel
 
 /// Push-to-start tokens, and the update tokens that follow.
 extension SimulatorState {
-    /// Update tokens are as long as those of phones mostly are.
+    /// Length of update tokens, bytes: the usual one of phones.
     private static let updateTokenByteCount = 32
 
-    /// A start reached the phone. The app of a card that came up is given an update token, and tells of it in time, or never.
+    /// Handles a start that reached the phone. The app of its card gets an update token, and reports it later, or
+    /// never.
     mutating func started(_ token: Int, _ reaction: Device.Reaction, nowMillis: Int64) {
         guard reaction == .shown || reaction == .shownAsSecondCard else { return }
         let start = self.store.tokens[token].start
-        // Drawn by the activity's number, so that the requests between two starts change nothing.
+        // The seed has the activity's number, so that requests between two starts change nothing.
         var random = SplitMix64(seed: self.configuration.randomSeed ^ UInt64(start + 1) &* 0x9E37_79B9_7F4A_7C15)
         guard random.unit() < self.configuration.updateTokens.share else { return }
         let delayMillis = Int64.random(in: self.configuration.updateTokens.delayMillis, using: &random)
@@ -29,7 +30,7 @@ extension SimulatorState {
                 TokenStatus()))
     }
 
-    /// Records a push to a token that is for something else, and a start that names a channel there is not.
+    /// Records a push to a token of the other kind, and a start that names an unknown channel.
     mutating func watchKind(
         _ token: Int, _ content: PushContent, _ body: Span<UInt8>, on connection: ConnectionRecord, nowMillis: Int64
     ) {
@@ -50,7 +51,7 @@ extension SimulatorState {
         }
     }
 
-    /// Says what a token is for. `false`: no room for it.
+    /// Sets the kind of a token. Returns `false` if there is no room for it.
     mutating func setKind(_ token: [UInt8], _ kind: TokenKind) -> Bool {
         guard let index = self.store.findOrAdd(token) else { return false }
         self.store.tokens[index].kind = kind

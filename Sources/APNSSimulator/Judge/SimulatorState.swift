@@ -3,9 +3,10 @@ import DeviceModel
 import HTTP2Session
 import PushModel
 
-/// Everything the connections share: keys, tokens, devices, faults, counters. Lives behind one lock, taken once per batch of requests.
+/// Everything the connections share: keys, tokens, devices, faults, counters. It is behind one lock, which is taken
+/// once per batch of requests.
 ///
-/// Decides what becomes of each request. Told the time; its randomness is seeded.
+/// It decides the result of each request. The time is passed to it, and its randomness is seeded.
 struct SimulatorState {
     let configuration: SimulatorConfiguration
     var providerTokens: ProviderTokenChecks
@@ -13,31 +14,31 @@ struct SimulatorState {
     var faults = FaultList()
     var latency = Latency()
     var refusesConnections = false
-    /// Accepted connections get no TLS.
+    /// Whether accepted connections get no TLS.
     var isMute = false
     var concurrentStreamsMax: UInt32
     var random: SplitMix64
     var counters = Counters()
     private(set) var violations: [Violation] = []
-    /// Where what happens to phones is written down; `nil`: nowhere.
+    /// The journal for everything that happens to phones; `nil` for none.
     var journal: JournalWriter?
-    /// Decoded token of the request at hand; reused.
+    /// Decoded token of the current request; reused.
     var token: [UInt8] = []
     /// Bundle ids without the capability for broadcasts.
     var appsWithoutBroadcasts: Set<String>
-    /// Channels that an app may have, by bundle id; where it is not named, as configured.
+    /// Most channels of an app, by bundle id, where it differs from the configuration.
     var channelsMax: [String: Int] = [:]
-    /// How far the list of channels lags behind what is so, milliseconds.
+    /// Age of channel lists, milliseconds.
     var listLagMillis: Int64 = 0
-    /// What observers have asked for.
+    /// What was collected for observers.
     var sight = Sight()
 
     static let topicSuffix: StaticString = ".push-type.liveactivity"
     static let payloadByteCountMax = 4_096
     static let collapseIDByteCountMax = 64
-    /// App Store Connect takes no longer bundle id.
+    /// Longest bundle id that App Store Connect accepts.
     static let bundleIDByteCountMax = 155
-    /// Characters of a token that a violation shows.
+    /// Number of characters of a token in a violation.
     static let tokenPrefixCount = 8
 
     init(configuration: SimulatorConfiguration, keys: [RegisteredKey]) {
@@ -51,7 +52,8 @@ struct SimulatorState {
         self.appsWithoutBroadcasts = Set(configuration.appsWithoutBroadcasts)
     }
 
-    /// Judges one whole request and adds what is to be done to `rulings`. One above the last stream of a GOAWAY is not seen at all.
+    /// Judges one whole request and adds the results to `rulings`. One above the last stream of a GOAWAY is ignored
+    /// completely.
     mutating func judge(
         _ request: HTTP2ServerRequest, in events: borrowing HTTP2ServerEvents, on connection: inout ConnectionRecord,
         nowMillis: Int64,
@@ -78,7 +80,7 @@ struct SimulatorState {
         let fields = RequestFields(events.fields[request.fields], bytes: bytes)
         let path = RequestPath(bytes.extracting(fields.path ?? 0..<0))
         if self.configuration.onPush != nil { self.sight.request = (fields, path) }
-        // A sample of Apple's names a broadcast by `apns-id`.
+        // One of Apple's samples identifies a broadcast by `apns-id`.
         let idField = path.isAboutChannels ? fields.requestID ?? fields.messageID : fields.messageID
         let messageID = idField.flatMap { MessageID.parse(bytes.extracting($0)) }
         var answer = Answer(
@@ -125,7 +127,7 @@ struct SimulatorState {
                 return
             case .goAway(var goAway):
                 if goAway.lastStream == .current {
-                    // The client sends again what lies above: nothing that was judged may.
+                    // The client sends requests above it again, so none of them may have been judged.
                     goAway.lastStream = .id(connection.judgedStreamIDMax)
                     connection.lastStreamIDMax = min(connection.lastStreamIDMax, connection.judgedStreamIDMax)
                 }
@@ -133,7 +135,7 @@ struct SimulatorState {
             case .then(let action):
                 rulings.effects.append(.then(action))
             case .twice:
-                // What a layer does that resends on its own: the answer is that of the second time.
+                // As with a layer that resends on its own, the second answer counts.
                 _ = self.verdict(
                     path, fields, request, bytes, on: &connection, nowMillis: nowMillis, answer: &answer)
                 answer.success = .push
@@ -167,7 +169,7 @@ struct SimulatorState {
         }
     }
 
-    /// The stream limit a connection is to announce.
+    /// The stream limit that a connection must announce.
     func streamsMax(of connection: ConnectionRecord) -> UInt32 {
         if self.configuration.opensWithOneStream, !connection.isAuthenticated {
             return min(1, self.concurrentStreamsMax)
@@ -230,12 +232,12 @@ struct SimulatorState {
         rulings.answers.append((answer, delayNanos))
     }
 
-    /// Answers are on their way: these pushes are no longer in flight.
+    /// Notes that these pushes are being answered: they are no longer in flight.
     mutating func answered(_ tokens: [Int32]) {
         for token in tokens { self.store.tokens[Int(token)].answered() }
     }
 
-    // The checks. `nil`: accepted, and what was asked for is done.
+    // The checks. `nil` means accepted, and the request was carried out.
 
     private mutating func verdict(
         _ path: RequestPath, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,

@@ -3,12 +3,13 @@ import HTTP2Session
 import NIOCore
 import TLSSession
 
-/// One client's connection: TLS and HTTP/2 over the channel's bytes, the judge's rulings carried out. Confined to its event loop.
+/// One client's connection: runs TLS and HTTP/2 over the channel's bytes, and carries out the judge's rulings. It is
+/// confined to its event loop.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Plaintext taken from the HTTP/2 session at once.
+    /// Number of bytes of plaintext taken from the HTTP/2 session at once.
     private static let plaintextByteCount = 65_536
 
     private let shared: SharedSimulator
@@ -26,20 +27,21 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var ciphertext = ByteBuffer()
 
     private var delayed = DelayedAnswers()
-    /// Tokens whose delayed answers have just left, as indices; reused.
+    /// Indices of tokens whose delayed answers have just left; reused.
     private var answeredTokens: [Int32] = []
     private var timer: (scheduled: Scheduled<Void>, dueNanos: UInt64)?
-    /// After GOAWAY: close once nothing is left to answer.
+    /// Whether to close after GOAWAY once nothing is left to answer.
     private var closesWhenIdle = false
-    /// GOAWAYs that faults asked for and that have yet to be seen leaving.
+    /// GOAWAYs that faults requested and that have not left yet.
     private var ordered: [GoAway] = []
     /// Whether the connection is half-dead: nothing is read or written.
     private var isSilent = false
-    /// No WINDOW_UPDATE for what is received.
+    /// Whether no WINDOW_UPDATE is sent for received data.
     private var isStarved = false
-    /// Frames written by hand, due once the session has nothing to write, so that they do not land in one of its own.
+    /// Frames written by hand. They wait until the session has nothing to write, so that they do not land inside one of
+    /// its own.
     private var rawFrames: [UInt8] = []
-    /// Streams that end with them.
+    /// Streams that end with these frames.
     private var rawEndings: [(streamID: Int32, errorCode: HTTP2ErrorCode)] = []
     private var slowReading: SlowReading?
     private var isClosing = false
@@ -106,11 +108,11 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The client reset the connection, or the like: what counts of it is in the statistics.
+        // The client reset the connection, for example. The statistics have everything that matters.
         context.close(promise: nil)
     }
 
-    // A turn: take what came, judge it under one lock, answer, write everything with one flush.
+    // A turn: take what arrived, judge it under one lock, answer, write everything with one flush.
 
     private func turn(_ context: ChannelHandlerContext) {
         guard !self.isSilent, !self.isClosing else { return }

@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 import TLSSession
 
-/// What connections and callers share: the judge behind its lock, the open connections, and who waits for what.
+/// What connections and callers share: the judge behind its lock, the open connections, and the callers that wait.
 final class SharedSimulator: Sendable {
     let configuration: SimulatorConfiguration
     let tls: TLSContext
@@ -30,7 +30,7 @@ final class SharedSimulator: Sendable {
         self.state = Mutex(SimulatorState(configuration: configuration, keys: keys))
     }
 
-    /// Milliseconds since 1970.
+    /// The present time, milliseconds since 1970.
     func nowMillis() -> Int64 { self.configuration.clock?() ?? SystemClock.wallMillis() }
 
     func withState<Result: Sendable>(_ body: (inout SimulatorState) -> Result) -> Result {
@@ -40,19 +40,19 @@ final class SharedSimulator: Sendable {
         }
     }
 
-    /// Looks at what there is and changes nothing of it; `body` may change what its caller keeps.
+    /// Reads the state without changing it; `body` may change what its caller keeps.
     func look(_ body: (inout SimulatorState) -> Void) { self.state.withLock { state in body(&state) } }
 
     /// As `withState`, for the loop of a connection, whose own values `body` may change.
     func judge(_ body: (inout SimulatorState) -> Void) {
         self.state.withLock { state in
             body(&state)
-            // Before any answer leaves: what a sender knows of is on the phones.
+            // Before any answer leaves: the phones must have what a sender knows of.
             state.journal?.flush()
         }
     }
 
-    /// Takes the phones a journal tells of, and goes on writing it.
+    /// Restores the phones of a journal, and continues to write it.
     func openJournal(_ path: String) throws(JournalReader.Fault) {
         let configuration = self.configuration
         var phones = JournaledPhones(configuration: configuration, rules: configuration.deviceRules)
@@ -92,7 +92,7 @@ final class SharedSimulator: Sendable {
 
     // Connections
 
-    /// A connection came. `nil`: it is to be closed at once.
+    /// Registers a new connection. Returns `nil` if it must be closed at once.
     func admit(_ door: Door) -> Int? {
         let number = self.registry.withLock { registry -> Int? in
             guard !registry.isStopped, registry.connections.count < self.configuration.connectionsMax else {
@@ -117,7 +117,7 @@ final class SharedSimulator: Sendable {
         return admitted
     }
 
-    /// `false`: the simulator was stopped meanwhile.
+    /// Adds an open connection. Returns `false` if the simulator was stopped meanwhile.
     func opened(_ connection: any SimulatedConnection, number: Int) -> Bool {
         let isServed = self.registry.withLock { registry -> Bool in
             guard !registry.isStopped else { return false }
@@ -152,7 +152,7 @@ final class SharedSimulator: Sendable {
         return targets.map { $0.perform(action) }
     }
 
-    /// Admits no further connection, and gives those that are open. `nil`: it was stopped before.
+    /// Admits no further connection, and returns those that are open; `nil` if it was stopped before.
     func stop() -> [any SimulatedConnection]? {
         let (connections, waiters) = self.registry.withLock { registry -> ([any SimulatedConnection]?, [Waiter]) in
             guard !registry.isStopped else { return (nil, []) }
@@ -166,7 +166,7 @@ final class SharedSimulator: Sendable {
 
     // Waiting
 
-    /// Something changed: those who wait have a look. Costs one lock when nobody waits.
+    /// Lets waiting callers check after a change. It costs one lock when nobody waits.
     func changed() {
         guard self.registry.withLock({ !$0.waiters.isEmpty }) else { return }
         let statistics = self.statistics()
