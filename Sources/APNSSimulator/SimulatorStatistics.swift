@@ -1,51 +1,53 @@
-/// What the simulator counted since its start. A copy; taken whole between two batches.
+/// Counts of the simulator since its start: a copy, taken between two batches.
 public struct SimulatorStatistics: Equatable, Sendable, Codable {
-    /// What was counted on one connection.
+    /// Counts of one connection.
     public struct Connection: Equatable, Sendable, Codable {
-        /// Counted from 1 in the order of their coming.
+        /// The connection's number, counted from 1 in order of arrival.
         public var number = 0
-        /// It has not ended yet.
+        /// Whether the connection is open.
         public var isOpen = true
-        /// Requests that came in whole on it.
+        /// Number of whole requests on it.
         public var requests = 0
-        /// Pushes answered 200.
+        /// Number of pushes answered 200.
         public var accepted = 0
-        /// Provider tokens accepted, the first included.
+        /// Number of provider tokens accepted, including the first.
         public var providerTokens = 0
         /// Most requests that were unanswered at once.
         public var inFlightPeak = 0
-        /// It came to the port for questions about channels.
+        /// Whether it was made to the port for requests about channels.
         public var isForManagement = false
 
-        /// A connection that has just come.
+        /// The counts of a new connection.
         public init() {}
     }
 
-    /// Connections that were served, closed ones included.
+    /// Number of connections that were served, closed ones included.
     public var connectionsAccepted = 0
-    /// Connections that are served now.
+    /// Number of connections that are served now.
     public var connectionsOpen = 0
-    /// Closed at once: by the fault `refuse`, or over `connectionsMax`.
+    /// Number of connections closed at once: by the fault `refuse`, or over `connectionsMax`.
     public var connectionsRefused = 0
-    /// Requests that came in whole.
+    /// Number of whole requests.
     public var requests = 0
-    /// Answered 200: pushes to phones, and broadcasts.
+    /// Number of pushes to phones, and broadcasts, that were answered 200.
     public var accepted = 0
-    /// Requests that were broadcasts.
+    /// Number of broadcasts.
     public var broadcasts = 0
-    /// Questions about channels that were answered 200, 201 or 204.
+    /// Number of requests about channels that were answered 200, 201 or 204.
     public var channelRequestsAccepted = 0
-    /// Answers with another status, by reason; a status given by a fault under its reason or number.
+    /// Number of answers with another status, by reason. A status from a fault is counted under its reason or number.
     public var refused: [String: Int] = [:]
-    /// Requests reset, never answered or lost with a connection cut by a fault.
+    /// Number of requests reset, never answered or lost with a connection cut by a fault.
     public var unanswered = 0
-    /// Pushes without an answer, or refused by a fault, that the device got all the same.
+    /// Number of pushes without an answer, or refused by a fault, that the device got all the same.
     public var unansweredApplied = 0
-    /// What devices did with the pushes they got, by `Device.Reaction`.
+    /// Number of reactions of devices to pushes, by `Device.Reaction`.
     public var reactions: [String: Int] = [:]
-    /// What phones did with messages of the channels they listen to, by `Device.Reaction`: one for each phone a message reached.
+    /// Number of reactions of listening phones to messages of channels, by `Device.Reaction`: one for each phone that a
+    /// message reached.
     public var broadcastReactions: [String: Int] = [:]
-    /// What cards that listen got over their channel and by their token: pushes and messages that brought what the other way had brought already.
+    /// Number of pushes and messages whose content a card had already got the other way, over its channel or by its
+    /// token.
     public var bothWays = 0
     /// Channels that are registered now, of all apps.
     public var channels = 0
@@ -57,14 +59,14 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var highPriority = 0
     /// Tokens known, good or not.
     public var tokens = 0
-    /// Different provider tokens with a good signature, on all connections together. One that is still used is counted again after a key was
-    /// registered or revoked.
+    /// Number of different provider tokens with a valid signature, on all connections together. One that is still used
+    /// is counted again after a key was registered or revoked.
     public var providerTokens = 0
     /// Activities on phones. A rotated token and its successor lead to the same one.
     public var devices = 0
-    /// Starts that reached a phone, whatever became of them.
+    /// Number of starts that reached a phone, with any result.
     public var starts = 0
-    /// Starts over the phone's budget: answered 200, and no card came up.
+    /// Number of starts over the phone's budget: answered 200 without a card.
     public var startsOverBudget = 0
     /// Update tokens of cards that starts put up, including those that nobody has been told of.
     public var updateTokens = 0
@@ -74,14 +76,14 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var violations = 0
     /// Violations by kind, those no longer kept included.
     public var violationsByKind: [String: Int] = [:]
-    /// Connections that are open, and the newest that are closed, up to `closedConnectionsKeptMax`.
+    /// The open connections, and the newest `closedConnectionsKeptMax` closed ones.
     public var connections: [Connection] = []
-    /// Unanswered at this moment because of latency.
+    /// Number of requests that are unanswered now because of latency.
     public var delayed = 0
 
     /// Most closed connections whose numbers are kept.
     public static let closedConnectionsKeptMax = 64
 
-    /// Nothing counted yet.
+    /// Counts at zero.
     public init() {}
 }

@@ -1,8 +1,8 @@
-/// What `APNSSimulator.wait` waited for did not come within its limit.
+/// The condition of `APNSSimulator.wait` was not satisfied within its limit.
 public struct SimulatorWaitTimeout: Error, CustomStringConvertible {
     /// How long it waited.
     public var limit: Duration
-    /// As they stood when the limit was reached.
+    /// The statistics when the limit was reached.
     public var statistics: SimulatorStatistics
 
     /// The limit and what was counted, without the list of connections.

@@ -1,8 +1,8 @@
 import NIOCore
 import TLSSession
 
-/// One client's connection in sink mode. Confined to its event loop. Knows latency (without jitter) and the actions that end a connection
-/// or send nothing; other faults need the full mode.
+/// One client's connection in sink mode. It is confined to its event loop. It supports latency (without jitter) and the
+/// actions that end a connection or send nothing. Other faults need the full mode.
 final class SinkHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
