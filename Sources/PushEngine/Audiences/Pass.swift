@@ -1,50 +1,53 @@
 import PushModel
 
-/// How far a partition has brought the members of one ring to the newest version (fan-out contract: Passes, Supersession).
+/// How far a partition has brought the newest version to the members of one ring (fan-out contract: Passes,
+/// Supersession).
 ///
-/// The ring is a circle of positions, and the pass goes round it: `course` says where. Members that it does not simply meet in their turn are `apart`. It counts on
-/// its own what its members are owed.
+/// The ring is a circle of positions, and the pass goes round it: `course` has its position. Members that it does not
+/// simply meet in their turn are `apart`. The pass counts what its members are owed.
 ///
-/// It decides; its owner journals, sends and counts. What every push asks of it is inlined: a pass that is handed to a function is copied, and it is large.
+/// It decides; its owner journals, sends and counts. What every push asks of it is inlined: a pass that is passed to a
+/// function is copied, and it is large.
 struct Pass {
-    /// What its members are owed.
+    /// Number of members that are owed something.
     struct Owed: Equatable {
         var all = 0
-        /// Members among these that wait for an alert that goes alone.
+        /// Number of these members that wait for an alert that goes alone.
         var alone = 0
     }
-    /// Who may miss a version's broadcast, and gets that by token.
+    /// A member that may miss a version's broadcast, and gets the version by token.
     struct Missing {
         var member: MemberID
-        /// With the alert, which comes with the content: the phone ignores a broadcast that has it, under the same stamp.
+        /// Whether it gets the alert, together with the content. The phone ignores a broadcast with the alert, which
+        /// has the same stamp.
         var owesAlert: Bool
     }
-    /// Positions of one turn.
+    /// Number of positions of one turn.
     static let circle = PassCourse.circle
-    /// Members that the round passes over, and that its alert is not for, at most: of each.
+    /// The largest number of members that the round passes over, and of members that its alert is not for.
     static let skippedMax = MembersApart.skippedMax
 
     let ring: RingID
     let environment: PushEnvironment
     /// The channel that its members listen on.
     private(set) var channel: PassChannel
-    /// Where its pushes leave by; none: a restore has not met the audience's name yet.
+    /// The lane that its pushes leave by; `none`: a restore has not met the audience's name yet.
     private(set) var lane: LaneIndex
     private(set) var course: PassCourse
     private(set) var apart = MembersApart()
     /// Pushes without an answer.
     private(set) var inFlight = PushesInFlight()
-    /// It stands in its lane's queue.
+    /// Whether the pass is in its lane's queue.
     private(set) var isQueued = false
     /// The next members, from the course's position on.
     private var upcoming = RingLookAhead()
     private var marks = PassMarks()
-    /// Nothing is met before this; a former owner may have pushed until shortly before. Steady.
+    /// No member is met before this time: a former owner may have pushed until shortly before. Steady.
     private var notBeforeMillis: Int64 = .min
 
-    /// A pass whose rounds are all over: members that join its ring are late.
+    /// Creates a pass whose rounds are all over: members that join its ring are late.
     /// - Parameters:
-    ///   - versionCount: versions that the audience has here already.
+    ///   - versionCount: number of versions that the audience has here already.
     ///   - channelID: empty: a restore has not met it.
     init(
         ring: RingID, environment: PushEnvironment, lane: LaneIndex, versionCount: Int, channelNumber: UInt8? = nil,
@@ -58,12 +61,12 @@ struct Pass {
     }
 
     // MARK: Versions
-    /// A newer version goes once round from here.
+    /// Begins a round of a newer version from here.
     /// - Parameters:
-    ///   - count: members of the ring.
-    ///   - dropped: of the versions before it, the oldest first, which are given up.
-    ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside it.
-    ///   - table: that holds the ring.
+    ///   - count: number of members of the ring.
+    ///   - dropped: number of earlier versions, the oldest first, that are given up.
+    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside it.
+    ///   - table: the table that holds the ring.
     mutating func take(
         _ version: borrowing Version, count: Int, dropping dropped: [Bool], alertGoesAlone: Bool,
         in table: inout MemberTable
@@ -73,13 +76,13 @@ struct Pass {
         self.course.take(version, count: count, dropping: dropped, alertGoesAlone: alertGoesAlone)
         self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
     }
-    /// A newer version than the one whose alert some wait for comes, with an alert of its own.
+    /// Notes that the alert that some members wait for was replaced by a newer version's.
     mutating func alertReplaced(stampSeconds: Int64) { self.apart.alertReplaced(stampSeconds: stampSeconds) }
-    /// The newest version has expired: members that it left unserved are owed the one before.
+    /// Drops the newest version, which has expired. Members that it left unserved are owed the previous one.
     /// - Parameters:
-    ///   - count: members of the ring.
-    ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside the one before.
-    ///   - table: that holds the ring.
+    ///   - count: number of members of the ring.
+    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside the previous version.
+    ///   - table: the table that holds the ring.
     mutating func dropNewest(count: Int, alertGoesAlone: Bool, in table: inout MemberTable) {
         switch self.course.dropNewest(count: count, alertGoesAlone: alertGoesAlone) {
         case .nothing: self.reset(in: &table)
@@ -87,17 +90,18 @@ struct Pass {
         case .formerAnew: self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
         }
     }
-    /// Its alert is owed to nobody now.
+    /// Drops the alert: it is owed to nobody now.
     mutating func forgetAlert() {
         self.course.forgetAlert()
         self.apart.alertEnded()
     }
-    /// The newest alert has expired, and that of an older version has not: it is for members that have not met that version.
+    /// Returns to the alert of an older version, as the newest alert has expired. It is for members that have not met
+    /// that version.
     mutating func returnToAlert(ofVersionAt index: Int, stampSeconds: Int64, in table: borrowing MemberTable) {
         self.course.returnToAlert(ofVersionAt: index)
         self.apart.returnToAlert(ofVersionAt: index, stampSeconds: stampSeconds, self.course, in: table)
     }
-    /// Nothing is owed now.
+    /// Drops everything that is owed.
     mutating func reset(in table: inout MemberTable) {
         self.course.end()
         self.apart.end(in: &table)
@@ -110,26 +114,28 @@ struct Pass {
     }
 
     // MARK: Channels
-    /// Its members listen on that channel: a restore, or the first that joins, tells its id.
+    /// Notes the id of the channel that its members listen on. A restore, or the first member that joins, has it.
     mutating func named(channelID: [UInt8]) { self.channel.named(channelID) }
-    /// A restore has met the audience's name, and with it the lane; none: its tombstones.
+    /// Notes the lane once a restore has met the audience's name; `none`: the restore met its tombstones.
     mutating func named(lane: LaneIndex) { self.lane = lane }
-    /// A member has said that it listens.
+    /// Notes that a member has said that it listens.
     mutating func listens(_ join: RecentListeners.Join) { self.channel.listens(join) }
-    /// Members that said that they listen when a broadcast may have left already; each once, in an order that a seed repeats.
-    /// - Parameter sinceMillis: it left then or later, milliseconds since 1970.
+    /// Members that said that they listen when a broadcast may have left already. Each is listed once, in an order that
+    /// a seed repeats.
+    /// - Parameter sinceMillis: the broadcast left then or later, milliseconds since 1970.
     mutating func listeners(
         sinceMillis: Int64, nowMillis: Int64, in table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
         self.channel.listeners(in: self.ring, sinceMillis: sinceMillis, nowMillis: nowMillis, table: table)
     }
-    /// The newest version reaches the members by broadcast; some may miss it.
+    /// Leaves the newest version to the channel. Some members may miss its broadcast.
     /// - Parameters:
-    ///   - versionCount: versions that the audience has.
+    ///   - versionCount: number of versions that the audience has.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
-    ///   - alertsSinceSeconds: of those who wait for an alert, who joined then or later waits on: no broadcast brings it. `max`: nobody does.
+    ///   - alertsSinceSeconds: members that joined then or later still wait for their alert, which no broadcast brings.
+    ///     `max`: nobody does.
     ///   - distanceMillis: the least time between two pushes to a member.
-    ///   - nowMillis: steady.
+    ///   - nowMillis: the present time, steady.
     mutating func leaveToChannel(
         versionCount: Int, alertStampSeconds: Int64?, keepingAlertsSinceSeconds alertsSinceSeconds: Int64,
         butFor missing: [Missing] = [], distanceMillis: Int64 = 0, nowMillis: Int64 = 0, in table: inout MemberTable
@@ -150,7 +156,7 @@ struct Pass {
                 in: &table)
         }
     }
-    /// An owner before has left it to the channel; who joined since waits.
+    /// Continues after an earlier owner has left the version to the channel. Members that joined since wait.
     /// - Parameters:
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - served: members that have the newest version by their tokens all the same.
@@ -158,22 +164,22 @@ struct Pass {
         self.channel.resumed(alertStampSeconds: alertStampSeconds)
         for member in served { self.channel.served(member) }
     }
-    /// It is served by tokens from the next version on.
+    /// Ends the channel's service: tokens bring the next version.
     mutating func leaveChannel() { self.channel.ended() }
-    /// It is served by tokens from here on, and an older alert that no broadcast has brought is owed to all. Members that had it where they came from, or came after it,
-    /// are left out.
-    /// - Parameter count: members of the ring.
+    /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all. Members that
+    /// had it where they came from, or joined after it, are left out.
+    /// - Parameter count: number of members of the ring.
     mutating func leaveChannelOwingAlert(count: Int) {
         let others = self.lateListeners
         self.leaveChannel()
         self.course.oweAlertAgain(count: count)
         for member in others { self.apart.keepQuiet(member, self.course) }
     }
-    /// No broadcast has brought the newest version: it goes round by tokens, but for those that have it.
+    /// Lets the newest version go round by tokens, except to members that have it: no broadcast has brought it.
     /// - Parameters:
-    ///   - count: members of the ring.
-    ///   - alertGoesAlone: an alert that is owed does not fit beside it.
-    ///   - table: that holds the ring.
+    ///   - count: number of members of the ring.
+    ///   - alertGoesAlone: whether an alert that is owed does not fit beside it.
+    ///   - table: the table that holds the ring.
     mutating func fallBack(
         count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool,
         in table: inout MemberTable
@@ -187,17 +193,17 @@ struct Pass {
             alertGoesAlone: alertGoesAlone)
         self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
         for member in served where self.apart.retries[member] == nil { self.apart.skip(member) }
-        // A newer version may take over before the round has come to them: the alert goes on, and is not for them.
+        // A newer version may take over before the round has reached them. The alert goes on, and is not for them.
         for member in others { self.apart.keepQuiet(member, self.course) }
     }
 
     // MARK: Coming and going
-    /// A member is in the ring from here on: the round meets it, or it is late.
+    /// Adds a member to the ring: the round meets it, or it is late.
     /// - Parameters:
     ///   - notBeforeMillis: its phone may have been pushed to shortly before; steady.
     ///   - distanceMillis: the least time between two pushes to a member.
-    ///   - hasVersions: the audience has something to bring.
-    /// - Returns: its number among the late; `nil`: it is not.
+    ///   - hasVersions: whether the audience has something to bring.
+    /// - Returns: its number among the late; `nil`: it is not late.
     mutating func joined(
         _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64, hasVersions: Bool,
         in table: inout MemberTable
@@ -207,7 +213,7 @@ struct Pass {
             member, isAhead: isAhead, notBeforeMillis: notBeforeMillis, distanceMillis: distanceMillis,
             nowMillis: nowMillis, hasVersions: hasVersions, self.course, in: &table)
     }
-    /// A member is in the ring from here on, and has what goes round there.
+    /// Adds a member to the ring that already has what goes round there.
     /// - Parameters: as of `joined`.
     mutating func joinedServed(
         _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
@@ -219,20 +225,21 @@ struct Pass {
             nowMillis: nowMillis, self.course, in: table)
         self.channel.served(member)
     }
-    /// A member is in the ring from here on, and is owed the newest version with the alert.
-    /// - Parameter notBeforeMillis: steady.
+    /// Adds a member to the ring that is owed the newest version with the alert.
+    /// - Parameter notBeforeMillis: when it may be pushed to, steady.
     mutating func joinedOwed(_ member: MemberID, notBeforeMillis: Int64, in table: borrowing MemberTable) {
         let isAhead = self.joined(table.position(of: member))
         self.apart.joinedOwed(member, isAhead: isAhead, notBeforeMillis: notBeforeMillis)
     }
+    /// Counts a member that joins at this position.
     /// - Returns: whether the round will meet it.
     private mutating func joined(_ ringPosition: UInt64) -> Bool {
         let there = self.course.joined(ringPosition)
-        // It is not among those looked up already.
+        // The member is not among those looked up already.
         if there < self.upcoming.end { self.upcoming.forget() }
         return self.course.isAhead(ringPosition)
     }
-    /// A member is about to leave the ring: nothing is owed to it here.
+    /// Takes out a member that is about to leave the ring. Nothing is owed to it here.
     /// - Returns: when its phone may be pushed to again, steady.
     mutating func left(
         _ member: MemberID, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable
@@ -245,7 +252,7 @@ struct Pass {
         self.channel.left(member)
         return notBefore
     }
-    /// When a member may be met again, wherever it stands, steady.
+    /// When a member may be met again, wherever its position is, steady.
     private mutating func restedMillis(
         _ member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
     ) -> Int64 {
@@ -254,18 +261,18 @@ struct Pass {
             self.marks.notBeforeMillis(self.course.turned(ringPosition), distanceMillis: distanceMillis),
             self.apart.restedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis))
     }
-    /// The late join of that number lies there in `state`.
+    /// Notes the offset in `state` of the late join with that number.
     mutating func lateJoinWritten(_ number: UInt32, at offset: Int64) {
         self.apart.lateJoinWritten(number, at: offset)
     }
 
     // MARK: Serving
-    /// Who is next, and with what; it counts as met from here on. `nil`: nobody's turn has come.
+    /// The next member, and what it gets. It counts as met from here on. `nil`: it is nobody's turn.
     /// - Parameters:
-    ///   - hasAlert: there is an alert that may be owed to some.
-    ///   - alertGoesAlone: it does not fit beside the newest content.
+    ///   - hasAlert: whether there is an alert that may be owed to some.
+    ///   - alertGoesAlone: whether it does not fit beside the newest content.
     ///   - distanceMillis: the least time between two pushes to a member.
-    ///   - nowMillis: steady.
+    ///   - nowMillis: the present time, steady.
     @inline(__always) mutating func nextServing(
         hasAlert: Bool, alertGoesAlone: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
         effects: inout ServingEffects
@@ -281,7 +288,7 @@ struct Pass {
         return self.nextOfRound(
             hasAlert: hasAlert, distanceMillis: distanceMillis, nowMillis: nowMillis, in: &table, effects: &effects)
     }
-    /// Somebody may be tried again.
+    /// Whether a member may be tried again.
     @inline(__always) func hasDueRetry(nowMillis: Int64) -> Bool { self.apart.retries.nextDueMillis <= nowMillis }
     @inline(__always) private mutating func nextOutOfTurn(
         hasAlert: Bool, alertGoesAlone: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
@@ -310,7 +317,8 @@ struct Pass {
             let flags = table.flags(of: member)
             let isAlone = self.course.isAlone
             if isAlone, isQuiet || flags.contains(.isLate) || self.apart.skipped.contains(member) {
-                // It came after an alert that goes alone. The newest content comes a turn later, unless it has that already.
+                // It joined after an alert that goes alone. The newest content follows a turn later, unless the member
+                // has that already.
                 let before = self.owed
                 self.met()
                 effects.superseded += before - self.owed
@@ -340,7 +348,7 @@ struct Pass {
         }
         return nil
     }
-    /// The member that `next` named waits, and gets what is newest then.
+    /// Lets the member that `next` named wait. It then gets what is newest.
     @inline(never) private mutating func metUnserved(
         _ serving: MemberServing, untilMillis: Int64, effects: inout ServingEffects
     ) {
@@ -352,10 +360,11 @@ struct Pass {
             effects.aloneDeferredCount += 1
             before.alone -= 1
         }
-        // What it was owed already goes with this.
+        // What the member was already owed is superseded by this.
         effects.superseded += before - self.owed
     }
-    /// The next member of the round, which stays; `nil`: the round is over. Moves on over positions that nobody has.
+    /// The next member of the round, which stays the next; `nil`: the round is over. Moves on over positions without
+    /// members.
     private mutating func next(in table: borrowing MemberTable) -> MemberID? {
         let until = self.course.until
         while self.course.position < until {
@@ -373,21 +382,21 @@ struct Pass {
         }
         return nil
     }
-    /// The member that `next` named has been met.
+    /// Notes that the member that `next` named has been met.
     private mutating func met() {
         self.course.met()
         self.upcoming.passed()
-        // Those of one position are met together.
+        // Members of one position are met together.
         let position = self.course.position
         if self.upcoming.next?.position != UInt64(position & (PassCourse.circle - 1)) {
             self.course.move(to: position + 1)
         }
     }
-    /// When the member that is next in the round may be met, steady.
+    /// When the next member of the round may be met, steady.
     @inline(__always) private func nextNotBeforeMillis(distanceMillis: Int64) -> Int64 {
         max(self.notBeforeMillis, self.marks.notBeforeMillis(self.course.position, distanceMillis: distanceMillis))
     }
-    /// When somebody can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
+    /// When a member can be served, steady; `Int64.max`: an event, an answer or an acknowledgement comes first.
     func dueMillis(distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         var due = self.apart.dueMillis(distanceMillis: distanceMillis)
         if self.course.isUnderWay, !self.apart.retries.isFull, !self.course.isHigh || !self.course.isBeyondHorizon {
@@ -395,48 +404,49 @@ struct Pass {
         }
         return due == .max ? .max : max(due, self.notBeforeMillis)
     }
-    /// It stands in its lane's queue from here on.
+    /// Notes that the pass is in its lane's queue.
     @inline(__always) mutating func queued() { self.isQueued = true }
-    /// It has left the queue: nobody is to be served there.
+    /// Notes that the pass has left the queue: it has nobody to serve.
     @inline(__always) mutating func dequeued() { self.isQueued = false }
 
     // MARK: Answers
-    /// A push to a member has left.
+    /// Notes that a push to a member has left.
     @inline(__always) mutating func pushLeft(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.left(push, in: &store)
     }
-    /// It has been answered, whatever the answer is; the store has it still.
+    /// Notes that a push has been answered, whatever the answer. The store still has the push.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.answered(push, in: &store)
     }
-    /// A push to the member has failed: what it was to bring is owed still, unless the round brings it, or what is newer.
+    /// Takes a failed push to the member. What it was to bring is still owed, unless the round brings it, or something
+    /// newer.
     /// - Returns: whether the member is owed something that was not counted before.
     mutating func failed(_ member: MemberID, _ failure: MemberFailure, in table: borrowing MemberTable) -> Bool {
         self.apart.failed(member, failure, self.course, in: table)
     }
-    /// The newest version is left to the channel, and the alert of a push that failed comes by token all the same.
+    /// Takes a failed push while the newest version is left to the channel. Its alert is still sent by token.
     mutating func failedBesideChannel(_ member: MemberID, notBeforeMillis: Int64) {
         self.apart.failedBesideChannel(member, notBeforeMillis: notBeforeMillis)
     }
-    /// The newest alert has come to the member: it is owed here no more.
+    /// Notes that the newest alert has reached the member, which is owed it no longer.
     mutating func alertCame(to member: MemberID) { self.apart.alertCame(to: member) }
-    /// An answer has come about the member.
-    /// - Parameter restedMillis: it may be pushed to from then on, steady.
+    /// Takes an answer about the member.
+    /// - Parameter restedMillis: when it may be pushed to again, steady.
     /// - Returns: whether it has waited for that.
     @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {
         self.apart.wake(member, restedMillis: restedMillis)
     }
 
     // MARK: What state says
-    /// An owner before may have pushed to the members until shortly before.
-    /// - Parameter millis: nobody is met before, steady.
+    /// Lets all members rest: an earlier owner may have pushed to them until shortly before.
+    /// - Parameter millis: when the first may be met, steady.
     mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
-    /// What the next record says: how many members may be met before the one after it.
+    /// Extends the horizon for the next record: this many members may be met before the record after it.
     mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
-    /// Kafka has the record that was written last.
+    /// Notes that Kafka has the last record.
     mutating func progressWritten() { self.course.horizonWritten() }
-    /// As it was written down.
-    /// - Parameter notBeforeMillis: nobody is met before, steady.
+    /// Restores the pass from its record.
+    /// - Parameter notBeforeMillis: when the first member may be met, steady.
     mutating func restore(
         position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
         frequentHighUntil: Int64, horizon: Int64, notBeforeMillis: Int64, in table: borrowing MemberTable
@@ -447,20 +457,20 @@ struct Pass {
         self.notBeforeMillis = notBeforeMillis
         self.course.countAhead(self.ring, in: table)
     }
-    /// The record says that the member waits, or had no answer.
+    /// Restores a member that waits, or had no answer, according to the record.
     mutating func restoreWaiting(
         _ member: MemberID, isAhead: Bool, owesAlert: Bool, alertsMissedSinceSeconds: Int64 = .max
     ) {
         self.apart.restoreWaiting(
             member, isAhead: isAhead, owesAlert: owesAlert, alertsMissedSinceSeconds: alertsMissedSinceSeconds)
     }
-    /// The record says that the round passes over the member, or brings it no alert.
+    /// Restores a member that the round passes over, or to which it brings no alert, according to the record.
     mutating func restoreSkipped(_ member: MemberID) { self.apart.skip(member) }
     mutating func restoreQuiet(_ member: MemberID) { self.apart.keepQuiet(member, self.course) }
-    /// The record does not tell of the member's join, which lies there.
+    /// Restores a late member from its join at this offset, which the progress record does not have.
     mutating func restoreLate(_ member: MemberID, offset: Int64, in table: inout MemberTable) {
         let position = table.position(of: member)
-        // The alert may go round with a version that comes again, and further than any that is here.
+        // The alert may go round with a version that returns, and further than any version here.
         if self.course.isAlertAhead(position) { self.restoreQuiet(member) }
         self.apart.wait(
             late: member, isAhead: self.course.isAhead(position), offset: offset, self.course, in: &table)

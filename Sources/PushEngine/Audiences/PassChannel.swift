@@ -1,17 +1,17 @@
 import PushModel
 
-/// How the members of a pass stand to the channel that they listen on: while it brings the newest version, nothing is owed to them but to those that joined
-/// since. Members that listen on none have one without a number, which never serves.
+/// The channel that the members of a pass listen on. While it brings the newest version, nothing is owed to them,
+/// except to those that joined since. Members that listen on none have a channel without a number, which never serves.
 struct PassChannel {
     /// Its number among those of the crowd in one environment.
     let number: UInt8?
-    /// Empty: there is none, or a restore has not met it.
+    /// The channel's id. Empty: there is none, or a restore has not met it.
     private(set) var id: [UInt8]
-    /// The newest version reaches the members by broadcast.
+    /// Whether the newest version reaches the members by broadcast.
     private(set) var serves = false
     /// Members that have been served by their tokens since they joined.
     private(set) var byToken = ListenersByToken()
-    /// Members that said lately that they listen.
+    /// Members that have said lately that they listen.
     private var recent = RecentListeners()
 
     init(number: UInt8?, id: [UInt8]) {
@@ -19,11 +19,12 @@ struct PassChannel {
         self.id = id
     }
 
-    /// The first member that joins tells its id, or a restore does.
+    /// Notes the channel's id. The first member that joins has it, or a restore.
     mutating func named(_ id: [UInt8]) { self.id = id }
-    /// A newer version is left to it.
+    /// Leaves a newer version to the channel.
     /// - Parameters:
-    ///   - late: members that joined while it served, and are not owed the alert: like those that have been served, they do not get it with the next version.
+    ///   - late: members that joined while the channel served, and are not owed the alert. Like members already served,
+    ///     they do not get it with the next version.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - retries: what the ring's members wait for.
     mutating func began(late: [MemberID], alertStampSeconds: Int64?, retries: borrowing RetrySet) {
@@ -31,33 +32,34 @@ struct PassChannel {
         self.byToken.take(alertStampSeconds: alertStampSeconds, retries: retries)
         self.serves = true
     }
-    /// An owner before has left the newest version to it.
+    /// Continues after an earlier owner has left the newest version to the channel.
     mutating func resumed(alertStampSeconds: Int64?) {
         self.serves = true
         self.byToken.resume(alertStampSeconds: alertStampSeconds)
     }
-    /// Tokens bring the next version.
+    /// Ends the service: tokens bring the next version.
     mutating func ended() {
         self.serves = false
         self.byToken.removeAll()
     }
-    /// A member that joined while it serves has the newest version by its token, or has had it before.
+    /// Notes that a member that joined during the service has the newest version by its token, or had it before.
     @inline(__always) mutating func served(_ member: MemberID) {
         if self.serves { self.byToken.noteServed(member) }
     }
-    /// The member has left the ring: its number may be another's next.
+    /// Notes that the member has left the ring: another may get its number.
     mutating func left(_ member: MemberID) { self.byToken.forget(member) }
-    /// A member has said that it listens.
+    /// Notes that a member has said that it listens.
     mutating func listens(_ join: RecentListeners.Join) {
         if self.number != nil { self.recent.note(join) }
     }
-    /// Members of its ring that said that they listen when a broadcast may have left already; each once, in an order that a seed repeats.
-    /// - Parameter sinceMillis: it left then or later, milliseconds since 1970.
+    /// Members of its ring that said that they listen when a broadcast may have left already. Each is listed once, in
+    /// an order that a seed repeats.
+    /// - Parameter sinceMillis: the broadcast left then or later, milliseconds since 1970.
     mutating func listeners(
         in ring: RingID, sinceMillis: Int64, nowMillis: Int64, table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
         if let known = self.recent.joined(sinceMillis: sinceMillis) {
-            // The last of a member's joins is the one that stands.
+            // The last of a member's joins counts.
             var last: [RecentListeners.Join] = []
             var seen: Set<MemberID> = []
             for join in known.reversed()

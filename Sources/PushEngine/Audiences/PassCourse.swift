@@ -1,105 +1,109 @@
 import PushModel
 
-/// The way of a pass round its ring: where it stands, and up to where it brings each version, the newest alert and the right to priority 10.
+/// The course of a pass round its ring: its position, and how far it brings each version, the newest alert and the
+/// right to priority 10.
 ///
-/// Positions are counted on: one turn further is `circle` more. Whatever begins ends where it began, one turn later. How many members lie before an end is
-/// counted as they come and go, so that nothing has to be walked to know it.
+/// Positions are counted on: one turn further is `circle` more. Every round ends where it began, one turn later. The
+/// number of members before an end is counted as they join and leave, so that nothing has to be walked for it.
 struct PassCourse {
-    /// Positions of one turn.
+    /// Number of positions of one turn.
     static let circle = Int64(RingPosition.end)
 
-    /// Who has not been met yet by the round of one version.
+    /// The end of one version's round, and how many members it has not met yet.
     struct Target: Equatable {
-        /// The round ends here.
+        /// The position where the round ends.
         var until: Int64
-        /// Members from the pass's position up to there.
+        /// Number of members from the pass's position up to that end.
         var ahead: Int
     }
     /// What remains when the newest version has expired.
     enum Rest {
         /// No version: nobody is owed anything.
         case nothing
-        /// The round of the version before, as far as it had come.
+        /// The round of the previous version, as far as it had got.
         case former
-        /// The version before goes once round from here, as an alert goes alone.
+        /// A new round of the previous version from here, because an alert goes alone.
         case formerAnew
     }
 
-    /// The next to be met; everybody before it has been, in this turn.
+    /// The next position. All members before it have been met in this turn.
     private(set) var position: Int64 = 0
-    /// As many as the audience has versions here, the newest last.
+    /// The rounds of the versions that the audience has here, the newest last.
     private(set) var targets: [Target]
-    /// Members that get the newest alert.
+    /// The members that get the newest alert.
     private(set) var alertTarget = Target(until: 0, ahead: 0)
-    /// The alert does not fit beside the newest content: up to here members get the version that brought it, and a turn later the newest.
+    /// Set when the alert does not fit beside the newest content. Members before its end get the version that brought
+    /// the alert, and a turn later the newest.
     private(set) var alone: Target?
-    /// Members up to here have priority 10 of some version, those with `frequent-updates` of their own ledger.
+    /// The end of the members that have priority 10 of some version, those with `frequent-updates` of their own ledger.
     private(set) var highUntil: Int64 = 0
     private(set) var frequentHighUntil: Int64 = 0
-    /// What `state` says of the pass holds until here: it goes no further at priority 10, so that nobody gets that twice after a crash.
+    /// The end of what `state` says of the pass. The pass goes no further at priority 10, so that nobody gets that
+    /// twice after a crash.
     private(set) var horizon: Int64 = 0
-    /// The horizon as it will be once the record under way is acknowledged.
+    /// The horizon as it will be once the record on its way is acknowledged.
     private(set) var nextHorizon: Int64 = 0
-    /// An owner before may have met members up to here at priority 10 already.
+    /// The end of the members that an earlier owner may have met at priority 10 already.
     private var highFrom: Int64 = 0
 
-    /// Rounds that are all over.
+    /// Creates a course whose rounds are all over.
     init(versionCount: Int) {
         self.targets = Array(repeating: Target(until: 0, ahead: 0), count: versionCount)
     }
 
     // MARK: Where it stands
-    /// The newest version's round is not over.
+    /// Whether the newest version's round is not over.
     @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
-    /// The last position of any member that is met.
+    /// The end of all rounds: the last position of any member that is met.
     @inline(__always) var until: Int64 { max(self.targets.last?.until ?? 0, self.alone?.until ?? 0) }
-    /// Members that the newest version's round meets yet.
+    /// Number of members that the newest version's round has not met yet.
     @inline(__always) var aheadCount: Int { self.targets.last?.ahead ?? 0 }
-    /// Members that it meets yet with an alert that goes alone.
+    /// Number of members that it has not met yet and that get an alert alone.
     @inline(__always) var aloneCount: Int { self.alone?.ahead ?? 0 }
-    /// Members up to here get the newest alert.
+    /// The end of the members that get the newest alert.
     @inline(__always) var alertUntil: Int64 { self.alertTarget.until }
-    /// The next member gets the newest alert.
+    /// Whether the next member gets the newest alert.
     @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
-    /// The next member gets the alert's own version, and the newest a turn later.
+    /// Whether the next member gets the alert's own version, and the newest a turn later.
     @inline(__always) var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }
-    /// The next member may have priority 10.
+    /// Whether the next member may have priority 10.
     @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
-    /// The next member may have priority 10 by some version.
+    /// Whether the next member may have priority 10 by some version.
     @inline(__always) func mayBeHigh(isFrequent: Bool) -> Bool {
         guard self.position >= self.highFrom else { return false }
         return self.position < (isFrequent ? self.frequentHighUntil : self.highUntil)
     }
-    /// What `state` says of the pass holds here no more.
+    /// Whether what `state` says of the pass ends here.
     @inline(__always) var isBeyondHorizon: Bool { self.position >= self.horizon }
-    /// A version that outlives the newest is kept: what members have not got of it is remembered until the newest has come to them.
+    /// Whether a version that outlives the newest is kept. What members have not got of it is remembered until they
+    /// have the newest.
     @inline(__always) var keepsOlder: Bool { self.targets.count > 1 }
-    /// The first place at which it comes to a position on the circle.
+    /// The next place at which the pass reaches a position on the circle.
     @inline(__always) func turned(_ ringPosition: UInt64) -> Int64 { Self.turned(ringPosition, from: self.position) }
     @inline(__always) static func turned(_ ringPosition: UInt64, from position: Int64) -> Int64 {
         let here = position & (Self.circle - 1)
         let there = Int64(ringPosition)
         return position - here + there + (there < here ? Self.circle : 0)
     }
-    /// Whether the newest version's round comes to a position on the circle yet.
+    /// Whether the newest version's round has yet to reach a position on the circle.
     @inline(__always) func isAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < (self.targets.last?.until ?? 0)
     }
-    /// Whether the newest alert comes to a position on the circle yet.
+    /// Whether the newest alert has yet to reach a position on the circle.
     @inline(__always) func isAlertAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < self.alertUntil
     }
-    /// A member that the newest version's round has met had not been met by that of an older one.
+    /// Whether a member that the newest version's round has met had not been met by that of an older version.
     func hadNotMet(_ ringPosition: UInt64, versionAt index: Int) -> Bool {
         self.turned(ringPosition) - Self.circle < self.targets[index].until
     }
 
     // MARK: Versions
-    /// A newer version goes once round from here.
+    /// Begins a round of a newer version from here.
     /// - Parameters:
-    ///   - count: members of the ring.
-    ///   - dropped: of the versions before it, the oldest first, which are given up.
-    ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside it.
+    ///   - count: number of members of the ring.
+    ///   - dropped: number of earlier versions, the oldest first, that are given up.
+    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside it.
     mutating func take(
         _ version: borrowing Version, count: Int, dropping dropped: [Bool], alertGoesAlone: Bool
     ) {
@@ -113,7 +117,7 @@ struct PassCourse {
         self.targets = zip(self.targets, dropped).compactMap { $1 ? nil : $0 }
         self.goRound(count: count, alertGoesAlone: alertGoesAlone && !version.hasAlert)
     }
-    /// The newest version goes once round again, as its channel does not bring it.
+    /// Begins another round of the newest version, because its channel does not bring it.
     mutating func takeAgain(
         count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool
     ) {
@@ -122,7 +126,7 @@ struct PassCourse {
         self.targets.removeLast()
         self.goRound(count: count, alertGoesAlone: alertGoesAlone)
     }
-    /// The newest version goes once round from here.
+    /// Begins a round of the newest version from here.
     private mutating func goRound(count: Int, alertGoesAlone: Bool) {
         var until = self.position + Self.circle
         if alertGoesAlone, self.owesAlert {
@@ -137,46 +141,47 @@ struct PassCourse {
         if isHigh { self.highUntil = self.position + Self.circle }
         if isFrequentHigh { self.frequentHighUntil = self.position + Self.circle }
     }
-    /// The newest version has expired.
+    /// Drops the newest version, which has expired.
     /// - Parameters:
-    ///   - count: members of the ring.
-    ///   - alertGoesAlone: what its members are still owed of an alert does not fit beside the one before.
+    ///   - count: number of members of the ring.
+    ///   - alertGoesAlone: whether an alert that is still owed does not fit beside the previous version.
     mutating func dropNewest(count: Int, alertGoesAlone: Bool) -> Rest {
         self.targets.removeLast()
         self.alone = nil
         self.endSecondTurns()
         guard !self.targets.isEmpty else { return .nothing }
         guard alertGoesAlone, self.owesAlert else { return .former }
-        // To all, as those that have the version and those that have not lie mingled.
+        // The previous version goes to all, because members with and without it are mingled.
         self.targets.removeLast()
         self.goRound(count: count, alertGoesAlone: true)
         return .formerAnew
     }
-    /// Where no alert goes alone one turn meets everybody who has not been met.
+    /// Ends second turns. Where no alert goes alone, one turn meets everybody who has not been met.
     private mutating func endSecondTurns() {
         for index in self.targets.indices {
             self.targets[index].until = min(self.targets[index].until, self.position + Self.circle)
         }
     }
-    /// The alert is owed to all.
+    /// Lets the alert be owed to all again.
     mutating func oweAlertAgain(count: Int) {
         self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
     }
-    /// The alert is owed to nobody now.
+    /// Drops the alert: it is owed to nobody now.
     mutating func forgetAlert() {
         self.alertTarget = Target(until: self.position, ahead: 0)
         guard self.alone != nil else { return }
-        // Nobody has got the newest yet.
+        // Nobody has the newest version yet.
         self.targets[self.targets.count - 1].until = self.position + Self.circle
         self.alone = nil
     }
-    /// The newest alert has expired, and that of an older version has not: it is for members that have not met that version.
+    /// Returns to the alert of an older version, as the newest alert has expired. It is for members that have not met
+    /// that version.
     mutating func returnToAlert(ofVersionAt index: Int) {
         let older = self.targets[index]
         if older.until < self.alertTarget.until { self.alertTarget = older }
     }
-    /// All its rounds are over; nothing is owed.
-    /// - Parameter versionCount: versions that the audience has.
+    /// Ends all rounds; nothing is owed.
+    /// - Parameter versionCount: number of versions that the audience has.
     mutating func end(versionCount: Int = 0) {
         self.targets = Array(repeating: Target(until: self.position, ahead: 0), count: versionCount)
         self.alone = nil
@@ -185,7 +190,7 @@ struct PassCourse {
         self.frequentHighUntil = self.position
     }
     /// Counts positions from this turn on.
-    /// - Returns: what they are less by.
+    /// - Returns: by how much they are lowered.
     mutating func rebase() -> Int64 {
         let turns = self.position & ~(Self.circle - 1)
         guard turns > 0 else { return 0 }
@@ -202,11 +207,11 @@ struct PassCourse {
     }
 
     // MARK: Members
-    /// A member is in the ring from here on.
-    /// - Returns: where it comes to it.
+    /// Counts a member that joins the ring.
+    /// - Returns: where the pass reaches it.
     mutating func joined(_ ringPosition: UInt64) -> Int64 { self.count(1, at: ringPosition) }
-    /// A member is in the ring no more.
-    /// - Returns: where it would have come to it.
+    /// Counts a member that leaves the ring.
+    /// - Returns: where the pass would have reached it.
     mutating func left(_ ringPosition: UInt64) -> Int64 { self.count(-1, at: ringPosition) }
     private mutating func count(_ step: Int, at ringPosition: UInt64) -> Int64 {
         let there = self.turned(ringPosition)
@@ -215,30 +220,30 @@ struct PassCourse {
         if there < self.alertTarget.until { self.alertTarget.ahead += step }
         return there
     }
-    /// A member at its position has been met.
+    /// Notes that a member at the present position has been met.
     @inline(__always) mutating func met() {
-        // Where an alert goes alone the newest content comes a turn later.
+        // Where an alert goes alone, the newest content follows a turn later.
         let isAlone = self.isAlone
         let metCount = isAlone ? self.targets.count - 1 : self.targets.count
         for index in 0..<metCount where self.position < self.targets[index].until { self.targets[index].ahead -= 1 }
         if isAlone { self.alone!.ahead -= 1 }
         if self.owesAlert { self.alertTarget.ahead -= 1 }
     }
-    /// Nobody stands between here and there.
+    /// Moves to a position. No member is between.
     @inline(__always) mutating func move(to position: Int64) {
         self.position = position
         if self.alone != nil, !self.isAlone { self.alone = nil }
     }
 
     // MARK: What state says
-    /// What the next record says: how many members may be met before the one after it.
+    /// Extends the horizon for the next record: this many members may be met before the record after it.
     mutating func extendHorizon(members: Int, of count: Int) {
         let isEnough = members >= count
         self.nextHorizon = self.position + (isEnough ? Self.circle : Self.circle / Int64(count) * Int64(members))
     }
-    /// `state` has the record.
+    /// Notes that `state` has the record.
     mutating func horizonWritten() { self.horizon = self.nextHorizon }
-    /// As it was written down; who is ahead is counted afterwards.
+    /// Restores the course from its record. Members ahead are counted afterwards.
     mutating func restore(
         position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
         frequentHighUntil: Int64, horizon: Int64
@@ -253,8 +258,8 @@ struct PassCourse {
         self.nextHorizon = position
         self.highFrom = horizon
     }
-    /// Counts anew who is ahead: of each target, members of the ring up to where it ends. A round that is longer than one turn meets some of them twice; the
-    /// first time is what `alone` counts.
+    /// Counts the members ahead anew: for each target, members of the ring up to its end. A round longer than one turn
+    /// meets some of them twice; `alone` counts the first time.
     mutating func countAhead(_ ring: RingID, in table: borrowing MemberTable) {
         for index in self.targets.indices { self.targets[index].ahead = 0 }
         self.alone?.ahead = 0

@@ -1,7 +1,8 @@
-/// When a pass has been where: so that it comes back to no member before the least distance between two pushes is over.
+/// Remembers when a pass has been where, so that it returns to no member before the least distance between two pushes
+/// is over.
 ///
-/// A few marks are enough. Between two of them members were served no later than the second says, and where the last round lies further back
-/// than the distance no mark is needed.
+/// A few marks are enough. Members between two marks were served no later than the second mark says. No mark is needed
+/// where the last round is longer ago than the distance.
 struct PassMarks {
     private struct Mark {
         /// Members from here on, up to the next mark, were served between these times.
@@ -9,15 +10,15 @@ struct PassMarks {
         var firstMillis: Int64
         var lastMillis: Int64
     }
-    /// Marks are this much closer to each other in time than the distance.
+    /// Number of marks per distance in time.
     private static let perDistance: Int64 = 8
-    /// Oldest first.
+    /// The marks, oldest first.
     private var marks: [Mark] = []
 
-    /// No marks: no member has been served.
+    /// Creates marks of a pass that has served nobody.
     init() {}
 
-    /// The member at `position` is served now.
+    /// Notes that the member at `position` is served now.
     mutating func served(_ position: Int64, distanceMillis: Int64, nowMillis: Int64) {
         let last = self.marks.count - 1
         if last >= 0, nowMillis - self.marks[last].firstMillis < distanceMillis / Self.perDistance {
@@ -30,17 +31,17 @@ struct PassMarks {
 
     /// When the member at `position` may be served again, steady.
     func notBeforeMillis(_ position: Int64, distanceMillis: Int64) -> Int64 {
-        // The last round's mark before it.
+        // The last round's mark before the position.
         guard let mark = self.marks.last(where: { $0.position + PassCourse.circle <= position }) else { return .min }
         return mark.lastMillis + distanceMillis
     }
 
-    /// Positions are counted from another turn of the circle on.
+    /// Counts positions from another turn of the circle on.
     mutating func rebase(by turns: Int64) {
         for index in self.marks.indices { self.marks[index].position -= turns }
     }
 
-    /// Gives up marks that hold nobody back now.
+    /// Drops marks that delay nobody now.
     private mutating func drop(distanceMillis: Int64, nowMillis: Int64) {
         var count = 0
         while count < self.marks.count, self.marks[count].lastMillis + distanceMillis <= nowMillis { count += 1 }

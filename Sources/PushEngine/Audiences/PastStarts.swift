@@ -4,45 +4,46 @@ extension CrowdStarts {
     /// A start whose pushes left here.
     struct Past: Equatable {
         var start: StartStamp
-        /// The last of them, steady.
+        /// When the last of them left, steady.
         var lastSentMillis: Int64
-        /// When that was by the wall clock of then, with which joins are compared.
+        /// When the last of them left, by the wall clock then. Joins are compared with it.
         var lastSentWallMillis: Int64
 
-        /// A clock may differ so much from another's, and from what it says after it was set back.
+        /// How far a clock may differ from another, or from itself after it was set back, milliseconds.
         static let clockDifferenceMillisMax: Int64 = 300_000
-        /// Whether it may have been sent to somebody who joined then. Rather one too many than one too few.
+        /// Whether the start may have been sent to a member that joined then. One member too many is better than one
+        /// too few.
         func mayHaveReached(joinedSeconds: UInt32) -> Bool {
             Int64(joinedSeconds) * 1_000 <= self.lastSentWallMillis + Self.clockDifferenceMillisMax
         }
         func isOver(nowMillis: Int64) -> Bool { self.lastSentMillis + RollingBudget.windowMillis <= nowMillis }
     }
-    /// More starts of one audience are not told apart within an hour: `start.per-hour` reaches no further.
+    /// Number of starts of one audience that are told apart within an hour: `start.per-hour` reaches no further.
     static let pastMax = AppConfiguration.startsPerHourMax
 }
 
-/// Starts of an audience whose pushes left within the hour: who was a member meanwhile may have been sent them.
+/// Starts of an audience whose pushes left within the hour. Members of that time may have been sent them.
 struct PastStarts {
-    /// The oldest first.
+    /// The starts, the oldest first.
     private(set) var all: [CrowdStarts.Past] = []
 
     @inline(__always) var isEmpty: Bool { self.all.isEmpty }
-    /// When no member need be remembered for what it was sent, steady.
+    /// When no member has to be remembered for what it was sent, steady.
     func untilMillis(nowMillis: Int64) -> Int64 {
         self.all.reduce(nowMillis) { max($0, $1.lastSentMillis + RollingBudget.windowMillis) }
     }
-    /// The newest start but one that a member may have been sent.
+    /// The newest start, except the present one, that a member may have been sent.
     func newest(but current: StartStamp, joinedSeconds: UInt32) -> StartStamp? {
         self.all.last { !$0.start.names(current) && $0.mayHaveReached(joinedSeconds: joinedSeconds) }?.start
     }
-    /// A member may have been sent this one.
+    /// Whether a member may have been sent this start.
     func mayHaveReached(_ start: StartStamp, joinedSeconds: UInt32) -> Bool {
         self.all.contains { $0.start.names(start) && $0.mayHaveReached(joinedSeconds: joinedSeconds) }
     }
 
     // MARK: What happens
 
-    /// A push of the start leaves, or may have left.
+    /// Notes that a push of the start leaves, or may have left.
     @inline(__always) mutating func sent(_ start: StartStamp, now: EngineTime) {
         let last = self.all.count - 1
         guard last >= 0, self.all[last].start.names(start) else { return self.begin(start, now: now) }
@@ -56,12 +57,12 @@ struct PastStarts {
         self.all.append(
             CrowdStarts.Past(start: start, lastSentMillis: now.steadyMillis, lastSentWallMillis: now.wallMillis))
     }
-    /// What is older than an hour does not count.
+    /// Drops starts older than an hour, which do not count.
     mutating func timePassed(nowMillis: Int64) { self.all.removeAll { $0.isOver(nowMillis: nowMillis) } }
 
     // MARK: Records
 
-    /// A restore has read them: a record has wall milliseconds alone.
+    /// Takes over the starts of a record, which has only wall milliseconds.
     mutating func restored(_ past: [CrowdStarts.Past], now: EngineTime) {
         self.all = past.map {
             var past = $0
@@ -69,8 +70,8 @@ struct PastStarts {
             return past
         }
     }
-    /// As a record has them.
-    /// - Parameter announced: a start that members are announced to: it leaves from here on.
+    /// The starts as a record has them.
+    /// - Parameter announced: a start that members are announced for. It leaves from here on.
     func recorded(announced: StartStamp?, now: EngineTime) -> [CrowdStarts.Past] {
         var past = self.all.map {
             var past = $0

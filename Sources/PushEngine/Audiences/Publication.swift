@@ -1,23 +1,23 @@
 import PushModel
 
 extension AudienceOwner {
-    /// A version that has been given its stamp, on its way from `state` to the partitions.
+    /// A version with its stamp, on its way from `state` to the partitions.
     struct Publication {
         enum Status {
-            /// `state` is to have it first. To `told` when it does: whoever takes over writes the very same again.
+            /// `state` must have it first. To `told` when it does. A successor writes it again unchanged.
             case written
-            /// Partitions are told of it. To `done` when Kafka has that for all of them.
+            /// Partitions are sent the version. To `done` when Kafka has it for all of them.
             case told
-            /// Its event has its outcome. It is dropped once a newer one is told.
+            /// The version's event has its outcome. The publication is dropped once a newer one is sent.
             case done
         }
         private(set) var version: Version
-        /// Older content that outlives it: partitions keep it for those that it leaves unserved.
+        /// Older content that outlives the version. Partitions keep it for members that the version leaves unserved.
         private(set) var fallbacks: [Version]
         private(set) var status: Status
-        /// Records of `routed` that Kafka has not acknowledged.
+        /// Number of records of `routed` that Kafka has not acknowledged.
         private(set) var outstanding = 0
-        /// Events merged into it.
+        /// Number of events merged into the version.
         let mergedCount: UInt32
 
         init(version: Version, fallbacks: [Version] = [], status: Status = .written, mergedCount: UInt32 = 1) {
@@ -26,35 +26,35 @@ extension AudienceOwner {
             self.status = status
             self.mergedCount = mergedCount
         }
-        /// Its event has no outcome yet.
+        /// Whether its event has no outcome yet.
         var isOpen: Bool { self.status != .done }
-        /// It may be told.
+        /// Whether it may be sent to partitions.
         var isDurable: Bool { self.status != .written }
-        /// What partitions are told: the newest last.
+        /// What partitions are sent, the newest last.
         var versions: [Version] { self.fallbacks + [self.version] }
 
-        /// It has been told to nobody, and is of another life than was thought.
+        /// Moves the version to another life. Nobody has been sent it yet.
         mutating func enterLife(_ life: Int64) {
             self.version.enterLife(life)
             for index in self.fallbacks.indices { self.fallbacks[index].enterLife(life) }
         }
-        /// What it says of the audience's channels.
+        /// Writes into the version what it says of the audience's channels.
         mutating func declare(_ channels: AudienceChannels) {
             self.version.channels = channels.declared
             self.version.turn = channels.turn
         }
-        /// `state` has it.
+        /// Notes that `state` has the version.
         mutating func stateWritten() { self.status = .told }
-        /// So many partitions are told.
+        /// Notes that the version leaves to this many partitions.
         mutating func leaves(to count: Int) { self.outstanding += count }
-        /// Kafka has it for one of them.
-        /// - Returns: whether it has it for all now.
+        /// Notes that Kafka has the version for one partition.
+        /// - Returns: whether it now has it for all.
         mutating func told() -> Bool {
             guard self.outstanding > 0 else { return false }
             self.outstanding -= 1
             return self.outstanding == 0
         }
-        /// Its event has its outcome if all partitions have it.
+        /// Gives its event its outcome if all partitions have the version.
         /// - Returns: whether that is so now, and was not before.
         mutating func finishes() -> Bool {
             guard self.status == .told, self.outstanding == 0 else { return false }

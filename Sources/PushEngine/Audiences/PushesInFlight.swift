@@ -1,15 +1,15 @@
-/// Pushes of one round that have no answer yet: a list that lies in the store of pushes, and its length.
+/// Pushes of one round that have no answer yet: a list in the store of pushes, and its length.
 struct PushesInFlight {
     private(set) var count = 0
-    /// The newest; each names the next, which is older.
+    /// The newest push. Each names the next, which is older.
     private(set) var first = MemberPushID.none
 
-    /// A push has left.
+    /// Adds a push that has left.
     mutating func left(_ push: MemberPushID, in store: inout MemberPushStore) {
         store.link(push, into: &self.first)
         self.count += 1
     }
-    /// It has been answered, and is still in the store.
+    /// Removes a push that has been answered. The store still has it.
     mutating func answered(_ push: MemberPushID, in store: inout MemberPushStore) {
         store.unlink(push, from: &self.first)
         self.count -= 1

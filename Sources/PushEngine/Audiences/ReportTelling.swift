@@ -1,12 +1,14 @@
-/// When what is counted of a version, or of a start, is told: to the audience's owner, and in a record of outcomes.
+/// When the counts of a version, or of a start, are reported: to the audience's owner, and in a record of outcomes.
 struct ReportTelling {
     /// What the audience's owner knows.
     enum Owner: UInt8 {
-        /// All that is counted. To `toTell` when something is counted.
+        /// The owner knows all that is counted. To `toTell` when something is counted.
         case told
-        /// All but the end: members were owed it when it was told. To `told` once the end is told, to `toTell` when something is counted.
+        /// The owner knows all but the end: members were still waiting at the last report. To `told` once the end is
+        /// reported, to `toTell` when something is counted.
         case toTellEnd
-        /// Something has been counted since it was told. To `told` with the next report, to `toTellEnd` if members are owed it even then.
+        /// Something has been counted since the last report. To `told` with the next report, to `toTellEnd` if members
+        /// still wait then.
         case toTell
     }
     /// What the record of outcomes says.
@@ -16,9 +18,9 @@ struct ReportTelling {
         /// Less than the owner knows. To `written` with the next record.
         case toWrite
     }
-    /// The owner is told this often at most.
+    /// The least time between two reports to the owner, milliseconds.
     static let everyMillis: Int64 = 1_000
-    /// Once its round has ended, what late members change is written this often at most.
+    /// The least time between two records for late members once the round has ended, milliseconds.
     static let recordEveryMillis: Int64 = 60_000
 
     private(set) var owner = Owner.told
@@ -26,9 +28,9 @@ struct ReportTelling {
     private var lastMillis: Int64 = .min
     private var lastRecordMillis: Int64 = .min
 
-    /// Something is to be told, or written.
+    /// Whether something has to be reported or written.
     @inline(__always) var isOpen: Bool { self.owner != .told || self.record != .written }
-    /// When the owner is told next, steady; `Int64.max`: it knows all.
+    /// When the next report is due, steady; `Int64.max`: the owner knows all.
     func dueMillis(nowMillis: Int64) -> Int64 {
         switch self.owner {
         case .told: .max
@@ -45,24 +47,25 @@ struct ReportTelling {
     }
 
     // MARK: What happens
-    /// Something is counted.
+    /// Notes that something is counted.
     @inline(__always) mutating func counted() { self.owner = .toTell }
-    /// The owner is told what is counted.
+    /// Notes a report to the owner.
     /// - Parameters:
-    ///   - isEnd: nobody is owed it.
-    ///   - isWritten: a record says it, too.
+    ///   - isEnd: whether no member is owed it.
+    ///   - isWritten: whether a record says it, too.
     mutating func told(isEnd: Bool, isWritten: Bool, nowMillis: Int64) {
         self.lastMillis = nowMillis
         self.record = isWritten ? .toWrite : .written
         self.owner = isEnd ? .told : .toTellEnd
     }
-    /// A record is written.
-    /// - Parameter isEnd: nobody is owed it. Otherwise the record of its end does not wait for the minute to pass.
+    /// Notes that a record is written.
+    /// - Parameter isEnd: whether no member is owed it. Otherwise the record of its end does not wait for the minute to
+    ///   pass.
     mutating func written(isEnd: Bool, nowMillis: Int64) {
         self.lastRecordMillis = isEnd ? nowMillis : .min
         self.record = .written
     }
-    /// Another version is counted from here on.
+    /// Begins to count another version.
     mutating func begin() {
         self.lastRecordMillis = .min
         self.record = .written

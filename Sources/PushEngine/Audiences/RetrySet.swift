@@ -1,38 +1,40 @@
 import APNSProtocol
 import PushModel
 
-/// Members that a pass has met and not served: their push failed, or an older one is in flight still. They get what is newest when their time
-/// comes.
+/// Members that a pass has met and not served: their push failed, or an older one is still in flight. They get what is
+/// newest when their time comes.
 struct RetrySet {
     struct Entry {
-        /// Not before this; `Int64.max`: an answer comes first. Steady.
+        /// No retry before this time; `Int64.max`: an answer comes first. Steady.
         var notBeforeMillis: Int64
         var attempt: UInt8 = 0
-        /// The pass has gone by, and does not come to it again before it goes round for something newer.
+        /// Whether the pass has gone by, and returns to the member only with something newer.
         var isOwed: Bool
-        /// It has not got the newest alert.
+        /// Whether the member has not got the newest alert.
         var owesAlert = false
-        /// The push may have the version's own priority.
+        /// Whether the push may have the version's own priority.
         var mayBeHigh = false
-        /// Stamp of the oldest version whose alert the member has missed; `max`: it has missed none that is older than the newest.
+        /// Stamp of the oldest version whose alert the member has missed; `max`: it has missed none older than the
+        /// newest.
         var alertsMissedSinceSeconds: Int64 = .max
-        /// After a restore: `state` does not say which alerts it has had, and one that sounds twice is better than none.
+        /// The value after a restore: `state` does not have which alerts the member has had. An alert that sounds twice
+        /// is better than none.
         static let mayHaveMissedAll: Int64 = 0
     }
-    /// A pass stands still while as many wait that it has gone by.
+    /// Number of waiting members behind the pass at which it stops.
     static let countMax = 1_024
-    /// It stands still while as many wait at all, unless it has to come to each of them first.
+    /// Number of waiting members at which the pass stops, unless it has to reach each of them first.
     static let totalMax = 4_096
     private var entries: [MemberID: Entry] = [:]
-    /// Before this none of the others is due; may be too early.
+    /// Before this time none of the other members is due. It may be too early.
     private var othersDueMillis: Int64 = .max
-    /// Members among these that are owed what they wait for.
+    /// Number of members that are owed what they wait for.
     private(set) var owedCount = 0
-    /// Due, in order; each may have left since.
+    /// Members that are due, in order. Each may have left since.
     private var due: [MemberID] = []
 
     var count: Int { self.entries.count }
-    /// Before this none is due; may be too early. Steady.
+    /// Before this time no member is due. It may be too early. Steady.
     var nextDueMillis: Int64 { self.due.isEmpty ? self.othersDueMillis : .min }
     var isFull: Bool {
         self.owedCount >= Self.countMax || self.owedCount > 0 && self.entries.count >= Self.totalMax
@@ -40,7 +42,7 @@ struct RetrySet {
     var members: [MemberID] { self.entries.keys.sorted { $0.rawValue < $1.rawValue } }
     subscript(_ member: MemberID) -> Entry? { self.entries[member] }
 
-    /// The member waits, or waits for another time.
+    /// Lets the member wait, or wait for another time.
     mutating func set(_ entry: Entry, for member: MemberID) {
         if let old = self.entries[member], old.isOwed { self.owedCount -= 1 }
         if entry.isOwed { self.owedCount += 1 }
@@ -54,7 +56,7 @@ struct RetrySet {
         return entry
     }
 
-    /// The next member whose time has come; it stays in the set.
+    /// The next member whose time has come. It stays in the set.
     mutating func nextDue(nowMillis: Int64) -> MemberID? {
         while true {
             while let member = self.due.popLast() {
@@ -65,7 +67,7 @@ struct RetrySet {
             guard !self.due.isEmpty else { return nil }
         }
     }
-    /// Looks at all once for all that are due.
+    /// Collects all members that are due.
     private mutating func gather(nowMillis: Int64) {
         self.othersDueMillis = .max
         for (member, entry) in self.entries {
@@ -82,52 +84,55 @@ struct RetrySet {
         }
     }
 
-    /// A newer version goes round: what is owed is due by that.
+    /// Hands members over to the round of a newer version, which brings them what they are owed.
     mutating func handOverToRound() {
         guard self.owedCount > 0 else { return }
         for member in Array(self.entries.keys) { self.entries[member]?.isOwed = false }
         self.owedCount = 0
     }
-    /// They waited for a version that outlives the newest: they are owed it, should that expire before its round comes to them.
+    /// Remembers members that waited for a version which outlives the newest. They are owed it if the newest expires
+    /// before its round reaches them.
     mutating func remember(_ members: [MemberID]) {
         for member in members where self.entries[member] == nil && self.entries.count < Self.totalMax {
             self.set(Entry(notBeforeMillis: .max, isOwed: false), for: member)
         }
     }
-    /// The newest version has expired, and the round of the one before has gone by the member: it is owed that.
+    /// Lets the member be owed the previous version: the newest has expired, and the previous one's round has gone by
+    /// the member.
     mutating func owe(_ member: MemberID) {
         if let entry = self.entries[member], !entry.isOwed {
             var owed = entry
             owed.isOwed = true
-            // It waited for the round.
+            // The member waited for the round.
             if owed.notBeforeMillis == .max { owed.notBeforeMillis = .min }
             self.set(owed, for: member)
         }
     }
-    /// Somebody waits for an alert.
+    /// Whether some member waits for an alert.
     var owesAlert: Bool { self.entries.values.contains { $0.owesAlert } }
-    /// Members that wait for an alert.
+    /// The members that wait for an alert.
     var alertEntries: [(member: MemberID, entry: Entry)] {
         self.entries.filter { $0.value.owesAlert }.map { ($0.key, $0.value) }.sorted {
             $0.member.rawValue < $1.member.rawValue
         }
     }
-    /// Somebody waits whose push may have priority 10.
+    /// Whether some waiting member's push may have priority 10.
     var mayBeHigh: Bool { self.entries.values.contains { $0.mayBeHigh } }
-    /// A newer alert takes the place of that which some wait for.
+    /// Notes that a newer alert replaces the one that some members wait for.
     mutating func noteMissed(alertStampSeconds: Int64) {
         for member in Array(self.entries.keys) where self.entries[member]?.owesAlert == true {
             let since = self.entries[member]?.alertsMissedSinceSeconds ?? .max
             self.entries[member]?.alertsMissedSinceSeconds = min(since, alertStampSeconds)
         }
     }
-    /// The newest alert has expired: who waited for it waits for an older one, unless it has had that.
+    /// Returns to an older alert, as the newest has expired. Members that waited for the newest wait for the older one,
+    /// unless they have had it.
     mutating func returnToAlert(where isMissed: (MemberID, Entry) -> Bool) {
         for (member, entry) in self.entries where entry.owesAlert && !isMissed(member, entry) {
             self.entries[member]?.owesAlert = false
         }
     }
-    /// The alert was withdrawn.
+    /// Drops the alert, which was withdrawn.
     mutating func forgetAlerts() {
         for member in Array(self.entries.keys) where self.entries[member]?.owesAlert == true {
             self.entries[member]?.owesAlert = false

@@ -1,16 +1,16 @@
-/// The next members of a ring, looked up a few together.
+/// The next members of a ring, looked up a few at a time.
 ///
-/// Positions are counted as the round counts them that goes round the ring: one turn further is `RingPosition.end` more.
+/// Positions are counted as the round counts them: one turn further is `RingPosition.end` more.
 struct RingLookAhead {
-    /// Members that are looked up together.
+    /// Number of members that are looked up together.
     static let countMax = 64
 
     private(set) var entries: [RingEntry] = []
     private var passedCount = 0
-    /// All members from where the look-up began up to here are among `entries`.
+    /// The end of the look-up. All members from its beginning up to here are among `entries`.
     private(set) var end: Int64 = 0
 
-    /// The first that has not been passed; `nil`: all have been.
+    /// The first member that has not been passed; `nil`: all have been.
     @inline(__always) var next: RingEntry? {
         self.passedCount < self.entries.count ? self.entries[self.passedCount] : nil
     }
@@ -21,11 +21,11 @@ struct RingLookAhead {
         let end = table.fill(ring, from: UInt64(here), limit: Self.countMax, into: &self.entries)
         self.end = position - here + Int64(end)
     }
-    /// The next has had its turn.
+    /// Notes that the next member has had its turn.
     @inline(__always) mutating func passed() { self.passedCount += 1 }
-    /// Positions are counted from another turn on.
+    /// Counts positions from another turn on.
     mutating func rebase(by turns: Int64) { self.end -= turns }
-    /// A member has come or gone: what was looked up may hold no more.
+    /// Forgets what was looked up: a member has joined or left.
     mutating func forget() {
         self.entries.removeAll(keepingCapacity: true)
         self.passedCount = 0

@@ -1,40 +1,44 @@
 import APNSProtocol
 import PushModel
 
-/// What the owner of an audience has been told of one version, by partition, and when it says so in an `audience` record (fan-out contract: Member records).
+/// What partitions have reported of one version to its audience's owner, and when that is written in an `audience`
+/// record (fan-out contract: Member records).
 struct RollUp {
     struct Told {
         var isFinished = false
         var counts = CrowdReport()
     }
-    /// What is missing then is named.
+    /// How long reports are waited for, milliseconds. The record then names the partitions that are missing.
     static let patienceMillis: Int64 = 60_000
-    /// Once it is written, later reports are this often at most; and once more when the last partition has finished.
+    /// The least time between two records after the first, milliseconds. One more is written when the last partition
+    /// has finished.
     static let rewriteMillis: Int64 = 60_000
 
-    /// Older content that has had no round of its own: it goes to those whom a version that expires leaves unserved.
+    /// Whether it is older content without a round of its own. It goes to members that an expiring version leaves
+    /// unserved.
     let isOfOutliving: Bool
-    /// The version: its event speaks for all that were merged into it.
+    /// The version. Its event speaks for all that were merged into it.
     private(set) var version: Version
     let mergedCount: UInt32
-    /// Partitions that were told, in ascending order.
+    /// The partitions that were sent the version, in ascending order.
     let asked: [Int32]
-    /// By partition, those that asked later too.
+    /// The report of each partition, those that asked later included.
     private(set) var told: [Int32: Told] = [:]
-    /// Steady; `Int64.max`: nothing is to be said.
+    /// When the record is due, steady; `Int64.max`: there is nothing to say.
     private(set) var dueMillis: Int64
     private var lastWriteMillis: Int64 = .min
     private var wasComplete = false
-    /// By partition, of the start that it brought first.
+    /// Each partition's report of the start that the version brought first.
     private(set) var starts: [Int32: StartReport] = [:]
-    /// When it was last written with all of those over, steady.
+    /// When a record was last written with all starts over, steady.
     private var lastStartsMillis: Int64
-    /// What became of it on the audience's channels.
+    /// What became of the version on the audience's channels.
     private(set) var broadcasts: [VersionBroadcast] = []
     /// Reasons for which APNs refused the message itself, and for which a dead letter was written.
     private var letters: [String] = []
 
-    /// - Parameter channels: of the audience. A new owner knows from its book which of them have had the version.
+    /// Begins the roll-up of a version.
+    /// - Parameter channels: the audience's channels. A new owner's book says which of them have had the version.
     init(
         of publication: AudienceOwner.Publication, asked: [Int32], channels: [AudienceChannels.Channel],
         nowMillis: Int64
@@ -55,7 +59,8 @@ struct RollUp {
             return broadcast
         }
     }
-    /// Of content that outlives a version, and of which nobody may ever tell: nothing is due before somebody does.
+    /// Begins the roll-up of content that outlives a version. Perhaps nobody will report it: nothing is due before a
+    /// report arrives.
     init(ofOutliving version: Version, nowMillis: Int64) {
         self.isOfOutliving = true
         self.version = version
@@ -65,16 +70,16 @@ struct RollUp {
         self.dueMillis = .max
     }
 
-    /// The start that it carries began with it.
+    /// Whether the start that the version carries began with it.
     var bringsStart: Bool { self.version.starts.contains { $0.stampSeconds == self.version.stampSeconds } }
     func isOf(life: Int64, stampSeconds: Int64) -> Bool {
         (self.version.life, self.version.stampSeconds) == (life, stampSeconds)
     }
-    /// Every partition that was told has finished.
+    /// Whether every partition that was sent the version has finished.
     var isComplete: Bool { self.asked.allSatisfy { self.told[$0]?.isFinished ?? false } }
-    /// Partitions of which nothing has come.
+    /// The partitions that have reported nothing.
     var missing: [Int32] { self.asked.filter { self.told[$0] == nil } }
-    /// Partitions that have members it is still owed to.
+    /// The partitions with members that are still owed the version.
     var unfinished: [Int32] { self.told.filter { !$0.value.isFinished }.keys.sorted() }
     var sum: CrowdReport {
         var sum = CrowdReport()
@@ -83,7 +88,7 @@ struct RollUp {
         sum.refusals.sort()
         return sum
     }
-    /// What all have told of the start; `nil`: there was none, or nothing has come of it.
+    /// The sum of all reports of the start; `nil`: there was none, or none has been reported.
     var startSum: StartReport? {
         guard !self.starts.isEmpty else { return nil }
         var sum = StartReport()
@@ -95,9 +100,9 @@ struct RollUp {
 
     // MARK: What happens
 
-    /// A partition's report replaces its former one.
+    /// Takes a partition's report, which replaces its former one.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
-        // Whoever says that it was due to nobody, where it was to some, has not counted them.
+        // A report that the version was due to nobody, after one that it was due to some, has not counted those.
         let former = report.counts.counts.due == 0 ? self.told[report.partition]?.counts : nil
         self.told[report.partition] = Told(isFinished: report.isFinished, counts: former ?? report.counts)
         if self.isComplete, !self.wasComplete {
@@ -106,16 +111,16 @@ struct RollUp {
             self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
         }
     }
-    /// A partition has told of the version's start; what it told before is replaced.
+    /// Takes a partition's report of the version's start, which replaces its former one.
     mutating func take(_ report: StartReport, from partition: Int32, nowMillis: Int64) {
         self.starts[partition] = report
-        // The first record comes when the version has been brought to all, or takes too long.
+        // The first record is written when all have the version, or when it takes too long.
         guard self.lastWriteMillis != .min else { return }
         let last = self.areStartsOver ? self.lastStartsMillis : self.lastWriteMillis
         self.dueMillis = min(self.dueMillis, max(nowMillis, last + Self.rewriteMillis))
     }
-    /// A message that APNs refuses is handed back once for each reason, however many members it was for.
-    /// - Returns: whether it has not been for this one.
+    /// Whether to hand back a message that APNs refuses: once for each reason, however many members it was for.
+    /// - Returns: whether this is the first refusal for the reason.
     mutating func handsBack(_ refusal: RefusalCounts.Refusal) -> Bool {
         guard refusal.isOfMessage, !self.letters.contains(refusal.reason),
             self.letters.count < RefusalCounts.reasonsMax
@@ -123,20 +128,20 @@ struct RollUp {
         self.letters.append(refusal.reason)
         return true
     }
-    /// A broadcast that brought it is answered, or lost.
-    /// - Parameter channel: on which it was broadcast.
+    /// Takes the result of a broadcast that brought the version, which may be lost.
+    /// - Parameter channel: the channel of the broadcast.
     mutating func take(_ result: PushAnswer.Result, on channel: [UInt8], nowMillis: Int64) {
         guard let index = self.broadcasts.firstIndex(where: { $0.channel == channel }) else { return }
         let wasAccepted = self.broadcasts[index].isAccepted
         guard self.broadcasts[index].take(result), self.lastWriteMillis != .min else { return }
-        // What has been written lacks it.
+        // What has been written lacks this result.
         let isNews = self.broadcasts[index].isAccepted != wasAccepted
         self.dueMillis = min(
             self.dueMillis, isNews ? nowMillis : max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
     }
-    /// It has been told to nobody yet, and is of another life than was thought.
+    /// Moves the version to another life. Nobody has been sent it yet.
     mutating func enterLife(_ life: Int64) { self.version.enterLife(life) }
-    /// It has been said.
+    /// Notes that the record was written.
     mutating func written(nowMillis: Int64) {
         self.wasComplete = self.isComplete
         self.lastWriteMillis = nowMillis
@@ -145,21 +150,21 @@ struct RollUp {
     }
 }
 
-/// What the owner of an audience has been told of its newest versions, the oldest first.
+/// What partitions have reported to the owner of an audience of its newest versions, the oldest first.
 struct RollUps {
-    /// Versions of an audience that are summed; the oldest is given up. The newest that brought a start is kept beside them, and so are as many
-    /// of what outlives a version.
+    /// Number of versions of an audience that are summed; the oldest is given up. The newest that brought a start is
+    /// kept as well, and the same number of contents that outlive a version.
     static let countMax = 4
     private(set) var all: [RollUp] = []
 
     /// When the first of them has something to say, steady; `Int64.max`: none has.
     var nextMillis: Int64 { self.all.map(\.dueMillis).min() ?? .max }
-    /// Some partition that was told of the version has not finished.
+    /// Whether some partition that was sent the version has not finished.
     func isIncomplete(stampSeconds: Int64) -> Bool {
         self.all.last { $0.version.stampSeconds == stampSeconds }.map { !$0.isComplete } ?? false
     }
 
-    /// Partitions are about to be told of a version.
+    /// Begins the roll-up of a version that is about to be sent to partitions.
     mutating func begin(
         _ publication: AudienceOwner.Publication, asked: [Int32], channels: [AudienceChannels.Channel],
         nowMillis: Int64, into effects: inout OwnerEffects
@@ -168,7 +173,7 @@ struct RollUps {
         guard !self.all.contains(where: { $0.isOf(life: version.life, stampSeconds: version.stampSeconds) }) else {
             return
         }
-        // What was a version itself has been summed as one.
+        // Content that was a version itself has been summed as one.
         let former = self.all.map(\.version.stampSeconds).max() ?? .min
         for older in publication.fallbacks where older.life == version.life && older.stampSeconds > former {
             self.all.append(RollUp(ofOutliving: older, nowMillis: nowMillis))
@@ -180,17 +185,17 @@ struct RollUps {
         }
         effects.append(.scheduleRollUps)
     }
-    /// Which is given up first; `nil`: there is room for all.
+    /// The index of the roll-up that is given up first; `nil`: there is room for all.
     private var indexToGiveUp: Int? {
         let outliving = self.all.indices.filter { self.all[$0].isOfOutliving }
         if outliving.count > Self.countMax { return outliving.first }
         let versions = self.all.indices.filter { !self.all[$0].isOfOutliving }
         guard versions.count > Self.countMax else { return nil }
-        // A start goes round for minutes, while a new version may come every second.
+        // A start goes round for minutes, while a new version may arrive every second.
         guard versions.last(where: { self.all[$0].bringsStart }) == versions.first else { return versions.first }
         return versions.count > Self.countMax + 1 ? versions[1] : nil
     }
-    /// A partition tells how far it is.
+    /// Takes a partition's report.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64, into effects: inout OwnerEffects) {
         if let starts = report.starts {
             guard let index = self.index(life: starts.life, stampSeconds: starts.stampSeconds) else { return }
@@ -210,7 +215,7 @@ struct RollUps {
     private func index(life: Int64, stampSeconds: Int64) -> Int? {
         self.all.firstIndex { $0.isOf(life: life, stampSeconds: stampSeconds) }
     }
-    /// A broadcast of the version is answered, or lost.
+    /// Takes the result of a broadcast of the version, which may be lost.
     mutating func take(
         _ result: PushAnswer.Result, on channel: [UInt8], stampSeconds: Int64, nowMillis: Int64,
         into effects: inout OwnerEffects
@@ -219,11 +224,11 @@ struct RollUps {
         self.all[index].take(result, on: channel, nowMillis: nowMillis)
         effects.append(.scheduleRollUps)
     }
-    /// Nobody has been told of that life's versions: they are of another.
+    /// Moves versions of that life to another: nobody has been sent them.
     mutating func enterLife(_ life: Int64, from former: Int64) {
         for index in self.all.indices where self.all[index].version.life == former { self.all[index].enterLife(life) }
     }
-    /// Those that are due are said.
+    /// Writes the records that are due.
     mutating func timePassed(nowMillis: Int64, into effects: inout OwnerEffects) {
         for index in self.all.indices where self.all[index].dueMillis <= nowMillis {
             effects.append(.record(self.all[index]))

@@ -1,13 +1,13 @@
-/// Bodies of a start's pushes, made once for all that get the same.
+/// Bodies of a start's pushes, made once for all members that get the same body.
 struct StartBodies {
-    /// For phones that can listen to a channel, and for others.
+    /// The body for phones that can listen on a channel, and the body for others.
     private var capable: [UInt8] = []
     private var plain: [UInt8] = []
-    /// For phones that are told to listen on a channel: one an environment at most.
+    /// The bodies for phones that are told to listen on a channel: at most one per environment.
     private var channels: [(id: [UInt8], body: [UInt8])] = []
 
     /// Appends the body for a phone.
-    /// - Parameter channel: that phones which can listen are told to listen on; empty: none.
+    /// - Parameter channel: the channel on which phones that can listen are told to listen; empty: none.
     mutating func append(
         _ order: borrowing StartOrder, newest: Version?, isChannelCapable: Bool, channel: [UInt8],
         to body: inout [UInt8]

@@ -1,17 +1,17 @@
 import APNSProtocol
 import PushModel
 
-/// Which start it is. A stamp alone may come again in a later life of its audience.
+/// The identity of a start. A later life of its audience may have the same stamp.
 struct StartStamp: Hashable, Comparable {
-    /// Of the audience; 0: a record of a release that did not write it down.
+    /// The audience's life; 0: a record of a release that did not write it.
     var life: Int64 = 0
-    /// Of the version that brought it first; 0: none is meant.
+    /// Stamp of the version that brought it first; 0: no start is named.
     var stampSeconds: Int64 = 0
 
     static func < (one: Self, other: Self) -> Bool {
         (one.life, one.stampSeconds) < (other.life, other.stampSeconds)
     }
-    /// It is that start, as far as is known.
+    /// Whether it is that start, as far as is known.
     func names(_ other: Self) -> Bool {
         self.stampSeconds == other.stampSeconds && (self.life == other.life || self.life == 0)
     }
@@ -23,30 +23,30 @@ struct StartStamp: Hashable, Comparable {
 
 /// One `start` of an audience, as it goes to push-to-start tokens (fan-out, "`start` to start members").
 ///
-/// Every version of its life carries it along until it expires, so that a partition has it from whichever it gets. Life and stamp tell it from
-/// any other.
+/// Every version of its life carries it until it expires, so that a partition gets it with any of them. Life and stamp
+/// distinguish it from every other start.
 struct StartOrder {
-    /// Of the audience.
+    /// The audience's life.
     var life: Int64 = 0
-    /// Of the version that brought it first.
+    /// Stamp of the version that brought it first.
     var stampSeconds: Int64 = 0
-    /// Seconds since 1970: who has not been sent it by then is not.
+    /// When it expires, seconds since 1970. Members that have not been sent it by then are not.
     var expiresSeconds: Int64 = 0
-    /// The event had priority 10.
+    /// Whether the event had priority 10.
     var isHigh = true
-    /// The whole of it: attributes, its own content-state, its alert, and the event that speaks for it.
+    /// The whole content: attributes, its own content-state, its alert, and the event that speaks for it.
     var layer = Layer()
 
     var stamp: StartStamp { StartStamp(life: self.life, stampSeconds: self.stampSeconds) }
     func isSame(as other: borrowing StartOrder) -> Bool { self.stamp == other.stamp }
     func isExpired(nowSeconds: Int64) -> Bool { self.expiresSeconds <= nowSeconds }
 
-    /// The attributes and what else only a start says, for a body with newer content.
+    /// The attributes, and whatever else only a start says, for a body with newer content.
     private func part(isChannelCapable: Bool, channel: [UInt8]) -> StartPart {
         var content = self.layer.content
         var blob = self.layer.blob
         if isChannelCapable {
-            // What the event says itself counts more.
+            // What the event itself says has precedence.
             if !channel.isEmpty, content.inputPushChannel.isEmpty, !content.inputPushToken {
                 let start = blob.count
                 JSONBytes.appendString(channel.span, to: &blob)
@@ -54,7 +54,7 @@ struct StartOrder {
             }
             content.inputPushToken = content.inputPushChannel.isEmpty
         } else {
-            // An older phone does not start a card that names a channel, and gives a token without being asked.
+            // An older phone does not start a card that names a channel, and it gives a token without being asked.
             content.inputPushChannel = ByteRange()
             content.inputPushToken = false
         }
@@ -63,7 +63,8 @@ struct StartOrder {
             expiresSeconds: self.expiresSeconds)
     }
 
-    /// The body of a push that starts the card with what is newest: content and alert of `newest`, where it has them and they fit.
+    /// Appends the body of a push that starts the card with the newest content. It has content and alert of `newest`,
+    /// if that has them and they fit.
     /// - Parameter channel: the audience's, for phones that can listen; empty: there is none.
     func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8] = [], to body: inout [UInt8]) {
         var part = self.part(isChannelCapable: isChannelCapable, channel: channel)
@@ -78,21 +79,23 @@ struct StartOrder {
         }
         let own = self.layer.blob.span.extracting(self.layer.alert.range)
         if Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, to: &body) { return }
-        // It was let in with what it says itself.
+        // The start was accepted with what it says itself.
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
     }
-    /// The card begins with what that version says.
+    /// Whether the card begins with what that version says.
     func shows(_ newest: borrowing Version) -> Bool {
         newest.life == self.life && newest.stampSeconds >= self.stampSeconds
             && !newest.layer.content.contentState.isEmpty
     }
-    /// The version has an alert that came after this start, and not one of an event before that update members have not heard yet.
+    /// Whether the version has an alert that arrived after this start. An alert of an earlier event that update members
+    /// have not heard yet does not count.
     private func givesWay(toAlertOf newest: borrowing Version) -> Bool {
         guard newest.hasAlert else { return false }
         let isOfEvent = !newest.layer.isStart && !newest.layer.alertIsInherited
         return isOfEvent || newest.layer.alertSeconds > self.layer.alertSeconds
     }
+    /// Appends a body.
     /// - Returns: whether it fits; if not, nothing was appended.
     private static func append(
         _ layer: borrowing Layer, _ part: StartPart, alert: Span<UInt8>, stampSeconds: Int64, isForced: Bool = false,
@@ -115,14 +118,14 @@ extension Version {
     /// The start that goes round while this version is the newest.
     var start: StartOrder? { self.starts.first }
 
-    /// The version brings a start first.
+    /// Lets the version bring a start first.
     mutating func begin(_ start: StartOrder) {
         var order = start
         order.life = self.life
         order.stampSeconds = self.stampSeconds
         self.starts = [order]
     }
-    /// A start that was told before goes on, unless this version ends it.
+    /// Carries a start of an earlier version on, unless this version ends it.
     mutating func carry(startOf former: Version, nowSeconds: Int64) {
         guard self.starts.isEmpty, !self.isEnd, former.life == self.life, let order = former.start,
             !order.isExpired(nowSeconds: nowSeconds)

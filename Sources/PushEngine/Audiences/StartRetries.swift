@@ -1,19 +1,20 @@
 import PushModel
 
-/// Start members that were surely not started: APNs refused them for now, or did not process the push. Each is sent to again when its time comes,
-/// after a record that no longer names it: a takeover sends to everybody whom the last record names.
+/// Start members that surely were not started: APNs refused them for now, or did not process the push. Each is sent to
+/// again when its time comes, after a record that no longer names it. A takeover sends to everybody whom the last
+/// record names.
 struct StartRetries {
     struct Entry {
-        /// Not before this, steady; `Int64.max`: the answer to a push of another start comes first.
+        /// No retry before this time, steady; `Int64.max`: the answer to a push of another start comes first.
         var notBeforeMillis: Int64
         var attempt: UInt8 = 0
     }
-    /// A round stands still while so many wait.
+    /// Number of waiting members at which a round stops.
     static let countMax = 1_024
     private var entries: [MemberID: Entry] = [:]
-    /// Before this none is due; may be too early.
+    /// Before this time no member is due. It may be too early.
     private var earliestMillis: Int64 = .max
-    /// Those whom the last record in Kafka names, or one since; and those whom the last one written names.
+    /// The members that the last record in Kafka names, or a later one, and those that the last one written names.
     private var named: Set<MemberID> = []
     private var nextNamed: Set<MemberID> = []
 
@@ -31,7 +32,7 @@ struct StartRetries {
         if self.entries.isEmpty { self.earliestMillis = .max }
         return entry
     }
-    /// Its number may be used again.
+    /// Forgets a member, whose number may be used again.
     mutating func forget(_ member: MemberID) {
         self.remove(member)
         self.named.remove(member)
@@ -39,18 +40,18 @@ struct StartRetries {
     }
 
     // MARK: Whose time has come
-    /// The next that may be sent to; it stays.
-    /// - Parameter sendsNamed: whatever `state` says of them.
+    /// The next member that may be sent to. It stays.
+    /// - Parameter sendsNamed: whether members that `state` names count, too.
     mutating func nextDue(sendsNamed: Bool, nowMillis: Int64) -> MemberID? {
         self.firstDue(nowMillis: nowMillis) { sendsNamed || !$0.isNamed($1) }
     }
-    /// When that is, steady; `Int64.max`: a record comes first, or an answer.
+    /// When the next member may be sent to, steady; `Int64.max`: a record comes first, or an answer.
     mutating func nextDueMillis(sendsNamed: Bool, nowMillis: Int64) -> Int64 {
         guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
         if self.nextDue(sendsNamed: sendsNamed, nowMillis: nowMillis) != nil { return .min }
         return self.earliestMillis > nowMillis ? self.earliestMillis : self.laterMillis(than: nowMillis)
     }
-    /// When a record has to be written that does not name somebody whose time has come, steady.
+    /// When a record has to be written that no longer names a member whose time has come, steady.
     mutating func nextNamedDueMillis(nowMillis: Int64) -> Int64 {
         guard !self.named.isEmpty || !self.nextNamed.isEmpty else { return .max }
         guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
@@ -79,29 +80,29 @@ struct StartRetries {
     }
 
     // MARK: Records
-    /// A record is written.
-    /// - Parameter namesAll: those, too, whose time has come.
-    /// - Returns: whom it names.
+    /// Decides whom the record names that is written now.
+    /// - Parameter namesAll: whether it names members whose time has come, too.
+    /// - Returns: the members it names.
     mutating func announce(nowMillis: Int64, namesAll: Bool) -> [MemberID] {
         let members = self.members.filter { namesAll || (self.entries[$0]?.notBeforeMillis ?? .min) > nowMillis }
-        // A record that is under way may come to lie there, and be the last that does.
+        // A record that is on its way may still be written to `state`, and be the last there.
         self.named.formUnion(self.nextNamed)
         self.nextNamed = Set(members)
         return members
     }
-    /// It is there.
+    /// Notes that Kafka has the record.
     mutating func announced() { self.named = self.nextNamed }
-    /// A restore has read it.
+    /// Takes over the members that a record names, after a restore.
     mutating func restoreNamed(_ members: [MemberID]) {
         for member in members { self.set(Entry(notBeforeMillis: .min, attempt: 1), for: member) }
         self.named = Set(members)
         self.nextNamed = self.named
     }
-    /// Some of those that the record under way does not name.
+    /// Some of the members that the record on its way does not name.
     func unnamed(max: Int) -> [MemberID] {
         guard self.unnamedCount > 0 else { return [] }
         return Array(self.members.lazy.filter { !self.nextNamed.contains($0) }.prefix(max))
     }
-    /// Those that the record under way does not name.
+    /// Number of members that the record on its way does not name.
     var unnamedCount: Int { self.entries.keys.count { !self.nextNamed.contains($0) } }
 }

@@ -1,11 +1,11 @@
 import PushModel
 
-/// What a takeover makes of what `state` says of a start's round.
+/// Continues a start's round after a takeover from what `state` has.
 extension StartRound {
-    /// A restore goes on with a late member.
+    /// Continues with a late member.
     /// - Parameters:
-    ///   - part: how the former owner left the round; `nil`: no record tells.
-    ///   - number: of its record, as if it had been written here.
+    ///   - part: how the former owner left the round; `nil`: no record says.
+    ///   - number: number of the member's record, as if it had been written here.
     mutating func resumeMember(
         _ member: MemberID, _ mark: StartMemberRecord.RestoredMark, part: StartProgressRecord.Round?, number: UInt32,
         in table: inout MemberTable
@@ -15,18 +15,18 @@ extension StartRound {
         }
         self.lateRead(member, number: number, offset: mark.offset, in: &table)
     }
-    /// The round goes on behind those that were announced. Members that wait, or were served early, are known.
+    /// Continues the round behind the members that were announced. Members that wait, or were served early, are known.
     /// - Parameters:
-    ///   - start: that goes on.
-    ///   - part: how the former owner left the round; `nil`: no record tells.
-    ///   - position: where it goes on.
-    ///   - unheardMax: members that are told of singly.
-    /// - Returns: members that may have been sent the start, and whose answer no record tells.
+    ///   - start: the start that continues.
+    ///   - part: how the former owner left the round; `nil`: no record says.
+    ///   - position: where it continues.
+    ///   - unheardMax: number of members that are returned one by one.
+    /// - Returns: members that may have been sent the start, and whose answer is in no record.
     mutating func resume(
         _ start: StartStamp, part: StartProgressRecord.Round?, at position: Int64, unheardMax: Int,
         in table: inout MemberTable, entries: inout [RingEntry]
     ) -> [MemberID] {
-        // A ghost may come back, and stand where the round has not been.
+        // A ghost may rejoin where the round has not been.
         for (member, sent) in self.ghosts where sent.names(start) { self.sentEarly(to: member, in: &table) }
         let named = (part?.named ?? []).compactMap { self.member(at: $0, in: table, entries: &entries) }
         self.begin(
@@ -36,6 +36,7 @@ extension StartRound {
         guard let part, let unmet = part.unmet, part.unansweredCount > 0 else { return [] }
         return self.unheard(of: part, from: unmet, named: named, max: unheardMax, in: table, entries: &entries)
     }
+    /// Members that may have been sent the start, and whose answer is in no record.
     /// - Parameter named: members that surely were not started.
     private func unheard(
         of part: StartProgressRecord.Round, from unmet: Int64, named: [MemberID], max most: Int,

@@ -2,65 +2,67 @@ import PushModel
 
 /// How far a partition has brought one start to the start members of one ring (fan-out, "`start` to start members").
 ///
-/// The ring is walked once, from its first position to its last. A member is sent the start when `state` says that it may have been, and not before: up to
-/// `horizon` for those met in turn, up to a number for those that joined since, and for those in `retries` by naming them no more.
-/// A second card is never put up knowingly: a new owner begins behind what was announced.
+/// The ring is walked once, from its first position to its last. A member is sent the start only after `state` says
+/// that it may have been. For members met in turn that is up to `horizon`. For those that joined since it is up to a
+/// number. Those in `retries` must not be named any longer. A second card is never put up knowingly: a new owner begins
+/// behind what was announced.
 ///
-/// What every push asks of it is inlined: a round that is handed to a function is copied.
+/// What every push asks of it is inlined: a round that is passed to a function is copied.
 struct StartRound {
     /// A position behind all members.
     static let end = Int64(RingPosition.end)
 
     /// Whose turn it is.
     enum Turn {
-        /// The member's, which is owed nothing else by the round from here on.
+        /// It is this member's turn. The round owes it nothing else from here on.
         case member(MemberID, attempt: UInt8)
-        /// Somebody's whom no record that Kafka has announces.
+        /// It is the turn of a member that no record in Kafka announces.
         case unannounced
-        /// Nobody's, for now or for good.
+        /// It is nobody's turn, for now or for good.
         case nobody
     }
 
     let ring: RingID
     let environment: PushEnvironment
-    /// The next to be met; everybody before it has been.
+    /// The next position. All members before it have been met.
     private(set) var position = Self.end
     /// Members at `position` itself that have been met.
     private var metHere: [MemberID] = []
-    /// Whom the round still comes to.
+    /// Number of members that the round has yet to reach.
     private var aheadCount = 0
-    /// Members before it are announced, and `state` has that.
+    /// The position before which members are announced by a record in `state`.
     private(set) var horizon: Int64 = 0
-    /// The horizon once the record under way is acknowledged.
+    /// The horizon once the record on its way is acknowledged.
     private(set) var nextHorizon: Int64 = 0
-    /// Announced by it and not met: what a takeover has to call unknown.
+    /// Number of members that it announces and that have not been met. A takeover has to call them unknown.
     private var announcedCount = 0
-    /// How many were announced and not met when the last record was written.
+    /// Number of members announced and not met when the last record was written.
     private var announcedAtRecord = 0
-    /// Who joined while the start went round.
+    /// Members that joined while the start went round.
     private(set) var late = LateStarts()
-    /// Late members that were sent the start before the round came to them: it passes over them.
+    /// Late members that were sent the start before the round reached them. It passes over them.
     private(set) var servedEarly: Set<MemberID> = []
     /// Members that surely were not started.
     private(set) var retries = StartRetries()
-    /// Members of whose push of this start nobody knows anything, and who are sent it again (`start.on-unknown`): it counts within their hour.
+    /// Members whose push of this start has an unknown result, and that are sent it again (`start.on-unknown`). It
+    /// counts within their hour.
     private(set) var maybeSent: Set<MemberID> = []
-    /// Members that left and were sent a start: which.
+    /// Members that left and were sent a start, with that start.
     private(set) var ghosts: [MemberID: StartStamp] = [:]
-    /// Its pushes without an answer, of a former start among them.
+    /// Its pushes without an answer, those of a former start included.
     private var inFlight = PushesInFlight()
     /// The next members, from `position` on.
     private var upcoming = RingLookAhead()
-    /// It stands in its lane's queue.
+    /// Whether the round is in its lane's queue.
     private(set) var isQueued = false
 
-    /// A round that is over.
+    /// Creates a round that is over.
     init(ring: RingID, environment: PushEnvironment) {
         self.ring = ring
         self.environment = environment
     }
 
-    /// Members that are owed the start, those without an answer included.
+    /// Number of members that are owed the start, those without an answer included.
     @inline(__always) var waitingCount: Int {
         self.aheadCount + self.late.count + self.retries.count + self.inFlight.count
     }
@@ -68,8 +70,8 @@ struct StartRound {
 
     // MARK: Begin and end
 
-    /// A start goes round.
-    /// - Parameter count: members it is for.
+    /// Begins the round of a start.
+    /// - Parameter count: number of members it is for.
     mutating func begin(at position: Int64 = 0, count: Int, lateOffset: Int64 = 0) {
         self.position = position
         self.metHere = []
@@ -81,8 +83,8 @@ struct StartRound {
         self.late.begin(offset: lateOffset)
         self.upcoming.forget()
     }
-    /// Nobody is owed it any more; pushes in flight still are answered.
-    /// - Returns: how many were owed it.
+    /// Ends the round: the start is owed to nobody. Pushes still in flight are answered.
+    /// - Returns: the number of members that were owed it.
     mutating func cease(in table: inout MemberTable) -> Int {
         let before = self.waitingCount
         self.position = Self.end
@@ -100,22 +102,23 @@ struct StartRound {
 
     // MARK: In turn
 
-    /// Members that stand there or behind have not been met.
+    /// The position from which members have not been met.
     var unmetPosition: Int64 { self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1) }
-    /// The round comes to a member that stands there, which is neither late nor served.
+    /// Whether the round has yet to reach a member at this position, which is neither late nor served.
     @inline(__always) func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
         let there = Int64(ringPosition)
         return there > self.position || (there == self.position && !self.metHere.contains(member))
     }
-    /// The round comes to it with something that it has not been sent.
+    /// Whether the round has yet to reach the member with something that it has not been sent.
     @inline(__always) private func isOwed(_ entry: RingEntry, in table: borrowing MemberTable) -> Bool {
         Self.isMetInTurn(entry.member, in: table) && self.isAhead(entry.member, at: entry.position)
     }
-    /// It has not joined late, nor left.
+    /// Whether the member has neither joined late nor left.
     @inline(__always) static func isMetInTurn(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
         table.flags(of: member).isDisjoint(with: [.isLate, .isGhost, .isServedEarly])
     }
-    /// The next member of the round and where it stands; `nil`: the round is over. It stays the next until it has been met.
+    /// The next member of the round and its position; `nil`: the round is over. It stays the next until it has been
+    /// met.
     private mutating func next(in table: borrowing MemberTable) -> RingEntry? {
         while self.position < Self.end {
             if self.aheadCount == 0 {
@@ -143,8 +146,8 @@ struct StartRound {
         self.position = position
         self.metHere.removeAll(keepingCapacity: true)
     }
-    /// The member that `next` named has had its turn.
-    /// - Parameter wasOwed: it was neither late nor served nor gone.
+    /// Notes that the member that `next` named has had its turn.
+    /// - Parameter wasOwed: whether it was neither late nor served nor gone.
     private mutating func met(_ entry: RingEntry, wasOwed: Bool) {
         if wasOwed { self.aheadNoMore(at: entry.position) }
         self.move(to: Int64(entry.position))
@@ -156,7 +159,8 @@ struct StartRound {
         if Int64(ringPosition) < self.nextHorizon { self.announcedCount -= 1 }
     }
 
-    /// Says who is sent the start next: a member that failed and may be tried again, then one that joined late, then the next in the ring.
+    /// Says who is sent the start next: a member that failed and may be tried again, then one that joined late, then
+    /// the next in the ring.
     mutating func nextTurn(resends: Bool, spread: StartSpread, in table: inout MemberTable, now: EngineTime) -> Turn {
         if let member = self.retries.nextDue(sendsNamed: resends, nowMillis: now.steadyMillis) {
             return .member(member, attempt: self.retries.remove(member)?.attempt ?? 0)
@@ -180,7 +184,7 @@ struct StartRound {
         }
         return .nobody
     }
-    /// When somebody has a turn, steady; `Int64.max`: an acknowledgement or an answer comes first.
+    /// When a member has its turn, steady; `Int64.max`: an acknowledgement or an answer comes first.
     mutating func turnDueMillis(
         resends: Bool, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -194,23 +198,23 @@ struct StartRound {
 
     // MARK: Pushes
 
-    /// It stands in its lane's queue from here on.
-    /// - Returns: false if it did before.
+    /// Notes that the round is in its lane's queue.
+    /// - Returns: `false` if it was before.
     @inline(__always) mutating func queued() -> Bool {
         defer { self.isQueued = true }
         return !self.isQueued
     }
-    /// It has left its lane's queue.
+    /// Notes that the round has left its lane's queue.
     @inline(__always) mutating func dequeued() { self.isQueued = false }
-    /// A push to a member of the round has left.
+    /// Notes that a push to a member of the round has left.
     @inline(__always) mutating func pushLeft(_ push: MemberPushID, in pushes: inout MemberPushStore) {
         self.inFlight.left(push, in: &pushes)
     }
-    /// The push was answered.
+    /// Notes that the push was answered.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in pushes: inout MemberPushStore) {
         self.inFlight.answered(push, in: &pushes)
     }
-    /// The round is another crowd's from here on.
+    /// Moves the round to another crowd.
     mutating func crowdChanged(to crowd: CrowdID, generation: UInt32, pushes: inout MemberPushStore) {
         self.isQueued = false
         var push = self.inFlight.first
@@ -220,22 +224,22 @@ struct StartRound {
             push = pushes[push].next
         }
     }
-    /// The member surely was not sent the start, and waits.
-    /// - Parameter notBeforeMillis: steady; `Int64.max`: for the answer to a push of another start.
+    /// Lets the member wait, which surely was not sent the start.
+    /// - Parameter notBeforeMillis: steady; `Int64.max`: until the answer to a push of another start arrives.
     mutating func hold(_ member: MemberID, notBeforeMillis: Int64, attempt: UInt8) {
         self.retries.set(StartRetries.Entry(notBeforeMillis: notBeforeMillis, attempt: attempt), for: member)
     }
-    /// The answer has come that the member waited for, if it did.
+    /// Ends the member's wait for an answer, which has arrived, if it waited.
     @inline(__always) mutating func wake(_ member: MemberID, nowMillis: Int64) {
         guard let entry = self.retries[member], entry.notBeforeMillis == .max else { return }
         self.hold(member, notBeforeMillis: nowMillis, attempt: entry.attempt)
     }
-    /// The member was late, stands where the round has not been, and has been sent the start.
+    /// Notes that a late member has been sent the start before the round reached its position.
     mutating func sentEarly(to member: MemberID, in table: inout MemberTable) {
         table.insertFlag(.isServedEarly, of: member)
         self.servedEarly.insert(member)
     }
-    /// A push of this start to the member may have arrived, and it is sent another.
+    /// Notes that a push of this start to the member may have arrived, and that it is sent another.
     mutating func mayHaveArrived(at member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Members
@@ -248,10 +252,10 @@ struct StartRound {
         if flags.contains(.isLate) || self.retries[member] != nil { return false }
         return flags.contains(.isServedEarly) || !self.isAhead(member, at: table.position(of: member))
     }
-    /// A token that stands in the ring has joined, or joined again.
+    /// Takes a token in the ring that has joined, or joined again.
     /// - Parameters:
     ///   - current: the start that goes round; `nil`: none does.
-    ///   - isBack: it was no member before, or a ghost.
+    ///   - isBack: whether it was no member before, or a ghost.
     /// - Returns: whether it waits for that start.
     mutating func joined(
         _ member: MemberID, isBack: Bool, current: StartStamp?, in table: inout MemberTable
@@ -260,14 +264,14 @@ struct StartRound {
         guard isBack, let current, !(ghost?.names(current) ?? false),
             !table.flags(of: member).contains(.isServedEarly)
         else { return false }
-        // It has not been sent what goes round, whatever else.
+        // The member has not been sent the start that goes round, whatever else it was sent.
         table.insertFlag(.isLate, of: member)
         return true
     }
-    /// The record of a member, which is written now: from it on, one that is late has its place behind the others.
+    /// Makes the record of a member, which is written now. With it a late member gets its place behind the others.
     /// - Parameters:
     ///   - current: the start that goes round; `nil`: none does.
-    ///   - number: of the record.
+    ///   - number: the record's number.
     mutating func record(
         of member: MemberID, current: StartStamp?, number: UInt32, in table: borrowing MemberTable
     ) -> StartMemberRecord {
@@ -288,11 +292,11 @@ struct StartRound {
         }
         return record
     }
-    /// Kafka has the record of a member.
+    /// Notes that Kafka has the record of a member.
     mutating func memberAcknowledged(_ number: UInt32, offset: Int64) {
         self.late.written(number, at: offset)
     }
-    /// The round comes to the member no more, and it does not wait.
+    /// Lets the round owe nothing to the member, which does not wait either.
     /// - Returns: how many fewer are owed the start.
     private mutating func owesNothing(to member: MemberID, in table: inout MemberTable) -> Int {
         let before = self.waitingCount
@@ -310,7 +314,7 @@ struct StartRound {
     private mutating func forgetLate(_ member: MemberID, in table: inout MemberTable) {
         if self.late.left(member) { table.removeFlag(.isLate, of: member) }
     }
-    /// The member has left, and stays as a ghost.
+    /// Keeps a member that has left as a ghost.
     /// - Parameter sent: the start that it is remembered to have been sent.
     /// - Returns: how many fewer are owed the start.
     mutating func leftAsGhost(_ member: MemberID, sent: StartStamp, in table: inout MemberTable) -> Int {
@@ -319,11 +323,11 @@ struct StartRound {
         self.ghosts[member] = sent
         return fewer
     }
-    /// The ghost surely was not sent the start after all: it need not be remembered for it.
+    /// Notes that the ghost surely was not sent the start after all. It need not be remembered for it.
     mutating func ghostWasNotSent(_ member: MemberID) { self.ghosts[member] = StartStamp() }
-    /// A restore has read of a ghost; `nil`: of another member.
+    /// Takes over a ghost that a restore has read; `nil`: the record is of another member.
     mutating func ghostRead(_ member: MemberID, sent: StartStamp?) { self.ghosts[member] = sent }
-    /// The member is removed: nothing is owed to it, and its number may be used again.
+    /// Forgets a member that is removed: nothing is owed to it, and its number may be used again.
     /// - Returns: how many fewer are owed the start.
     mutating func removed(_ member: MemberID, in table: inout MemberTable) -> Int {
         let fewer = self.owesNothing(to: member, in: &table)
@@ -339,16 +343,17 @@ struct StartRound {
 
     // MARK: Announcing
 
-    /// Whether Kafka has the record that announces the member at this position. No other is sent the start in turn, or the next owner could send a second.
+    /// Whether Kafka has the record that announces the member at this position. No other is sent the start in turn, or
+    /// the next owner could send a second.
     @inline(__always) func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
-    /// Half of what was announced last has left, or nothing is, and there are more.
+    /// Whether half of the last announcement has left, or nothing is announced, and there are more members.
     @inline(__always) var isShort: Bool {
         self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
     }
-    /// When a record has to announce somebody, or to name somebody no more; steady.
+    /// When a record has to announce a member, or to stop naming one; steady.
     /// - Parameters:
-    ///   - lateMax: members that are late and announced at a time.
-    ///   - gatheredMillis: not before this, unless the round would stand still.
+    ///   - lateMax: number of late members announced at a time.
+    ///   - gatheredMillis: not before this, unless the round would stop.
     mutating func announcementDueMillis(
         lateMax: Int, gatheredMillis: Int64, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -359,11 +364,12 @@ struct StartRound {
         guard let next = self.next(in: table), self.isShort, !self.retries.isFull else { return due }
         return min(due, spread.dueMillis(max(Int64(next.position), self.nextHorizon), now: now))
     }
-    /// Members of the ring that are looked at for one record, in search of those that are owed the start.
+    /// Number of members of the ring that one record looks at in search of those that are owed the start.
     private static var scannedMax: Int { 16_384 }
-    /// Members are looked up so many together, even if fewer are wanted.
+    /// Smallest number of members that are looked up together, even if fewer are wanted.
     private static var scannedMin: Int { 64 }
-    /// Members up to a new horizon are announced with the record that follows: the next one, and those whose turn comes soon.
+    /// Announces members up to a new horizon with the record that follows: the next member, and those whose turn comes
+    /// soon.
     private mutating func extendHorizon(
         countMax: Int, resends: Bool, spread: StartSpread, in table: borrowing MemberTable,
         entries: inout [RingEntry], now: EngineTime
@@ -393,8 +399,8 @@ struct StartRound {
     }
     /// What a record says of the round, which is written now.
     /// - Parameters:
-    ///   - start: that goes round.
-    ///   - announced: members announced at a time; `nil`: nothing leaves, and nobody is announced.
+    ///   - start: the start that goes round.
+    ///   - announced: number of members announced at a time; `nil`: nothing leaves, and nobody is announced.
     mutating func record(
         of start: StartStamp, announcing announced: Int?, resends: Bool, spread: StartSpread,
         in table: borrowing MemberTable, pushes: borrowing MemberPushStore, entries: inout [RingEntry], now: EngineTime
@@ -409,7 +415,7 @@ struct StartRound {
         part.environment = self.environment
         part.horizon = self.nextHorizon
         if resends {
-            // Whatever has no answer is sent again.
+            // Every push without an answer is sent again.
             part.horizon = self.unmetPosition
             var push = self.inFlight.first
             while push.isSome {
@@ -425,11 +431,11 @@ struct StartRound {
         part.named = named.map { Int64(table.position(of: $0)) }.sorted()
         return part
     }
-    /// Members that are announced, without an answer that says otherwise.
+    /// Number of members that are announced and whose answer says nothing else.
     private var unansweredCount: Int {
         self.announcedCount + self.inFlight.count + self.late.unansweredCount + self.retries.unnamedCount
     }
-    /// Some of those, whom the round does not come to in turn.
+    /// Some of those members, which the round does not reach in turn.
     private func unansweredApart(of start: StartStamp, pushes: borrowing MemberPushStore) -> [MemberID] {
         let most = StartProgressRecord.unansweredMax
         var members = self.retries.unnamed(max: most)
@@ -441,13 +447,14 @@ struct StartRound {
         }
         return members
     }
-    /// Kafka has the record.
+    /// Notes that Kafka has the record.
     mutating func announced() {
         self.horizon = self.nextHorizon
         self.late.announced()
         self.retries.announced()
     }
-    /// Nothing leaves here from now on, or not for a while: members that are announced and were not sent to are announced no more.
+    /// Withdraws the announcement of members that were not sent to: nothing leaves here from now on, or not for a
+    /// while.
     mutating func withdrawAnnouncements() {
         self.nextHorizon = self.unmetPosition
         // Members behind it may not be sent to, although `state` says so until the next record is there.
@@ -458,10 +465,10 @@ struct StartRound {
 
     // MARK: Restoring
 
-    /// A record has named members that surely were not started.
+    /// Takes over members that a record names and that surely were not started.
     mutating func namedRead(_ members: [MemberID]) { self.retries.restoreNamed(members) }
-    /// A late member's record lies there, and its member waits.
-    /// - Parameter number: of the record, as if it had been written here.
+    /// Takes over a late member, which waits, from its record at this offset.
+    /// - Parameter number: number of the record, as if it had been written here.
     mutating func lateRead(_ member: MemberID, number: UInt32, offset: Int64, in table: inout MemberTable) {
         table.insertFlag(.isLate, of: member)
         self.late.joined(member, number: number)

@@ -1,13 +1,14 @@
 import PushModel
 
-/// When the members of a start's round have their turn: the round is spread over some time, and each position has its place in that.
+/// When the members of a start's round have their turn. The round is spread over some time, in which each position has
+/// its place.
 struct StartSpread {
-    /// The round began then, wall milliseconds; 0: it has not.
+    /// When the round began, wall milliseconds; 0: it has not.
     private let beganMillis: Int64
-    /// It takes so long; 0: it is not spread.
+    /// How long the round takes, milliseconds; 0: it is not spread.
     private let spanMillis: Int64
 
-    /// A round takes as long as is wished, and never more than half the time that the start has.
+    /// Creates the spread of a round. It takes the wished time, and at most half the time that the start has.
     init(beganMillis: Int64, wishedMillis: Int64, expiresSeconds: Int64) {
         self.beganMillis = beganMillis
         self.spanMillis = min(wishedMillis, max(0, (expiresSeconds * 1_000 - beganMillis) / 2))
@@ -16,11 +17,11 @@ struct StartSpread {
     /// When the member at a position has its turn, steady.
     func dueMillis(_ position: Int64, now: EngineTime) -> Int64 {
         guard self.spanMillis > 0, self.beganMillis > 0 else { return .min }
-        // Positions are cut to 32 bits, so that the product has room.
+        // Positions are cut to 32 bits, so that the product does not overflow.
         let after = ((position >> 16) * self.spanMillis) >> 32
         return now.steadyMillis + (self.beganMillis + after - now.wallMillis)
     }
-    /// Members before it have their turn by then, steady.
+    /// The position before which members have their turn by then, steady.
     func position(atMillis: Int64, now: EngineTime) -> Int64 {
         let passed = now.wallMillis + (atMillis - now.steadyMillis) - self.beganMillis
         guard self.spanMillis > 0, passed < self.spanMillis else { return StartRound.end }
@@ -30,8 +31,9 @@ struct StartSpread {
 
 /// What an app's configuration says of how its starts leave.
 struct StartTerms {
-    /// Members that may have been sent a start are sent it again (`start.on-unknown`): nobody need be announced.
+    /// Whether members that may have been sent a start are sent it again (`start.on-unknown`). Nobody need be announced
+    /// then.
     var resends: Bool
-    /// A round is to take so long.
+    /// How long a round is wished to take, milliseconds.
     var spreadMillis: Int64
 }
