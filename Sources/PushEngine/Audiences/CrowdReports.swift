@@ -136,10 +136,10 @@ struct CrowdReports {
         self.newest.note(-1, into: .superseded)
         self.telling.counted()
     }
-    /// Members are owed something no longer, for this reason.
+    /// Counts members that are no longer owed something, for this reason.
     /// - Parameters:
-    ///   - due: members that the newest version is due to from here on.
-    ///   - isNewerThere: it has just been taken, and what gives way to it was due to the one before.
+    ///   - due: number of members that the newest version is due to from here on.
+    ///   - isNewerThere: whether it has just been taken, and what gives way to it was due to the previous version.
     @inline(__always) mutating func settled(
         due: Int, count: Int, isNewerThere: Bool, into settlement: MemberSettlement
     ) {

@@ -23,7 +23,7 @@ extension Pass {
     @inline(__always) var owed: Owed { Owed(all: self.waitingCount, alone: self.course.aloneCount) }
 
     // MARK: One member
-    /// Whether the newest version's round comes to the member, and does not pass over it.
+    /// Whether the newest version's round reaches the member, and does not pass over it.
     @inline(__always) func comesRound(to member: MemberID, in table: borrowing MemberTable) -> Bool {
         !self.apart.skipped.contains(member) && self.course.isAhead(table.position(of: member))
     }

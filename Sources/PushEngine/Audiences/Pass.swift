@@ -317,8 +317,8 @@ struct Pass {
             let flags = table.flags(of: member)
             let isAlone = self.course.isAlone
             if isAlone, isQuiet || flags.contains(.isLate) || self.apart.skipped.contains(member) {
-                // It joined after an alert that goes alone. The newest content follows a turn later, unless the member
-                // has that already.
+                // The member joined after an alert that goes alone. The newest content follows a turn later, unless the
+                // member has that already.
                 let before = self.owed
                 self.met()
                 effects.superseded += before - self.owed

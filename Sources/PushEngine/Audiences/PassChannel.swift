@@ -3,7 +3,7 @@ import PushModel
 /// The channel that the members of a pass listen on. While it brings the newest version, nothing is owed to them,
 /// except to those that joined since. Members that listen on none have a channel without a number, which never serves.
 struct PassChannel {
-    /// Its number among those of the crowd in one environment.
+    /// The channel's number among those of the crowd in one environment.
     let number: UInt8?
     /// The channel's id. Empty: there is none, or a restore has not met it.
     private(set) var id: [UInt8]

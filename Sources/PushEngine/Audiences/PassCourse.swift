@@ -1,7 +1,7 @@
 import PushModel
 
-/// The course of a pass round its ring: its position, and how far it brings each version, the newest alert and the
-/// right to priority 10.
+/// The course of a pass round its ring: its position, and how far it brings each version, the newest alert and priority
+/// 10.
 ///
 /// Positions are counted on: one turn further is `circle` more. Every round ends where it began, one turn later. The
 /// number of members before an end is counted as they join and leave, so that nothing has to be walked for it.

@@ -159,8 +159,8 @@ struct StartRound {
         if Int64(ringPosition) < self.nextHorizon { self.announcedCount -= 1 }
     }
 
-    /// Says who is sent the start next: a member that failed and may be tried again, then one that joined late, then
-    /// the next in the ring.
+    /// Says who is sent the start next. First is a member that failed and may be tried again, then one that joined
+    /// late, then the next in the ring.
     mutating func nextTurn(resends: Bool, spread: StartSpread, in table: inout MemberTable, now: EngineTime) -> Turn {
         if let member = self.retries.nextDue(sendsNamed: resends, nowMillis: now.steadyMillis) {
             return .member(member, attempt: self.retries.remove(member)?.attempt ?? 0)

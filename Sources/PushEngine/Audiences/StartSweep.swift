@@ -1,5 +1,5 @@
-/// When a crowd's start members are searched, a few at a time, for those that leave: ghosts, and members that have not
-/// joined again for very long.
+/// When a crowd's start members are searched, a few at a time, for those that leave. These are ghosts, and members that
+/// have not joined again for very long.
 struct StartSweep {
     /// Number of members that are looked at in a step.
     static let countMax = 1_024

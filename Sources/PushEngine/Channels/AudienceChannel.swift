@@ -45,9 +45,9 @@ extension AudienceChannels {
         /// Whether members that listen get the newest version by broadcast. Otherwise they get it by their tokens, and
         /// phones without a token as `isCatchingUp` says.
         private(set) var serves = false
-        /// The newest version that APNs has taken on the channel, and the newest whose alert it has taken, or whose
-        /// alert tokens bring in its place.
+        /// Stamp of the newest version that APNs has taken on the channel.
         private(set) var takenStampSeconds: Int64 = 0
+        /// Stamp of the newest version whose alert APNs has taken on the channel, or whose alert tokens bring in its place.
         private(set) var takenAlertStampSeconds: Int64 = 0
         /// Set if APNs has not taken a version within `channel.fallback`, and none since: five minutes after that, wall
         /// milliseconds. Otherwise 0. Former releases broadcast nothing before that time; here it only matters whether
@@ -56,7 +56,7 @@ extension AudienceChannels {
         /// Whether the keeper has been told that the life is over.
         private(set) var isEndTold = false
 
-        // Not written down.
+        // The following is not written down.
         /// When the keeper is asked again, steady.
         private(set) var wishAtMillis = Int64.min
         /// Since when a version waits to be broadcast, steady; `nil`: none does.

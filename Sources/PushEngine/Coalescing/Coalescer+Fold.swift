@@ -62,8 +62,8 @@ extension Coalescer {
         return true
     }
 
-    /// Whether the common case of `fold` holds: the event takes the place of the newest one, none of it lives on, and
-    /// nobody wants a record of that. The event fits, because it was checked when it was taken.
+    /// Whether the short way of `fold` is enough: the event replaces the newest one, none of which lives on, and no
+    /// record of that is wanted. The event fits, because it was checked when it was taken.
     private func replaces(_ update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,
             memory.updates[update].top.expiresSeconds <= self.scratchLayer.expiresSeconds,

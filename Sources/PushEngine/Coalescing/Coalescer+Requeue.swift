@@ -62,8 +62,8 @@ extension Coalescer {
                 continue
             }
             if wasBehind.isNone, layer.expiresSeconds > memory.updates[pending].top.expiresSeconds {
-                // It expires later than the newest, and does not fit beside the failed update's alert. That alert goes
-                // first, and both follow.
+                // The layer expires later than the newest, and does not fit beside the failed update's alert. That
+                // alert goes first, and both follow.
                 let gone = Set(earlier[..<index].map(\.arrival))
                 memory.updates[pending].under = under.filter { !gone.contains($0.arrival) }
                 memory.slots[slot].behind = pending

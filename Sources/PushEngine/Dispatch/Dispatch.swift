@@ -282,7 +282,7 @@ struct Dispatch: ~Copyable {
         } else {
             guard self.lanes[memory.slots[slot].lane].route != nil else { return .blocked }
         }
-        // Its answer arrives, or it is given up.
+        // The question's answer arrives, or the question is given up.
         if memory.slots[slot].errand == .question, memory.slots[slot].isAsking { return .blocked }
         var at = max(memory.slots[slot].notBeforeMillis, memory.slots[slot].backoffUntilMillis)
         let app = Int(memory.slots[slot].app)

@@ -1,7 +1,7 @@
 import APNSProtocol
 
-/// Counts of what became of one app's requests on a shard: pushes to activities, to members and to start members, and
-/// broadcasts that events ask for.
+/// Counts of what became of one app's requests on a shard. Requests are pushes to activities, members and start
+/// members, and broadcasts that events ask for.
 public struct AppCounters: Sendable, Equatable {
     /// Requests accepted by APNs.
     public var accepted: UInt64 = 0

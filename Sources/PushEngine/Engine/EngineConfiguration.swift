@@ -105,9 +105,9 @@ public enum AudienceChannelPolicy: String, Sendable, CaseIterable {
 
 /// What channels that are opened for audiences store.
 public enum AudienceChannelStorage: String, Sendable, CaseIterable {
-    /// They store nothing.
+    /// The channels store nothing.
     case none
-    /// They store the most recent message.
+    /// The channels store the most recent message.
     case mostRecent = "most-recent"
 
     /// The policy in APNs' terms.

@@ -62,7 +62,7 @@ extension ShardEngine {
         let consequence = response.verdict.consequence
         switch consequence.push {
         case .tokenDead, .refused:
-            // The broadcast itself has to find out that the channel does not exist: the service that manages channels
+            // The broadcast itself has to find out that the channel does not exist. The service that manages channels
             // may know less than the one that sends.
             self.dispatch.topicAnswered(.taken, lane: lane, in: &self.memory, now: now)
             return self.giveUp(slot, now: now)

@@ -40,7 +40,7 @@ extension ShardEngine {
         }
         let isOver = self.memory.slots[slot].lifeEndsMillis <= now.steadyMillis
         if isOver, self.memory.slots[slot].inFlight.isSome || self.memory.hasOpenVersion(slot) {
-            // Its answer, or its time-out, arrives first.
+            // The push's answer, or its time-out, arrives first.
             self.memory.prolongLife(slot, now: now)
             return self.dispatch.reschedule(slot, in: &self.memory, now: now)
         }

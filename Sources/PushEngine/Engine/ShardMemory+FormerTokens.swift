@@ -105,8 +105,7 @@ extension ShardMemory {
 
     /// Returns to the newest token after APNs has refused the previous one, too, if the newest's own refusal was not
     /// certain.
-    /// - Parameter refusal: a refusal that may have been about an earlier life of the token gives the token up no more
-    ///   than at any other time.
+    /// - Parameter refusal: `earlier` changes nothing: the token may have died before it was registered again.
     /// - Returns: the token's standing now; `nil`: there is none.
     mutating func returnToNewestToken(of slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> TokenStanding? {
         guard refusal != .earlier, let newest = self.formerTokens[slot], case .newest(let isDoubted) = newest.role

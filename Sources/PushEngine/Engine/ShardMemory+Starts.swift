@@ -12,8 +12,8 @@ extension ShardMemory {
     /// How long the audience stays for its starts at least, milliseconds, whatever the partitions' clocks show. They
     /// ask again after each void.
     static var startsStayMillis: Int64 { 600_000 }
-    /// Remembers an audience of which nothing else is known as long as a partition keeps start members of it. The
-    /// partition is told of its next life.
+    /// Remembers an audience that is otherwise unknown as long as a partition keeps start members of it. The partition
+    /// is told of its next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
         let until = self.owners[slot].startsUntilSeconds
         guard until > 0, self.owners[slot].publications.isEmpty,

@@ -78,10 +78,10 @@
     /// Whether `makeRing` would find a number.
     var hasRoomForRing: Bool { !self.freeRings.isEmpty || self.rings.count < Self.ringsMax }
 
-    /// The ring is empty. Its number is used again.
+    /// Removes an empty ring. Its number is used again.
     mutating func removeRing(_ ring: RingID) {
         precondition(self.rings[ring].members.count == 0, "ring \(ring) has members")
-        // Heads of buckets may be left of those it had.
+        // Heads of buckets may be left of the members that it had.
         self.rings[ring].members.deallocate()
         self.rings[ring].members = RowBuckets()
         self.freeRings.append(ring)
@@ -101,7 +101,7 @@
         self.rows.kind(of: member.row) == .startMember ? .start : .update
     }
 
-    /// The ring it is in; `none`: it was unlinked.
+    /// The member's ring; `none`: the member was unlinked.
     @inline(__always) func ring(of member: MemberID) -> RingID {
         let number = self.rows[member.row, .ringAndFlags] >> UInt32(MemberFlags.bitCount)
         return number == Self.ringsMax ? .none : RingID(rawValue: Int32(number))
@@ -126,13 +126,13 @@
         self.rows[member.row, .joinedSeconds] = seconds
     }
 
-    /// Where it stands in its ring. Reckoned from its token.
+    /// The member's position in its ring, computed from its token.
     func position(of member: MemberID) -> UInt64 {
-        // The row lives, so its token does.
+        // The row is in use, so its token is valid.
         unsafe RingPosition.of(self.rows.token(member.row))
     }
 
-    /// Its raw token.
+    /// The member's raw token.
     @_lifetime(borrow self)
     func token(of member: MemberID) -> Span<UInt8> {
         // The row stays where it is and has its token as long as nobody changes the table.
@@ -140,15 +140,15 @@
         return unsafe _overrideLifetime(span, borrowing: self)
     }
 
-    /// The same. Valid until the member is freed.
+    /// The member's raw token. Valid until the member is freed.
     @inline(__always) @unsafe func tokenBytes(_ member: MemberID) -> UnsafeBufferPointer<UInt8> {
         unsafe self.rows.token(member.row).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// The member will be looked at soon; of an update member, that is the token, too.
+    /// Begins to load the member, which will be read soon. For an update member that includes the token.
     @inline(__always) func prefetch(_ member: MemberID) { self.rows.prefetch(member.row) }
 
-    /// Its token will be looked at soon. Looks at a start member, whose token lies elsewhere.
+    /// Begins to load the member's token. Reads the row of a start member, whose token is stored elsewhere.
     @inline(__always) func prefetchToken(_ member: MemberID) { self.rows.prefetch(self.rows.rowOfToken(member.row)) }
 }
 

@@ -1,5 +1,5 @@
-/// Elements by identifier, in chunks that never move. Growing by one never copies the elements already there: with a
-/// million activities in one array that would stop the loop for a tenth of a second. Nor does a write check for a
+/// Elements by identifier, in chunks that never move. Growing by one never copies the elements already there. With a
+/// million activities in one array, that would stop the loop for a tenth of a second. Nor does a write check for a
 /// shared copy, as an array does several times per push.
 ///
 /// The store only grows. Its user keeps a list of free numbers beside it.

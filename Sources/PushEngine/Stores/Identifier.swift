@@ -1,4 +1,4 @@
-/// A number that names an element of one kind and of no other: a slot cannot be mistaken for an update, and the store
+/// A number that names an element of one kind and of no other. A slot cannot be mistaken for an update, and the store
 /// of a kind is asked by it. It is used again when its element has gone.
 ///
 /// -1 is `none`. An optional would take twice the room, and a million slots hold several identifiers.

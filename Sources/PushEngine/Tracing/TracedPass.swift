@@ -26,7 +26,7 @@ public struct TracedPass: Sendable, Equatable {
     public var stampSeconds: Int64
     /// Whether the pass starts cards: its members are push-to-start tokens.
     public var isStart: Bool
-    /// Whether the pass continues where it had stopped: another worker had it before, an operator has let it go on, or
+    /// Whether the pass continues where it had stopped. Another worker had it before, an operator has let it go on, or
     /// the version after it has expired.
     public var isResumed: Bool
     /// When the event's record was written, milliseconds since 1970.
