@@ -406,9 +406,9 @@ MUTATIONS = [
         "        self.memory.counters.versionsPublished += 1\n        self.tellVersions(slot, now: now)\n", audiences=True),
     Mutation(
         "audience-cursor-ahead", "`state` says that a pass is over when it has begun",
-        engine("Audiences/ShardEngine+Crowds"),
-        "        part.position = from(self.audiences.crowds[crowd].passes[pass].course.position)\n",
-        """        let pass_ = self.audiences.crowds[crowd].passes[pass].course
+        engine("Audiences/Crowd+Progress"),
+        "        part.position = from(self.passes[pass].course.position)\n",
+        """        let pass_ = self.passes[pass].course
         part.position = from(pass_.targets.last?.until ?? pass_.position)
 """, audiences=True),
     Mutation(
@@ -441,22 +441,22 @@ MUTATIONS = [
         "                return MemberServing(member: member, mayBeHigh: true)\n", audiences=True),
     Mutation(
         "audience-alert-forgotten", "members that have not got an alert lose it to the next version without one",
-        engine("Audiences/ShardEngine+Versions"),
-        "        } else if version.withdrawsAlert {\n            self.audiences.crowds[crowd].alert = nil\n",
-        "        } else {\n            self.audiences.crowds[crowd].alert = nil\n", audiences=True),
+        engine("Audiences/CrowdVersions"),
+        "        } else if version.withdrawsAlert {\n            self.alert = nil\n",
+        "        } else {\n            self.alert = nil\n", audiences=True),
     Mutation(
         "audience-takeover-quiet", "a partition's new owner brings no alert that its former owner began to bring",
-        engine("Audiences/ShardEngine+AudienceRestore"), "alertUntil: isAlertHere ? part.alertUntil : 0,",
+        engine("Audiences/Crowd+Restore"), "alertUntil: isAlertHere ? part.alertUntil : 0,",
         "alertUntil: isAlertHere ? 0 : 0,", audiences=True),
     Mutation(
         "audience-late-forgotten", "`state` says that all joins are served, whoever waits still",
-        engine("Audiences/ShardEngine+Crowds"),
+        engine("Audiences/Crowd+Progress"),
         "                progress.servedJoins = min(progress.servedJoins, first.offset)\n",
         "                _ = first\n", audiences=True),
     Mutation(
         "audience-void-believed", "a void is believed whichever life it is about",
         engine("Audiences/ShardEngine+Versions"),
-        "self.audiences.crowds[crowd].life <= void.life else", "void.life >= 0 else", audiences=True),
+        "self.audiences.crowds[crowd].versions.life <= void.life", "void.life >= 0", audiences=True),
     Mutation(
         "start-rejoin", "whoever was sent a start, left and comes back, is sent it again",
         engine("Audiences/StartRound"), "guard isBack, let current, !(ghost?.names(current) ?? false),",

@@ -125,7 +125,7 @@ extension Journal {
         _ report: CrowdReport, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
         self.recordPass(
-            isStart: false, life: audiences.crowds[crowd].life, stampSeconds: report.stampSeconds, of: crowd,
+            isStart: false, life: audiences.crowds[crowd].versions.life, stampSeconds: report.stampSeconds, of: crowd,
             in: &memory, audiences: audiences
         ) { AudienceOutcomes.appendCounts(report, to: &$0) }
     }

@@ -22,7 +22,7 @@ extension Crowd {
             self.passes[old].environment == self.passes[pass].environment
         else { return .anew }
         if self.passes[old].hasServed(member, in: table) { return .served }
-        guard self.alert != nil else { return .anew }
+        guard self.versions.alert != nil else { return .anew }
         if self.passes[old].awaitsAlert(member) { return .owedAlert }
         let owesAlert =
             sentAlertStampSeconds.map { $0 == self.alertStampSeconds }
@@ -39,7 +39,8 @@ extension Crowd {
     /// The alert is left to a channel that was not known to have it when the newest version was made: a member that listens no more may miss it. One that
     /// has it all the same ignores what comes under the same stamp.
     @inline(__always) func isAlertLeft(toChannelOf pass: Int) -> Bool {
-        guard self.alert != nil, self.passes[pass].isServedByChannel, let channel = self.channel(ofPass: pass) else {
+        guard self.versions.alert != nil, self.passes[pass].isServedByChannel, let channel = self.channel(ofPass: pass)
+        else {
             return false
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
@@ -49,7 +50,7 @@ extension Crowd {
     /// - Parameter wentBothWays: the version that they are owed by their tokens may have been broadcast meanwhile, with that alert.
     /// - Returns: who joined at that time or later, seconds since 1970; `max`: nobody.
     @inline(__always) func keepsAlertsSinceSeconds(pass: Int, wentBothWays: Bool) -> Int64 {
-        guard let alert = self.alert, let channel = self.channel(ofPass: pass) else { return .max }
+        guard let alert = self.versions.alert, let channel = self.channel(ofPass: pass) else { return .max }
         // A channel that has caught up says of both stamps the same.
         let isOnChannel = wentBothWays && channel.takenStampSeconds == channel.takenAlertStampSeconds
         return alert.stampSeconds <= channel.takenAlertStampSeconds && !isOnChannel
@@ -59,7 +60,7 @@ extension Crowd {
     @inline(__always) private func isOwedAlert(
         _ member: MemberID, pass: Int, in table: borrowing MemberTable
     ) -> Bool {
-        guard self.alert != nil else { return false }
+        guard self.versions.alert != nil else { return false }
         return self.passes[pass].awaitsAlert(member)
             || self.waysOweAlert(member, pass: pass, in: table)
     }
@@ -69,7 +70,7 @@ extension Crowd {
     mutating func firstListenerJoined(pass: Int, in table: inout MemberTable) {
         guard self.channel(ofPass: pass)?.serves == true else { return }
         self.passes[pass].leaveToChannel(
-            versionCount: self.versions.count, alertStampSeconds: self.alert?.stampSeconds,
+            versionCount: self.versions.count, alertStampSeconds: self.versions.alert?.stampSeconds,
             keepingAlertsSinceSeconds: .max, in: &table)
     }
     /// A newer version has been taken, and its channels say whether it reaches a pass's members by broadcast.
@@ -91,7 +92,7 @@ extension Crowd {
         }
         guard self.passes[pass].isServedByChannel else { return false }
         let isAlertMissed =
-            self.alert != nil && self.alertStampSeconds != version.stampSeconds
+            self.versions.alert != nil && self.alertStampSeconds != version.stampSeconds
             && channel.map { $0.takenAlertStampSeconds < self.alertStampSeconds } ?? false
         if isAlertMissed {
             self.passes[pass].leaveChannelOwingAlert(count: count)
@@ -99,21 +100,6 @@ extension Crowd {
             self.passes[pass].leaveChannel()
         }
         return false
-    }
-    /// The newest version is told again, as which of its channels serve has changed.
-    /// - Returns: whether anything is new.
-    mutating func takesTurn(of newest: Version) -> Bool {
-        guard newest.life == self.life, newest.stampSeconds == self.stampSeconds, newest.turn > self.turn else {
-            return false
-        }
-        self.turn = newest.turn
-        self.channels = newest.channels
-        self.starts.contentChanged()
-        for index in self.versions.indices where self.versions[index].stampSeconds == newest.stampSeconds {
-            self.versions[index].turn = newest.turn
-            self.versions[index].channels = newest.channels
-        }
-        return true
     }
     /// Members of a pass get the newest version the way that its channel says now.
     mutating func changeWay(
@@ -125,7 +111,7 @@ extension Crowd {
         guard isServed != self.passes[pass].isServedByChannel else { return .none }
         if isServed {
             var missing: [Pass.Missing] = []
-            if let newest = self.newest {
+            if let newest = self.versions.newest {
                 for join in self.recentListeners(newest, pass: pass, now: now, in: table)
                 where self.passes[pass].isOwed(join.member, in: table) {
                     missing.append(
@@ -136,17 +122,18 @@ extension Crowd {
             self.leaveToChannel(pass: pass, butFor: missing, distanceMillis: distanceMillis, now: now, in: &table)
             return .toChannel
         }
-        guard let channel, let newest = self.newest, newest.stampSeconds == self.stampSeconds,
+        guard let channel, let newest = self.versions.newest, newest.stampSeconds == self.versions.stampSeconds,
             channel.takenStampSeconds < newest.stampSeconds
         else {
             self.passes[pass].leaveChannel()
             return .none
         }
-        let owesAlert = self.alert != nil && self.alertStampSeconds > channel.takenAlertStampSeconds
+        let owesAlert = self.versions.alert != nil && self.alertStampSeconds > channel.takenAlertStampSeconds
         let mayBeHigh = self.mayBeHigh(stampSeconds: newest.stampSeconds)
         self.passes[pass].fallBack(
             count: table.count(of: self.passes[pass].ring), owesAlert: owesAlert, isHigh: mayBeHigh && newest.isHigh,
-            isFrequentHigh: mayBeHigh && newest.isFrequentHigh, alertGoesAlone: owesAlert && self.alertGoesAlone,
+            isFrequentHigh: mayBeHigh && newest.isFrequentHigh,
+            alertGoesAlone: owesAlert && self.versions.alertGoesAlone,
             in: &table)
         return .toTokens
     }
@@ -157,7 +144,7 @@ extension Crowd {
         let alertsSinceSeconds = self.keepsAlertsSinceSeconds(
             pass: pass, wentBothWays: !self.passes[pass].isServedByChannel)
         self.passes[pass].leaveToChannel(
-            versionCount: self.versions.count, alertStampSeconds: self.alert?.stampSeconds,
+            versionCount: self.versions.count, alertStampSeconds: self.versions.alert?.stampSeconds,
             keepingAlertsSinceSeconds: alertsSinceSeconds, butFor: missing, distanceMillis: distanceMillis,
             nowMillis: now.steadyMillis, in: &table)
     }
@@ -170,11 +157,5 @@ extension Crowd {
         let sinceMillis = version.layer.recordMillis
         guard sinceMillis / 1_000 <= self.lastJoinSeconds else { return [] }
         return self.passes[pass].listeners(sinceMillis: sinceMillis, nowMillis: now.wallMillis, in: table)
-    }
-
-    // MARK: Takeover
-    /// An owner before has left a pass to its channel; members that have the newest version by their tokens all the same.
-    mutating func resumeChannel(ofPass pass: Int, served: [MemberID]) {
-        self.passes[pass].resumeChannel(alertStampSeconds: self.alert?.stampSeconds, served: served)
     }
 }

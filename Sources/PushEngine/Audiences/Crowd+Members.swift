@@ -28,18 +28,9 @@ extension Crowd {
         var isEarlierDeath = false
     }
     /// The stamp of the alert that is owed to some; 0: there is none.
-    @inline(__always) var alertStampSeconds: Int64 { self.alert?.stampSeconds ?? 0 }
+    @inline(__always) var alertStampSeconds: Int64 { self.versions.alert?.stampSeconds ?? 0 }
 
     // MARK: Coming
-    /// A join tells the audience's name that no record has told; none of what a restore has read counts.
-    mutating func introduced(joinedSeconds: UInt32) {
-        self.restoredJoins = []
-        self.lastJoinSeconds = Int64(joinedSeconds)
-    }
-    /// An update member has joined, or said something new.
-    @inline(__always) mutating func joined(seconds: UInt32) {
-        self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
-    }
     /// A member is in the ring of a pass from here on.
     /// - Parameters: as of `Pass.joined`.
     /// - Returns: its number among those that are late; `nil`: it is not.
@@ -62,8 +53,6 @@ extension Crowd {
         self.progressed()
         return nil
     }
-    /// Something has happened that the record of progress does not tell.
-    @inline(__always) mutating func progressed() { self.records.progressed() }
     /// The stamp of the alert that the member is owed in a pass, whether a record of progress tells of it or not; 0: it is owed none.
     @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
         self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
@@ -74,28 +63,15 @@ extension Crowd {
     @inline(__always) mutating func nextServing(
         pass: Int, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable, effects: inout ServingEffects
     ) -> MemberServing? {
-        let alertGoesAlone = self.passes[pass].hasDueRetry(nowMillis: nowMillis) && self.alertGoesAlone
+        let alertGoesAlone = self.passes[pass].hasDueRetry(nowMillis: nowMillis) && self.versions.alertGoesAlone
         return self.passes[pass].nextServing(
-            hasAlert: self.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
+            hasAlert: self.versions.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
             nowMillis: nowMillis, in: &table, effects: &effects)
     }
     /// A push to a member has left.
     @inline(__always) mutating func pushLeft(isHigh: Bool, nowMillis: Int64) {
-        if isHigh { self.lastHighMillis = nowMillis }
-        self.records.met()
-    }
-    /// What members get that are owed an alert or not. Made once for all.
-    mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
-        if isAlone {
-            if self.aloneBody.isEmpty { self.alert?.appendBody(alertOf: self.alert, to: &self.aloneBody) }
-            body.append(contentsOf: self.aloneBody)
-        } else if hasAlert {
-            if self.alertBody.isEmpty { self.newest?.appendBody(alertOf: self.alert, to: &self.alertBody) }
-            body.append(contentsOf: self.alertBody)
-        } else {
-            if self.plainBody.isEmpty { self.newest?.appendBody(alertOf: nil, to: &self.plainBody) }
-            body.append(contentsOf: self.plainBody)
-        }
+        if isHigh { self.sentHigh(nowMillis: nowMillis) }
+        self.met()
     }
 
     // MARK: Answers
@@ -128,7 +104,7 @@ extension Crowd {
     }
     /// Whether a push brings an older version while the newest comes to its member by broadcast: nothing but its alert is owed by token then.
     @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
-        self.passes[push.pass].isServedByChannel && push.stampSeconds != self.stampSeconds
+        self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
     }
     /// Whether the alert of such a push is owed by token all the same: it is the newest, and a broadcast may not bring it there.
     @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
@@ -139,9 +115,11 @@ extension Crowd {
     }
     /// The alert that the push was to bring has expired on its way, and that of an older version is in its place: the member has not had it either.
     @inline(__always) private func owesReturned(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
-        guard push.hasAlert, self.alert != nil, self.alertStampSeconds < push.alertStampSeconds else { return false }
+        guard push.hasAlert, self.versions.alert != nil, self.alertStampSeconds < push.alertStampSeconds else {
+            return false
+        }
         if push.alertsMissedSinceSeconds <= self.alertStampSeconds { return true }
-        for index in self.versions.indices where self.versions[index].stampSeconds == self.alertStampSeconds {
+        for index in self.versions.kept.indices where self.versions.kept[index].stampSeconds == self.alertStampSeconds {
             return self.passes[push.pass].course.hadNotMet(table.position(of: push.member), versionAt: index)
         }
         return false

@@ -13,7 +13,7 @@ extension Crowd {
     /// The newest version has expired, and has left the versions.
     mutating func returnToFormerReport(members: borrowing MemberTable) -> CrowdReports.Effects {
         self.reports.newestExpired(
-            leaving: self.newest?.stampSeconds, listeners: self.listeners(in: members))
+            leaving: self.versions.newest?.stampSeconds, listeners: self.listeners(in: members))
     }
     /// Members that a version which expires leaves to the one before.
     mutating func revived(_ count: Int) { self.reports.revived(count) }
@@ -24,14 +24,11 @@ extension Crowd {
     }
     /// After a takeover counting goes on where the last record of progress says.
     mutating func resumeReports(from progress: PassesRecord, now: EngineTime) -> CrowdReports.Effects {
-        self.lateMovesUntilSeconds = progress.lateMovesUntilSeconds
-        guard let newest = self.newest else { return CrowdReports.Effects() }
-        // The owner before may have used priority 10 until now.
-        self.lastHighMillis = now.steadyMillis
+        guard let newest = self.versions.newest else { return CrowdReports.Effects() }
         return self.reports.resumed(
             [progress.report, progress.alertReport ?? CrowdReport()], stampSeconds: newest.stampSeconds,
             isYoung: now.wallMillis - newest.layer.recordMillis < CrowdReports.toldAnewMillis,
-            alertStampSeconds: self.alert?.stampSeconds)
+            alertStampSeconds: self.versions.alert?.stampSeconds)
     }
     /// What a record of progress says of reports.
     func report(into progress: inout PassesRecord) {
@@ -93,7 +90,7 @@ extension Crowd {
     /// - Returns: the version that an outcome record of its own names; `nil`: it is counted, and has none.
     mutating func failed(_ response: PushResponse, isOfMessage: Bool, stampSeconds: Int64) -> Version? {
         guard self.reports.failed(response, isOfMessage: isOfMessage, stampSeconds: stampSeconds) else { return nil }
-        return self.versions.last { $0.stampSeconds == stampSeconds }
+        return self.versions.kept.last { $0.stampSeconds == stampSeconds }
     }
     /// What is counted of a version.
     func counts(of stampSeconds: Int64) -> CrowdReport {
@@ -133,16 +130,16 @@ extension Crowd {
     mutating func tellFormerReports() -> [BusRecord.Report] {
         guard !self.reports.former.isEmpty else { return [] }
         // When the newest expires its members may be owed one of these again. One that waits may be owed its alert, which then goes alone.
-        let returning = self.versions.map(\.stampSeconds) + [self.alertStampSeconds]
+        let returning = self.versions.kept.map(\.stampSeconds) + [self.alertStampSeconds]
         return self.reports.tellFormer { returning.contains($0) }
             .map { self.told($0, isFinished: $0.waitingCount == 0) }
     }
     private mutating func told(_ counts: CrowdReport, isFinished: Bool) -> BusRecord.Report {
         var report = BusRecord.Report()
-        report.life = self.life
+        report.life = self.versions.life
         report.doneStampSeconds = self.reports.tellDone(
             isHigh: self.passes.contains { $0.course.isHigh || $0.apart.retries.mayBeHigh },
-            stampSeconds: self.stampSeconds)
+            stampSeconds: self.versions.stampSeconds)
         report.isFinished = isFinished
         report.counts = counts
         return report
@@ -152,7 +149,7 @@ extension Crowd {
     /// The owner, a new one perhaps, tells of versions that are known here.
     /// - Returns: whether it is to be told of the newest anew.
     mutating func askedAgain(_ versions: [Version]) -> Bool {
-        guard let newest = versions.last, newest.life == self.life else { return false }
+        guard let newest = versions.last, newest.life == self.versions.life else { return false }
         return self.reports.askedAgain(stampSeconds: newest.stampSeconds)
     }
 }

@@ -57,7 +57,7 @@ extension CrowdTable {
             app: self[old].app, id: self[old].id, reference: self[old].reference, partition: self[old].partition)
         starts.crowdChanged(to: crowd, generation: self[crowd].generation, pushes: &pushes)
         for round in starts.rounds { members.ringOwners[round.ring.index] = crowd }
-        self[crowd].takeOver(starts, ofLife: self[old].life)
+        self[crowd].takeOver(starts, ofLife: self[old].versions.life)
         return crowd
     }
     /// A crowd has start members, and no others.
@@ -65,15 +65,6 @@ extension CrowdTable {
         let members = self.membersIfAny(of: self[crowd].partition)
         guard let members, self[crowd].starts.memberCount(in: members.table) > 0 else { return false }
         return self[crowd].passes.allSatisfy { members.table.count(of: $0.ring) == 0 && $0.inFlight.count == 0 }
-    }
-}
-
-extension Crowd {
-    /// The crowd is made for the start members of another, whose audience is over.
-    fileprivate mutating func takeOver(_ starts: CrowdStarts, ofLife life: Int64) {
-        self.starts = starts
-        self.life = life
-        self.isLifeOver = true
     }
 }
 

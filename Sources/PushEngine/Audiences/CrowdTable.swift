@@ -20,7 +20,10 @@ struct CrowdTable: ~Copyable {
         unsafeAddress { unsafe self.elements.address(of: crowd) }
         unsafeMutableAddress { unsafe self.elements.mutableAddress(of: crowd) }
     }
-    func contains(_ crowd: CrowdID) -> Bool { self.elements.contains(crowd) }
+    /// Whether that crowd is still what was met when its place had that generation.
+    func contains(_ crowd: CrowdID, generation: UInt32) -> Bool {
+        self.elements.contains(crowd) && self.elements[crowd].generation == generation
+    }
     var count: Int { self.elements.count - self.free.count }
     /// Places of crowds, those of gone ones included.
     var placeCount: Int { self.elements.count }
@@ -71,23 +74,25 @@ struct CrowdTable: ~Copyable {
     }
     mutating func make(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) -> CrowdID {
         let crowd = self.free.popLast() ?? self.elements.append(Crowd())
-        let generation = self.elements[crowd].generation
-        var new = Crowd()
-        new.standing = .living
-        new.generation = generation
-        new.partition = partition
-        new.app = app
-        new.id = id
-        new.reference = reference
-        self.elements[crowd] = new
+        self.elements[crowd].begin(app: app, id: id, reference: reference, partition: partition)
         self.index[Key(partition: partition, reference: reference)] = crowd
         self.crowdsOfPartition[partition].append(crowd)
         return crowd
     }
     /// It is found by its audience no more: another may be made for that. It stays until it is removed.
-    mutating func hide(_ crowd: CrowdID) {
+    private mutating func hide(_ crowd: CrowdID) {
         let key = Key(partition: self.elements[crowd].partition, reference: self.elements[crowd].reference)
         if self.index[key] == crowd { self.index[key] = nil }
+    }
+    /// Its audience is over: another crowd may be made for it.
+    mutating func void(_ crowd: CrowdID) {
+        self.elements[crowd].voided()
+        self.hide(crowd)
+    }
+    /// Its members are removed from here on.
+    mutating func leave(_ crowd: CrowdID) {
+        self.elements[crowd].left()
+        self.hide(crowd)
     }
     mutating func remove(_ crowd: CrowdID) {
         let partition = self.elements[crowd].partition
@@ -96,9 +101,7 @@ struct CrowdTable: ~Copyable {
     }
     private mutating func release(_ crowd: CrowdID) {
         self.hide(crowd)
-        let generation = self.elements[crowd].generation &+ 1
-        self.elements[crowd] = Crowd()
-        self.elements[crowd].generation = generation
+        self.elements[crowd].end()
         self.free.append(crowd)
     }
 
@@ -165,19 +168,5 @@ struct CrowdTable: ~Copyable {
                 ring: ring, environment: environment, lane: lane, versionCount: self.elements[crowd].versions.count,
                 channelNumber: channelNumber))
         return self.elements[crowd].passes.count - 1
-    }
-    /// A restore has met the audience's name.
-    mutating func name(_ crowd: CrowdID, app: UInt16, id: [UInt8]) {
-        self.elements[crowd].app = app
-        self.elements[crowd].id = id
-        for pass in self.elements[crowd].passes.indices {
-            let lane = LaneIndex(app: app, environment: self.elements[crowd].passes[pass].environment)
-            self.elements[crowd].passes[pass].named(lane: lane)
-        }
-    }
-    /// A restore has met the tombstones of all that told its name.
-    mutating func unname(_ crowd: CrowdID) {
-        self.elements[crowd].id = []
-        for pass in self.elements[crowd].passes.indices { self.elements[crowd].passes[pass].named(lane: .none) }
     }
 }

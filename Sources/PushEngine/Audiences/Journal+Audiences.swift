@@ -145,21 +145,7 @@ extension Journal {
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendCrowdKey(.versions, crowd, audiences: audiences, in: memory)
-        var record = VersionsRecord()
-        record.epoch = memory.partitions[partition].epoch
-        record.life = audiences.crowds[crowd].life
-        record.stampSeconds = audiences.crowds[crowd].stampSeconds
-        record.isLifeOver = audiences.crowds[crowd].isLifeOver
-        record.versions = audiences.crowds[crowd].versions
-        if let alert = audiences.crowds[crowd].alert, alert.stampSeconds != record.versions.last?.stampSeconds {
-            record.alert = alert
-        }
-        // The version that brought it may have expired before it.
-        if let order = audiences.crowds[crowd].starts.order,
-            !(record.versions.last?.start.map { $0.isSame(as: order) } ?? false)
-        {
-            record.orders = [order]
-        }
+        let record = audiences.crowds[crowd].versionsRecord(epoch: memory.partitions[partition].epoch)
         let topicHashes = self.topicHashes
         let value = self.appendValue { record.write(topicHashes: topicHashes, to: &$0) }
         self.appendState(
@@ -196,7 +182,8 @@ extension Journal {
     ) {
         let partition = audiences.crowds[crowd].partition
         let key = self.appendCrowdKey(.voided, crowd, audiences: audiences, in: memory)
-        let record = VoidedRecord(epoch: memory.partitions[partition].epoch, life: audiences.crowds[crowd].life)
+        let record = VoidedRecord(
+            epoch: memory.partitions[partition].epoch, life: audiences.crowds[crowd].versions.life)
         let value = self.appendValue { record.write(to: &$0) }
         self.appendState(
             key: key, value: value, of: partition,
@@ -229,7 +216,7 @@ extension Journal {
         let id = audiences.crowds[crowd].id
         var question = BusRecord.Question(
             bundleID: Array(memory.configuration.apps[Int(audiences.crowds[crowd].app)].bundleID.utf8),
-            partition: memory.partitions[partition].number, life: audiences.crowds[crowd].life,
+            partition: memory.partitions[partition].number, life: audiences.crowds[crowd].versions.life,
             lastJoinSeconds: audiences.crowds[crowd].lastJoinSeconds,
             startsUntilSeconds: audiences.startsUntilSeconds(crowd, in: memory))
         if memory.configuration.apps[Int(audiences.crowds[crowd].app)].audienceChannel == .auto {

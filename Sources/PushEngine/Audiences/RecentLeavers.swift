@@ -86,27 +86,16 @@ struct RecentLeavers {
 
 /// Members that came from another audience within the hour.
 extension ShardEngine {
-    /// A move is within the hour for so long; a join says its time in whole seconds.
-    private static var movedSeconds: Int64 { RollingBudget.windowMillis / 1_000 + 1 }
     /// Whether the member came from another audience within the hour: its mark is taken off when it has been longer.
     mutating func hasMoved(_ member: MemberID, to crowd: CrowdID, members: CrowdTable.Members, now: EngineTime) -> Bool
     {
         guard members.table.flags(of: member).contains(.isMoved) else { return false }
-        let joinedSeconds = Int64(members.table.joinedSeconds(of: member))
-        guard now.wallSeconds >= joinedSeconds + Self.movedSeconds,
-            now.wallSeconds >= self.audiences.crowds[crowd].lateMovesUntilSeconds
-        else { return true }
+        let joinedSeconds = members.table.joinedSeconds(of: member)
+        guard self.audiences.crowds[crowd].isMoveOver(joinedSeconds: joinedSeconds, nowSeconds: now.wallSeconds) else {
+            return true
+        }
         members.table.removeFlag(.isMoved, of: member)
         return false
-    }
-    /// A member comes from another audience. Its record may be older than its last push there.
-    mutating func noteMove(to crowd: CrowdID, joinedSeconds: UInt32, now: EngineTime) {
-        guard now.wallSeconds > Int64(joinedSeconds) + 1 else { return }
-        // Written down once a minute, however many come.
-        let until = now.wallSeconds + Self.movedSeconds
-        guard until > self.audiences.crowds[crowd].lateMovesUntilSeconds else { return }
-        self.audiences.crowds[crowd].lateMovesUntilSeconds = until + 60
-        self.audiences.crowds[crowd].records.progressed()
     }
     /// A token that is a member from here on may have left another audience a moment ago.
     /// - Returns: its flags.
@@ -118,7 +107,7 @@ extension ShardEngine {
         let reference = self.audiences.crowds[crowd].reference
         if self.audiences.leavers.comesFromAnother(key, to: reference, nowMillis: now.steadyMillis) {
             members.table.insertFlag(.isMoved, of: member)
-            self.noteMove(to: crowd, joinedSeconds: joinedSeconds, now: now)
+            self.audiences.crowds[crowd].moved(joinedSeconds: joinedSeconds, nowSeconds: now.wallSeconds)
         }
         return members.table.flags(of: member)
     }
@@ -132,8 +121,7 @@ extension ShardEngine {
         var (hasMoved, hadTens) = (false, false)
         if isLiving || app.retentionAfterEndMillis < RollingBudget.windowMillis {
             hasMoved = self.hasMoved(member, to: crowd, members: members, now: now)
-            let lastHigh = self.audiences.crowds[crowd].lastHighMillis
-            hadTens = hasMoved || (lastHigh != .min && lastHigh + RollingBudget.windowMillis > now.steadyMillis)
+            hadTens = hasMoved || self.audiences.crowds[crowd].hasHadTens(nowMillis: now.steadyMillis)
         }
         guard hadTens || (isLiving && self.audiences.forwarded.last(of: key) != nil) else { return nil }
         var token: [UInt8] = []

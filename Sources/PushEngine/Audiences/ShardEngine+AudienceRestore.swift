@@ -23,8 +23,7 @@ extension ShardEngine {
             self.audiences.crowds.find(reference: member.reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: member.reference, partition: partition)
         // Progress may lie there from before, and a void is believed by when the last member came.
-        self.audiences.crowds[crowd].lastJoinSeconds = max(
-            self.audiences.crowds[crowd].lastJoinSeconds, Int64(member.joinedSeconds))
+        self.audiences.crowds[crowd].joined(seconds: member.joinedSeconds)
         let members = self.audiences.crowds.members(of: partition)
         // A ring more is made only for the first of an audience and environment.
         guard
@@ -54,7 +53,7 @@ extension ShardEngine {
                     member: id, joinedSeconds: member.joinedSeconds, nowMillis: now.wallMillis))
         }
         if !member.isKnown || member.owedAlertStampSeconds != 0 || member.channelNumber != nil {
-            self.audiences.crowds[crowd].restoredJoins.append(
+            self.audiences.crowds[crowd].restored(
                 RestoredJoin(
                     member: id, isKnown: member.isKnown, offset: offset,
                     owedAlertStampSeconds: member.owedAlertStampSeconds))
@@ -97,40 +96,26 @@ extension ShardEngine {
             let crowd =
                 engine.audiences.crowds.find(reference: reference, partition: partition)
                 ?? engine.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
-            if engine.audiences.crowds[crowd].id.isEmpty { engine.audiences.crowds.name(crowd, app: app, id: id) }
+            if engine.audiences.crowds[crowd].id.isEmpty {
+                engine.audiences.crowds[crowd].restoredName(app: app, id: id)
+            }
             return crowd
         }
         switch kind {
         case .progress:
             let progress = try PassesRecord(&reader)
             guard self.memory.isBelieved(progress.epoch, partition: partition) else { return nil }
-            let crowd = crowd(&self)
-            self.audiences.crowds[crowd].restoredProgress = progress
-            self.audiences.crowds[crowd].lastJoinSeconds = max(
-                self.audiences.crowds[crowd].lastJoinSeconds, progress.lastJoinSeconds)
-            self.audiences.crowds[crowd].restoredJoins.removeAll { $0.offset < progress.servedJoins }
+            self.audiences.crowds[crowd(&self)].restored(progress)
         case .versions:
             let record = try VersionsRecord(&reader, topicHashes: self.journal.topicHashes, now: now)
             guard self.memory.isBelieved(record.epoch, partition: partition) else { return nil }
-            let crowd = crowd(&self)
-            self.audiences.crowds[crowd].life = record.life
-            self.audiences.crowds[crowd].stampSeconds = record.stampSeconds
-            self.audiences.crowds[crowd].isLifeOver = record.isLifeOver
-            self.audiences.crowds[crowd].versions = record.versions
-            self.audiences.crowds[crowd].alert = record.alert
-            self.audiences.crowds[crowd].starts.ordersRead(record.orders)
-            self.audiences.crowds[crowd].hasRestoredVersions = true
+            self.audiences.crowds[crowd(&self)].restored(record)
         case .voided:
             let record = try VoidedRecord(&reader)
             guard self.memory.isBelieved(record.epoch, partition: partition) else { return nil }
             let crowd = crowd(&self)
-            self.audiences.crowds[crowd].life = record.life
-            self.audiences.crowds[crowd].standing = .leaving
-            self.audiences.crowds[crowd].versions = []
-            self.audiences.crowds[crowd].alert = nil
-            self.audiences.crowds[crowd].starts.ordersRead([])
-            self.audiences.crowds[crowd].restoredProgress = nil
-            self.audiences.crowds.hide(crowd)
+            self.audiences.crowds[crowd].restoredVoid(ofLife: record.life)
+            self.audiences.crowds.leave(crowd)
             _ = self.audiences.crowds.moveStarts(from: crowd, pushes: &self.audiences.pushes)
         case .startProgress:
             let progress = try StartProgressRecord(&reader)
@@ -141,32 +126,12 @@ extension ShardEngine {
         }
         return .restored
     }
-    /// A tombstone of a record about a crowd: its last member had gone. Without it a later crowd of that name would have versions of a life before.
+    /// A tombstone of a record about a crowd.
     mutating func restoreCrowdTombstone(_ key: Span<UInt8>, partition: PartitionIndex) {
         guard let (record, app, id) = self.journal.texts.crowdKey(ofState: key) else { return }
         let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
         guard let crowd = self.audiences.crowds.find(reference: reference, partition: partition) else { return }
-        switch record {
-        case .versions:
-            self.audiences.crowds[crowd].life = 0
-            self.audiences.crowds[crowd].stampSeconds = 0
-            self.audiences.crowds[crowd].isLifeOver = false
-            self.audiences.crowds[crowd].versions = []
-            self.audiences.crowds[crowd].alert = nil
-            self.audiences.crowds[crowd].starts.ordersRead([])
-            self.audiences.crowds[crowd].hasRestoredVersions = false
-        case .progress:
-            self.audiences.crowds[crowd].restoredProgress = nil
-            self.audiences.crowds[crowd].lastJoinSeconds = 0
-        case .starts: self.audiences.crowds[crowd].starts.progressForgotten()
-        case .voided: break
-        }
-        // Nothing tells its name any more: whoever is in it came after it, and names it with the join that comes again.
-        if self.audiences.crowds[crowd].restoredProgress == nil, !self.audiences.crowds[crowd].hasRestoredVersions,
-            self.audiences.crowds[crowd].starts.restored.progress == nil
-        {
-            self.audiences.crowds.unname(crowd)
-        }
+        self.audiences.crowds[crowd].restoredTombstone(of: record)
     }
 
     // MARK: Going on
@@ -176,7 +141,7 @@ extension ShardEngine {
             if self.audiences.crowds[crowd].id.isEmpty, self.audiences.crowds[crowd].standing == .living {
                 // The record with its name was lost with the owner before, who then has not committed the joins: they come again, and name it.
                 self.forgetTargets(of: crowd)
-                self.audiences.crowds[crowd].restoredJoins = []
+                self.audiences.crowds[crowd].forgetRestored()
                 // Another worker serves their app, or this one will after a restart: they stay as they are.
                 guard !self.memory.partitions[partition].hasCrowdsOfOtherApps else { continue }
                 self.audiences.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
@@ -185,7 +150,7 @@ extension ShardEngine {
             switch self.audiences.crowds[crowd].standing {
             case .gone: continue
             case .toBeVoided, .leaving:
-                self.audiences.crowds[crowd].restoredJoins = []
+                self.audiences.crowds[crowd].forgetRestored()
                 self.audiences.deadlines.set(now.steadyMillis, for: crowd)
             case .living:
                 self.readPause(crowd)
@@ -209,140 +174,61 @@ extension ShardEngine {
     private mutating func settleRestored(_ crowd: CrowdID, now: EngineTime) {
         let partition = self.audiences.crowds[crowd].partition
         let members = self.audiences.crowds.members(of: partition)
-        let progress = self.audiences.crowds[crowd].restoredProgress ?? PassesRecord()
-        self.audiences.crowds[crowd].restoredProgress = nil
-        let versions = self.audiences.crowds[crowd].versions
-        let alert = self.audiences.crowds[crowd].alert
-        let (life, stampSeconds) = (self.audiences.crowds[crowd].life, self.audiences.crowds[crowd].stampSeconds)
-        if self.audiences.crowds[crowd].hasRestoredVersions {
-            self.audiences.crowds[crowd].hasRestoredVersions = false
-        } else {
-            // What it has met is known by its progress alone: its versions come again.
-            self.audiences.crowds[crowd].life = progress.life
-        }
-        // Those that the progress tells of, and those that came after it. A version is known by its own record alone: progress may lie there without
-        // it.
-        let isOfLife = life == progress.life
-        let known = isOfLife ? versions.filter { $0.stampSeconds <= progress.stampSeconds } : []
-        let isAlertApart = alert.map { alert in !versions.contains { $0.stampSeconds == alert.stampSeconds } } ?? false
-        let all = (isAlertApart ? alert.map { [$0] } ?? [] : []) + versions
-        let newer = all.filter { !isOfLife || $0.stampSeconds > progress.stampSeconds }
-        self.audiences.crowds[crowd].versions = known
-        self.audiences.crowds[crowd].channels = known.last?.channels ?? []
-        self.audiences.crowds[crowd].turn = known.last?.turn ?? 0
-        self.audiences.crowds[crowd].stampSeconds = known.last?.stampSeconds ?? 0
-        let alertStamps = Set(all.filter(\.hasAlert).map(\.stampSeconds))
-        let read = self.audiences.crowds[crowd].restoredJoins
-        let owedJoins = read.filter { alertStamps.contains($0.owedAlertStampSeconds) }
-        let joins = read.filter { !alertStamps.contains($0.owedAlertStampSeconds) && !$0.isKnown }
-        self.audiences.crowds[crowd].restoredJoins = []
-        self.audiences.crowds[crowd].alert =
-            isOfLife ? all.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
+        let restored = self.audiences.crowds[crowd].resume(nowMillis: now.steadyMillis)
+        let progress = restored.progress
         self.carryOut(self.audiences.crowds[crowd].resumeReports(from: progress, now: now), of: crowd)
         for pass in self.audiences.crowds[crowd].passes.indices {
-            self.restore(crowd, pass: pass, from: progress, joins: joins, members: members, now: now)
-            self.restoreListening(crowd, pass: pass, from: progress, joins: read, now: now)
+            self.audiences.crowds[crowd].restore(
+                pass: pass, from: progress, joins: restored.lateJoins,
+                notBeforeMillis: self.memory.partitions[partition].formerOwnerQuietSinceMillis
+                    + self.distanceMillis(crowd),
+                in: &members.table)
+            let hasVersions = !self.audiences.crowds[crowd].versions.isEmpty
+            if hasVersions {
+                self.noteDue(crowd, pass: pass, before: Owed())
+                self.audiences.crowds[crowd].aloneRestored(pass: pass)
+            }
+            self.audiences.crowds[crowd].restoreListening(
+                pass: pass, from: progress, joins: restored.joins, in: members.table)
+            if hasVersions { self.changeWay(crowd, pass: pass, now: now) }
         }
-        let alertStampSeconds = self.audiences.crowds[crowd].alert?.stampSeconds
-        if !self.audiences.crowds[crowd].passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),
-            !self.audiences.crowds[crowd].passes.indices.contains(where: {
-                self.audiences.crowds[crowd].isAlertLeft(toChannelOf: $0)
-            }), !owedJoins.contains(where: { $0.owedAlertStampSeconds == alertStampSeconds })
-        {
-            self.audiences.crowds[crowd].alert = nil
+        self.audiences.crowds[crowd].settleAlert(owedTo: restored.owedJoins)
+        if let newest = self.audiences.crowds[crowd].versions.newest {
+            self.takeStart(of: newest, crowd: crowd, now: now)
         }
-        if let newest = known.last { self.takeStart(of: newest, crowd: crowd, now: now) }
-        for version in newer.sorted(by: { $0.stampSeconds < $1.stampSeconds }) {
-            self.take(version, crowd: crowd, now: now)
+        for version in restored.newer { self.take(version, crowd: crowd, now: now) }
+        self.restoreOwedAlerts(crowd, joins: restored.owedJoins, members: members)
+        if let newest = restored.newest, !restored.newer.isEmpty {
+            self.takeStart(of: newest, crowd: crowd, now: now)
         }
-        self.restoreOwedAlerts(crowd, joins: owedJoins, members: members)
-        if let newest = versions.last, !newer.isEmpty { self.takeStart(of: newest, crowd: crowd, now: now) }
         if let order = self.audiences.crowds[crowd].starts.restored.order {
             self.takeStart(order, crowd: crowd, now: now)
         }
         self.settleRestoredStarts(crowd, now: now)
-        if stampSeconds > 0 { self.audiences.crowds[crowd].stampSeconds = stampSeconds }
-        if versions.isEmpty {
+        self.audiences.crowds[crowd].resumed(restored)
+        if restored.newest == nil {
             // The question may have been lost with the owner before.
             self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
         }
-        self.audiences.crowds[crowd].records.restored(isTold: versions.isEmpty)
         self.expireVersions(crowd, now: now)
         self.resumePassTraces(crowd, now: now)
         self.schedule(crowd, now: now)
     }
-    private mutating func restore(
-        _ crowd: CrowdID, pass: Int, from progress: PassesRecord,
-        joins: [RestoredJoin], members: CrowdTable.Members, now: EngineTime
-    ) {
-        let versions = self.audiences.crowds[crowd].versions
-        let ring = self.audiences.crowds[crowd].passes[pass].ring
-        let part =
-            progress.part(of: self.audiences.crowds[crowd].passes[pass])
-            ?? {
-                // Its first member came after the record: all of them are late.
-                var part = PassesRecord.PassPart()
-                part.untils = versions.map { ($0.stampSeconds, 0) }
-                return part
-            }()
-        let untils = versions.map { version in
-            part.untils.first { $0.stampSeconds == version.stampSeconds }?.until ?? part.position
+    /// Members that said, or said no longer, that they listen before the newest alert had come to them, and that no progress knows.
+    private mutating func restoreOwedAlerts(_ crowd: CrowdID, joins: [RestoredJoin], members: CrowdTable.Members) {
+        guard let alert = self.audiences.crowds[crowd].versions.alert, !self.audiences.crowds[crowd].versions.isEmpty
+        else {
+            return
         }
-        let quietSince =
-            self.memory.partitions[self.audiences.crowds[crowd].partition].formerOwnerQuietSinceMillis
-        // Progress may tell of the alert of a version that is not there.
-        let isAlertHere = self.audiences.crowds[crowd].alert != nil
-        self.audiences.crowds[crowd].passes[pass].restore(
-            position: part.position, untils: untils, aloneUntil: isAlertHere ? part.aloneUntil : nil,
-            alertUntil: isAlertHere ? part.alertUntil : 0,
-            highUntil: part.highUntil, frequentHighUntil: part.frequentHighUntil, horizon: part.horizon,
-            notBeforeMillis: quietSince + self.distanceMillis(crowd), in: members.table)
-        guard !versions.isEmpty else {
-            // All that is known here is newer than the progress, but for the alert.
-            return isAlertHere ? self.restoreAlert(crowd, pass: pass, from: part, joins: joins, members: members) : ()
-        }
-        let skipped = Set(part.skipped)
-        let comers = self.comers(among: part, joins: joins, ring: ring, members: members)
-        for waiting in part.waiting {
-            let member = self.member(at: waiting.position, ring: ring, members: members)
-            // The round passes over one that was served before it came there, whether that has arrived or not.
-            let isAhead =
-                self.audiences.crowds[crowd].passes[pass].course.isAhead(UInt64(waiting.position))
-                && !skipped.contains(waiting.position)
-            // One may wait with an older push in flight.
-            let owesAlert =
-                waiting.owesAlert && !comers.contains(member)
-                || self.audiences.crowds[crowd].passes[pass].awaitsAlert(member)
-            guard member.isSome,
-                !isAhead || owesAlert || self.audiences.crowds[crowd].passes[pass].course.keepsOlder
+        for join in joins where join.owedAlertStampSeconds == alert.stampSeconds {
+            guard let pass = self.audiences.crowds[crowd].passIndex(of: members.table.ring(of: join.member)),
+                !self.audiences.crowds[crowd].passes[pass].awaitsAlert(join.member)
             else { continue }
-            self.audiences.crowds[crowd].passes[pass].restoreWaiting(
-                member, isAhead: isAhead, owesAlert: owesAlert,
-                alertsMissedSinceSeconds: owesAlert ? RetrySet.Entry.mayHaveMissedAll : .max)
+            let isAhead = self.audiences.crowds[crowd].passes[pass].comesRound(to: join.member, in: members.table)
+            let before = self.owed(crowd, pass: pass, alert: alert)
+            self.audiences.crowds[crowd].passes[pass].restoreWaiting(join.member, isAhead: isAhead, owesAlert: true)
+            self.noteDue(crowd, pass: pass, before: before)
         }
-        for position in part.skipped {
-            let member = self.member(at: position, ring: ring, members: members)
-            if member.isSome, self.audiences.crowds[crowd].passes[pass].course.isAhead(UInt64(position)) {
-                self.audiences.crowds[crowd].passes[pass].restoreSkipped(member)
-            }
-        }
-        for position in part.quiet {
-            let member = self.member(at: position, ring: ring, members: members)
-            if member.isSome, self.audiences.crowds[crowd].passes[pass].course.isAlertAhead(UInt64(position)) {
-                self.audiences.crowds[crowd].passes[pass].restoreQuiet(member)
-            }
-        }
-        for join in joins
-        where members.table.ring(of: join.member) == ring
-            && !members.table.flags(of: join.member).contains(.isLate)
-            && self.audiences.crowds[crowd].passes[pass].apart.retries[join.member] == nil
-            && !self.audiences.crowds[crowd].passes[pass].apart.skipped.contains(join.member)
-        {
-            self.audiences.crowds[crowd].passes[pass].restoreLate(
-                join.member, offset: join.offset, in: &members.table)
-        }
-        self.noteDue(crowd, pass: pass, before: Owed())
-        self.audiences.crowds[crowd].aloneRestored(pass: pass)
     }
 
     // MARK: Leaving

@@ -63,7 +63,7 @@ extension ShardEngine {
             if crowd.isNone {
                 crowd = self.audiences.crowds.make(app: app, id: id, reference: reference, partition: partition)
             } else {
-                self.audiences.crowds.name(crowd, app: app, id: id)
+                self.audiences.crowds[crowd].named(app: app, id: id)
             }
             self.audiences.crowds[crowd].introduced(joinedSeconds: joinedSeconds)
             self.readPause(crowd)
@@ -182,7 +182,7 @@ extension ShardEngine {
         flags.formUnion(frequent)
         if former != crowd {
             flags.formUnion(.isMoved)
-            self.noteMove(to: crowd, joinedSeconds: joinedSeconds, now: now)
+            self.audiences.crowds[crowd].moved(joinedSeconds: joinedSeconds, nowSeconds: now.wallSeconds)
         }
         members.table.setFlags(flags, of: found)
         members.table.move(found, to: ring)

@@ -12,7 +12,7 @@ extension ShardEngine {
             return self.audiences.crowds.passIndex(crowd, environment: environment)
         }
         let channel = Array(self.intake.event.text[range.range])
-        let isTold = self.audiences.crowds[crowd].channels.contains {
+        let isTold = self.audiences.crowds[crowd].versions.channels.contains {
             $0.environment == environment && $0.id == channel
         }
         let pass = self.audiences.crowds.passIndex(
@@ -94,41 +94,5 @@ extension ShardEngine {
         case .toChannel: self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         case .toTokens: self.noteDue(crowd, pass: pass, before: before)
         }
-    }
-
-    // MARK: Takeover
-    /// A pass goes on as its progress says, and then as the newest known version does.
-    /// - Parameter joins: that `state` has of members since that progress.
-    mutating func restoreListening(
-        _ crowd: CrowdID, pass: Int, from progress: PassesRecord, joins: [RestoredJoin], now: EngineTime
-    ) {
-        guard self.audiences.crowds[crowd].passes[pass].channelNumber != nil else { return }
-        let listening = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.listening
-        if let listening { self.audiences.crowds[crowd].passes[pass].named(channelID: listening.id) }
-        guard !self.audiences.crowds[crowd].versions.isEmpty else { return }
-        if let listening, listening.isServed {
-            let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-            let ring = self.audiences.crowds[crowd].passes[pass].ring
-            let skipped = progress.part(of: self.audiences.crowds[crowd].passes[pass])?.skipped ?? []
-            var served = skipped.map { self.member(at: $0, ring: ring, members: members) }.filter(\.isSome)
-            // Who said that it listens after the newest version's event had that version by then.
-            let recordSeconds = (self.audiences.crowds[crowd].newest?.layer.recordMillis ?? .max) / 1_000
-            for join in joins
-            where join.isKnown && members.table.ring(of: join.member) == ring
-                && Int64(members.table.joinedSeconds(of: join.member)) >= recordSeconds
-            {
-                served.append(join.member)
-            }
-            self.audiences.crowds[crowd].resumeChannel(ofPass: pass, served: served)
-        }
-        self.changeWay(crowd, pass: pass, now: now)
-    }
-}
-
-extension PassesRecord {
-    /// What it says of a pass; `nil`: its first member came later.
-    func part(of pass: borrowing Pass) -> PassesRecord.PassPart? {
-        let (environment, number) = (pass.environment, pass.channelNumber)
-        return self.passes.first { $0.environment == environment && $0.listening?.number == number }
     }
 }

@@ -41,8 +41,7 @@ extension ShardEngine {
     private func mayServe(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
         return self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
-            && self.audiences.crowds[crowd].records.isDurable && !self.audiences.crowds[crowd].versions.isEmpty
-            && !self.audiences.crowds[crowd].isPaused
+            && self.audiences.crowds[crowd].mayServe
     }
     /// Who is next, and with what; it counts as met from here on.
     private mutating func nextServing(
@@ -84,7 +83,7 @@ extension ShardEngine {
         let isHigh = serving.mayBeHigh && !self.hasMoved(member, to: crowd, members: members, now: now)
         self.audiences.crowds[crowd].pushLeft(isHigh: isHigh, nowMillis: now.steadyMillis)
         let id = self.audiences.pushes.make()
-        let version = self.audiences.crowds[crowd].facts(isAlone: serving.isAlone)
+        let version = self.audiences.crowds[crowd].versions.facts(isAlone: serving.isAlone)
         self.audiences.pushes[id].crowd = crowd
         self.audiences.pushes[id].crowdGeneration = self.audiences.crowds[crowd].generation
         self.audiences.pushes[id].pass = pass

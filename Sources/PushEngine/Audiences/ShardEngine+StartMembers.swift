@@ -103,8 +103,7 @@ extension ShardEngine {
     private mutating func introduce(_ crowd: CrowdID, app: UInt16, entry: EntryID, now: EngineTime) {
         if self.audiences.crowds[crowd].id.isEmpty {
             let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
-            self.audiences.crowds.name(crowd, app: app, id: id)
-            self.audiences.crowds[crowd].restoredJoins = []
+            self.audiences.crowds[crowd].named(app: app, id: id)
         }
         self.readPause(crowd)
         self.writeProgress(crowd, entry: entry, now: now)
@@ -201,7 +200,7 @@ extension ShardEngine {
     mutating func startMemberAcknowledged(
         _ crowd: CrowdID, generation: UInt32, round: Int, number: UInt32, offset: Int64, now: EngineTime
     ) {
-        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation else {
+        guard self.audiences.crowds.contains(crowd, generation: generation) else {
             return
         }
         self.audiences.crowds[crowd].starts.memberAcknowledged(number, of: round, offset: offset)

@@ -85,13 +85,13 @@ extension ShardEngine {
         _ request: inout PushRequest, id: MemberPushID, expiresSeconds: Int64, members: CrowdTable.Members
     ) {
         let (crowd, member) = (self.audiences.pushes[id].crowd, self.audiences.pushes[id].member)
-        let newest = self.audiences.crowds[crowd].newest
+        let newest = self.audiences.crowds[crowd].versions.newest
         let round = self.audiences.pushes[id].pass
         // Mostly there is none; a crowd that is handed to a function is copied.
         let channel =
-            self.audiences.crowds[crowd].channels.isEmpty
+            self.audiences.crowds[crowd].versions.channels.isEmpty
             ? []
-            : self.audiences.crowds[crowd].openChannel(
+            : self.audiences.crowds[crowd].versions.openChannel(
                 self.audiences.crowds[crowd].starts.rounds[round].environment)
         request.fill(
             .device, id: self.audiences.pushes.pushID(of: id), app: self.audiences.crowds[crowd].app,

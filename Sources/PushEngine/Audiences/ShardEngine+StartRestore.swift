@@ -71,7 +71,7 @@ extension ShardEngine {
         self.writeProgress(crowd, now: now)
         self.audiences.crowds[crowd].starts.progressed()
         self.sweepAfterVoid(crowd, now: now)
-        self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
+        self.audiences.crowds[crowd].ask(atMillis: now.steadyMillis + Self.askAgainMillis)
         self.schedule(crowd, now: now)
     }
 

@@ -142,7 +142,7 @@ extension ShardEngine {
     }
     /// Kafka has the record: what it announces may leave.
     mutating func startsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
-        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
+        guard self.audiences.crowds.contains(crowd, generation: generation),
             self.audiences.crowds[crowd].starts.recordAcknowledged(number, now: now)
         else { return }
         self.schedule(crowd, now: now)

@@ -74,7 +74,7 @@ extension ShardEngine {
         guard let crowd = self.crowd(record.bundleID, key: key) else { return }
         self.expireVersions(crowd, now: now)
         var taken: Int64?
-        for version in record.versions where self.audiences.crowds[crowd].takes(version) {
+        for version in record.versions where self.audiences.crowds[crowd].versions.takes(version) {
             self.take(version, crowd: crowd, now: now)
             taken = version.stampSeconds
         }
@@ -94,46 +94,30 @@ extension ShardEngine {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.writeVersions(crowd, entry: entry)
-        self.audiences.crowds[crowd].records.awaitVersions()
+        self.audiences.crowds[crowd].awaitVersions()
         self.expireVersions(crowd, now: now)
         self.writeProgress(crowd, now: now)
-        self.audiences.crowds[crowd].records.awaitProgress()
+        self.audiences.crowds[crowd].awaitProgress()
         self.beginPassTraces(crowd, taken: stampSeconds, now: now)
         self.schedule(crowd, now: now)
     }
     /// - Parameter entry: settled once Kafka has the record.
     mutating func writeVersions(_ crowd: CrowdID, entry: EntryID) {
-        self.audiences.crowds[crowd].records.versionsWritten()
+        self.audiences.crowds[crowd].versionsWritten()
         self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
     /// Kafka has a record of a crowd's versions.
     mutating func versionsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
-        guard self.audiences.crowds.contains(crowd), self.audiences.crowds[crowd].generation == generation,
-            self.audiences.crowds[crowd].records.versionsAcknowledged(number)
+        guard self.audiences.crowds.contains(crowd, generation: generation),
+            self.audiences.crowds[crowd].versionsAcknowledged(number)
         else { return }
         self.schedule(crowd, now: now)
     }
     /// A newer version takes over wherever the passes stand.
     mutating func take(_ version: Version, crowd: CrowdID, now: EngineTime) {
-        if version.life != self.audiences.crowds[crowd].life { self.endLife(of: crowd) }
-        let alert = self.audiences.crowds[crowd].alert
-        if version.withdrawsAlert { self.audiences.crowds[crowd].withdrawAlerts(by: version) }
-        let kept = self.audiences.crowds[crowd].versions
-        var dropped = kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
-        // The oldest lives longest: without it there would be nothing to show in the end.
-        if dropped.count >= Crowd.versionsMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
-        if version.hasAlert {
-            self.audiences.crowds[crowd].alert = version
-        } else if version.withdrawsAlert {
-            self.audiences.crowds[crowd].alert = nil
-        }
-        self.audiences.crowds[crowd].versions = zip(kept, dropped).compactMap { $1 ? nil : $0 } + [version]
-        self.audiences.crowds[crowd].life = version.life
-        self.audiences.crowds[crowd].isLifeOver = false
-        self.audiences.crowds[crowd].stampSeconds = version.stampSeconds
-        self.audiences.crowds[crowd].channels = version.channels
-        self.audiences.crowds[crowd].turn = version.turn
-        self.audiences.crowds[crowd].forgetBodies()
+        if version.life != self.audiences.crowds[crowd].versions.life { self.endLife(of: crowd) }
+        let alert = self.audiences.crowds[crowd].versions.alert
+        let dropped = self.audiences.crowds[crowd].take(version)
         self.beginReport(crowd, of: version)
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
@@ -147,11 +131,7 @@ extension ShardEngine {
             {
                 continue
             }
-            let goesAlone =
-                self.audiences.crowds[crowd].passes[pass].course.owesAlert
-                && self.audiences.crowds[crowd].alertGoesAlone
-            self.audiences.crowds[crowd].passes[pass].take(
-                version, count: count, dropping: dropped, alertGoesAlone: goesAlone, in: &members.table)
+            self.audiences.crowds[crowd].goRound(version, pass: pass, dropping: dropped, in: &members.table)
             self.settleMembers(
                 crowd, pass: pass, before: before, due: count, isNewerThere: true, into: .superseded)
         }
@@ -162,96 +142,61 @@ extension ShardEngine {
     private mutating func endLife(of crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
-            let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
-            self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
-            self.audiences.crowds[crowd].passes[pass].leaveChannel()
+            let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].versions.alert)
+            self.audiences.crowds[crowd].endRounds(pass: pass, in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, into: .superseded)
         }
-        self.audiences.crowds[crowd].versions = []
-        self.audiences.crowds[crowd].channels = []
-        self.audiences.crowds[crowd].turn = 0
-        self.audiences.crowds[crowd].alert = nil
-        self.audiences.crowds[crowd].stampSeconds = 0
+        self.audiences.crowds[crowd].endLife()
     }
 
     // MARK: Time
     /// Gives up versions that may not be sent any more. Whoever the newest has left unserved gets the one before that has not expired.
     mutating func expireVersions(_ crowd: CrowdID, now: EngineTime) {
-        if self.audiences.crowds[crowd].isAlertExpired(nowSeconds: now.wallSeconds) {
-            let alert = self.audiences.crowds[crowd].alert
-            let former = self.audiences.crowds[crowd].alertBefore(nowSeconds: now.wallSeconds)
-            self.audiences.crowds[crowd].alert = former.map { self.audiences.crowds[crowd].versions[$0] }
-            self.audiences.crowds[crowd].forgetBodies()
+        if self.audiences.crowds[crowd].versions.isAlertExpired(nowSeconds: now.wallSeconds) {
+            let alert = self.audiences.crowds[crowd].versions.alert
+            let former = self.audiences.crowds[crowd].expireAlert(nowSeconds: now.wallSeconds)
+            let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
             for pass in self.audiences.crowds[crowd].passes.indices {
                 let before = self.owed(crowd, pass: pass, alert: alert)
-                if let former {
-                    let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-                    self.audiences.crowds[crowd].passes[pass].returnToAlert(
-                        ofVersionAt: former,
-                        stampSeconds: self.audiences.crowds[crowd].versions[former].stampSeconds, in: members.table)
-                } else {
-                    self.audiences.crowds[crowd].passes[pass].forgetAlert()
-                }
+                self.audiences.crowds[crowd].expireAlert(pass: pass, returningTo: former, in: members.table)
                 self.settleMembers(crowd, pass: pass, before: before, into: .expired)
             }
         }
-        guard self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) else { return }
+        guard self.audiences.crowds[crowd].versions.isNewestExpired(nowSeconds: now.wallSeconds) else { return }
         let wasTraced = self.audiences.traces.isTraced(crowd)
-        while self.audiences.crowds[crowd].isNewestExpired(nowSeconds: now.wallSeconds) {
-            self.audiences.crowds[crowd].versions.removeLast()
-            self.audiences.crowds[crowd].forgetBodies()
-            self.audiences.crowds[crowd].starts.contentChanged()
+        while self.audiences.crowds[crowd].versions.isNewestExpired(nowSeconds: now.wallSeconds) {
+            self.audiences.crowds[crowd].expireNewest()
             for pass in self.audiences.crowds[crowd].passes.indices { self.expireNewest(crowd, pass: pass) }
             self.endPassTrace(crowd, .expired)
             self.returnToFormerReport(crowd)
-            self.audiences.crowds[crowd].records.progressed()
         }
         if wasTraced { self.resumePassTraces(crowd, now: now) }
     }
     private mutating func expireNewest(_ crowd: CrowdID, pass: Int) {
-        let owed =
-            self.audiences.crowds[crowd].passes[pass].unsentCount
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
-        let aloneBefore = self.audiences.crowds[crowd].passes[pass].course.aloneCount
-        let goesAlone =
-            self.audiences.crowds[crowd].passes[pass].course.owesAlert && self.audiences.crowds[crowd].alertGoesAlone
-        self.audiences.crowds[crowd].passes[pass].dropNewest(
-            count: members.table.count(of: self.audiences.crowds[crowd].passes[pass].ring),
-            alertGoesAlone: goesAlone, in: &members.table)
-        // Whom it leaves unserved is owed the version before, whichever the alert is of.
-        let alone = self.audiences.crowds[crowd].passes[pass].course.aloneCount
-        self.carryOut(self.audiences.crowds[crowd].aloneSuperseded(aloneBefore - alone), of: crowd)
-        let left =
-            self.audiences.crowds[crowd].passes[pass].unsentCount
-        self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: owed)
-        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: left)
-        self.noteWaiting(left - owed)
-        self.audiences.crowds[crowd].expired(owed - aloneBefore)
-        self.audiences.crowds[crowd].revived(left - alone)
+        let expired = self.audiences.crowds[crowd].expireNewest(pass: pass, in: &members.table)
+        self.carryOut(self.audiences.crowds[crowd].aloneSuperseded(expired.aloneBefore - expired.alone), of: crowd)
+        self.memory.counters.members.expired &+= UInt64(truncatingIfNeeded: expired.owed)
+        self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: expired.left)
+        self.noteWaiting(expired.left - expired.owed)
+        self.audiences.crowds[crowd].expired(expired.owed - expired.aloneBefore)
+        self.audiences.crowds[crowd].revived(expired.left - expired.alone)
     }
 
     // MARK: Voids
     /// The audience's owner has forgotten it.
     private mutating func takeVoid(_ void: BusRecord.Void, key: Span<UInt8>, now: EngineTime) {
-        guard let crowd = self.crowd(void.bundleID, key: key), self.audiences.crowds[crowd].life <= void.life else {
-            return
-        }
-        let lastJoin = self.audiences.crowds[crowd].lastJoinSeconds
-        // The end itself may have expired here. Members that have met no version yet came after that life: the void is an older one, or told twice.
-        let isEnded =
-            void.isEnded && self.audiences.crowds[crowd].stampSeconds > 0
-            || self.audiences.crowds[crowd].newest?.isEnd ?? false
+        guard let crowd = self.crowd(void.bundleID, key: key), self.audiences.crowds[crowd].versions.life <= void.life
+        else { return }
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
         self.ceaseStart(crowd, into: \.superseded, now: now)
-        guard !self.audiences.crowds.hasOnlyStarts(crowd) else {
-            return self.keepAfterVoid(crowd, void, entry: entry, now: now)
-        }
-        guard isEnded || (now.wallSeconds - lastJoin) * 1_000 >= self.memory.configuration.settings.lifetimeMillis
-        else {
-            return self.keepAfterVoid(crowd, void, entry: entry, now: now)
-        }
-        self.audiences.crowds[crowd].life = void.life
+        guard !self.audiences.crowds.hasOnlyStarts(crowd),
+            self.audiences.crowds[crowd].isOver(
+                by: void, lifetimeMillis: self.memory.configuration.settings.lifetimeMillis,
+                nowSeconds: now.wallSeconds)
+        else { return self.keepAfterVoid(crowd, void, entry: entry, now: now) }
+        self.audiences.crowds[crowd].voidCame(ofLife: void.life)
         self.journal.writeVoided(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
         self.audiences.voids.left(self.intake.partition)
         self.beginLeaving(crowd)
@@ -264,31 +209,24 @@ extension ShardEngine {
     ) {
         self.endLife(of: crowd)
         self.endPassTrace(crowd, .voided)
-        self.audiences.crowds[crowd].life = void.life
-        // What was forgotten without an end may go on under a next owner whose clock is behind.
-        self.audiences.crowds[crowd].isLifeOver = void.isEnded
+        self.audiences.crowds[crowd].endLife(void.life, isEnded: void.isEnded)
         // So it is written down, and whoever restores that asks.
         self.writeVersions(crowd, entry: entry)
         self.sweepAfterVoid(crowd, now: now)
-        self.audiences.crowds[crowd].askAtMillis = now.steadyMillis + Self.askAgainMillis
+        self.audiences.crowds[crowd].ask(atMillis: now.steadyMillis + Self.askAgainMillis)
         self.schedule(crowd, now: now)
     }
     private mutating func beginLeaving(_ crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
-            let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].alert)
+            let before = self.owed(crowd, pass: pass, alert: self.audiences.crowds[crowd].versions.alert)
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
             self.settleMembers(crowd, pass: pass, before: before, into: .left)
         }
         self.endPassTrace(crowd, .voided)
         self.recordAtTheEnd(of: crowd)
-        self.audiences.crowds[crowd].versions = []
-        self.audiences.crowds[crowd].alert = nil
-        // No record that takes something away may be there without the void: whoever reads the void again would take the members for those of
-        // the next life.
-        self.audiences.crowds[crowd].standing = .toBeVoided
         // A join from here on is of another life.
-        self.audiences.crowds.hide(crowd)
+        self.audiences.crowds.void(crowd)
         self.audiences.deadlines.remove(crowd)
     }
     /// Members of a voided audience whose tombstones are written at a time, and how long until the next.

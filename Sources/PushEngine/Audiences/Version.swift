@@ -62,7 +62,7 @@ struct Version {
             newest = version.layer.expiresSeconds
             kept.insert(version, at: 0)
         }
-        while kept.count >= Crowd.versionsMax { kept.remove(at: 1) }
+        while kept.count >= CrowdVersions.countMax { kept.remove(at: 1) }
         return kept
     }
 

@@ -58,9 +58,8 @@ extension ShardEngine {
     mutating func voidAcknowledged(_ crowd: CrowdID, generation: UInt32, partition: PartitionIndex, now: EngineTime) {
         self.audiences.voids.acknowledged(partition)
         let isLeaving =
-            self.audiences.crowds.contains(crowd) && self.audiences.crowds[crowd].generation == generation
-        if isLeaving, self.audiences.crowds[crowd].standing == .toBeVoided {
-            self.audiences.crowds[crowd].standing = .leaving
+            self.audiences.crowds.contains(crowd, generation: generation)
+        if isLeaving, self.audiences.crowds[crowd].voidAcknowledged() {
             self.audiences.deadlines.set(now.steadyMillis, for: crowd)
             self.carryStarts(from: crowd, now: now)
         }
@@ -69,7 +68,7 @@ extension ShardEngine {
                 reference: self.audiences.crowds[crowd].reference, partition: partition)
         {
             // What tells the name of the start members' new crowd may lie before it.
-            self.audiences.crowds[follower].records.progressed()
+            self.audiences.crowds[follower].progressed()
             self.schedule(follower, now: now)
         }
         for waiting in self.audiences.voids.takeWaiting(partition) {

@@ -54,7 +54,7 @@ extension Crowd {
         }
         return CrowdStatus(
             app: bundleID, partition: partition, isLeaving: self.standing.isOver, isPaused: self.isPaused,
-            stampSeconds: self.stampSeconds, members: rings.reduce(0) { $0 + $1.members },
+            stampSeconds: self.versions.stampSeconds, members: rings.reduce(0) { $0 + $1.members },
             startMembers: members.map { self.starts.memberCount(in: $0.table) } ?? 0,
             startsWaiting: self.starts.waitingCount, rings: rings)
     }

@@ -121,7 +121,7 @@ extension PassesRecord.PassPart {
         self.environment = environment
         if head & 2 != 0 { self.listening = try PassesRecord.Listening(&reader) }
         self.position = try Self.readPosition(&reader)
-        for _ in 0..<(try reader.count(atMost: Crowd.versionsMax, "targets")) {
+        for _ in 0..<(try reader.count(atMost: CrowdVersions.countMax, "targets")) {
             self.untils.append((try StateCodec.readSeconds(&reader), try Self.readPosition(&reader)))
         }
         self.aloneUntil = try reader.optional()

@@ -93,7 +93,7 @@ extension ShardEngine {
     ///   version expired on its way, or there was none and a channel no longer brings what it was to bring.
     @inline(__always) mutating func beginPassTraces(_ crowd: CrowdID, taken stampSeconds: Int64?, now: EngineTime) {
         guard self.audiences.traces.isOn, !self.audiences.crowds[crowd].isPaused else { return }
-        let isResumed = self.audiences.crowds[crowd].newest?.stampSeconds != stampSeconds
+        let isResumed = self.audiences.crowds[crowd].versions.newest?.stampSeconds != stampSeconds
         self.beginUpdateTrace(crowd, isResumed: isResumed, now: now)
         self.beginStartTrace(crowd, isResumed: false, now: now)
     }
@@ -104,7 +104,7 @@ extension ShardEngine {
         self.beginStartTrace(crowd, isResumed: true, now: now)
     }
     @inline(never) private mutating func beginUpdateTrace(_ crowd: CrowdID, isResumed: Bool, now: EngineTime) {
-        guard !self.audiences.traces.isTraced(crowd), let newest = self.audiences.crowds[crowd].newest,
+        guard !self.audiences.traces.isTraced(crowd), let newest = self.audiences.crowds[crowd].versions.newest,
             // What is in flight belongs to an earlier version.
             self.audiences.crowds[crowd].passes.contains(where: { $0.unsentCount > 0 })
         else { return }

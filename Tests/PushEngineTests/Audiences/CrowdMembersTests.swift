@@ -34,19 +34,24 @@ import Testing
             self.table.move(self.member, to: self.crowd.passes[pass].ring)
             return self.enter(entrance, pass: pass)
         }
-        func take(_ stampSeconds: Int64, hasAlert: Bool = false) {
-            var version = Version()
-            version.stampSeconds = stampSeconds
+        func take(_ stampSeconds: Int64, hasAlert: Bool = false, recordMillis: Int64 = 0) {
+            var version = self.version(stampSeconds)
+            version.layer.recordMillis = recordMillis
             if hasAlert { version.layer.alert = ByteRange(start: 0, count: 1) }
-            let dropped = self.crowd.versions.map { _ in true }
-            self.crowd.versions = [version]
-            self.crowd.stampSeconds = stampSeconds
-            if hasAlert { self.crowd.alert = version }
+            let dropped = self.crowd.take(version)
             for pass in self.crowd.passes.indices {
                 self.crowd.passes[pass].take(
                     version, count: self.table.count(of: self.crowd.passes[pass].ring), dropping: dropped,
                     alertGoesAlone: false, in: &self.table)
             }
+        }
+        /// It says of channels what was told last.
+        private func version(_ stampSeconds: Int64) -> Version {
+            var version = Version()
+            version.stampSeconds = stampSeconds
+            version.channels = self.crowd.versions.channels
+            version.turn = self.crowd.versions.turn
+            return version
         }
         func serve(pass: Int = 0) -> MemberServing? {
             var effects = ServingEffects()
@@ -66,11 +71,14 @@ import Testing
         }
         /// What the channel of the second pass has and does.
         func tellChannel(serves: Bool, takenStampSeconds: Int64 = 0, takenAlertStampSeconds: Int64 = 0) {
-            self.crowd.channels = [
+            var version = self.version(self.crowd.versions.stampSeconds)
+            version.turn += 1
+            version.channels = [
                 VersionChannel(
                     environment: .production, id: [1], serves: serves, isOpen: true,
                     takenStampSeconds: takenStampSeconds, takenAlertStampSeconds: takenAlertStampSeconds)
             ]
+            _ = self.crowd.takesTurn(of: version)
         }
         func changeWay() -> Crowd.WayChange {
             self.crowd.changeWay(
@@ -132,8 +140,7 @@ import Testing
     @Test(arguments: [0, 100] as [Int64])
     func besideAChannelTheAlertAloneIsOwed(takenAlertStampSeconds: Int64) {
         let scene = Scene()
-        scene.take(100, hasAlert: true)
-        scene.crowd.alert?.layer.recordMillis = 90_000
+        scene.take(100, hasAlert: true, recordMillis: 90_000)
         _ = scene.goOver(to: 1, as: .anew)
         _ = scene.serve(pass: 1)
         scene.take(200)

@@ -50,11 +50,17 @@ import Testing
     @Test(arguments: [Crowd.Standing.living, .toBeVoided, .leaving, .gone])
     func onlyTheLivingAreStopped(standing: Crowd.Standing) {
         var crowd = Crowd()
-        crowd.partition = PartitionIndex(rawValue: 0)
-        crowd.standing = standing
-        crowd.id = Array("match".utf8)
+        let key = PauseTable.Key(partition: 0, app: 0, audience: Array("match".utf8))
+        crowd.begin(app: key.app, id: key.audience, reference: 7, partition: key.partition)
+        switch standing {
+        case .living: break
+        case .toBeVoided: crowd.voided()
+        case .leaving: crowd.left()
+        case .gone: crowd.end()
+        }
+        #expect(crowd.standing == standing)
         var pauses = PauseTable()
-        pauses.set(PauseTable.Key(partition: crowd.partition, app: 0, audience: crowd.id), sinceMillis: 1)
+        pauses.set(key, sinceMillis: 1)
         let change = crowd.readPause(in: pauses)
         #expect(change == (standing == .living ? .stopped : .nothing))
         #expect(crowd.isPaused == (standing == .living))

@@ -141,7 +141,7 @@ final class PassPlay {
     func take(_ play: Play, _ audience: Int) {
         let kept = self.audiences[audience].versions
         var dropped = kept.map { $0.expiresMillis <= play.expiresMillis }
-        if dropped.count >= Crowd.versionsMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
+        if dropped.count >= CrowdVersions.countMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
         if play.hasAlert {
             self.audiences[audience].alert = play
         } else if play.withdrawsAlert {

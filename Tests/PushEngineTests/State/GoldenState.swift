@@ -240,7 +240,7 @@ enum GoldenState {
         var audiences = Audiences(seed: 1)
         audiences.crowds.addPartition(0)
         let crowd = audiences.crowds.make(app: 0, id: Array("match-7".utf8), reference: 5, partition: 0)
-        audiences.crowds[crowd].life = life
+        audiences.crowds[crowd].voidCame(ofLife: life)
         bench.journal.writeVoided(crowd, entry: .none, in: &bench.memory, audiences: audiences)
         return Self.value(bench)
     }

@@ -1,0 +1,106 @@
+import PushModel
+
+/// What a restore has read of a crowd, until it is over: it says from where the crowd goes on. In a crowd that lives there is nothing of it.
+struct CrowdRestore {
+    /// Which records were read that tell the audience's name.
+    private enum Told {
+        /// None: members alone. To `progress` and to `versions` with such a record.
+        case nothing
+        /// How far its passes are. To `both` with versions, to `nothing` with the tombstone.
+        indirect case progress(PassesRecord)
+        /// Its versions, which it has already. To `both` with progress, to `nothing` with the tombstone.
+        case versions
+        /// To `progress` or `versions` with the tombstone of the other.
+        indirect case both(PassesRecord)
+    }
+    private var told = Told.nothing
+    /// Members that may not have been served, in the order of their records.
+    private var joins: [RestoredJoin] = []
+
+    /// A record has told the audience's name.
+    var isNamed: Bool {
+        switch self.told {
+        case .nothing: false
+        case .progress, .versions, .both: true
+        }
+    }
+
+    // MARK: What is read
+    mutating func read(_ join: RestoredJoin) { self.joins.append(join) }
+    mutating func read(_ progress: PassesRecord) {
+        switch self.told {
+        case .nothing, .progress: self.told = .progress(progress)
+        case .versions, .both: self.told = .both(progress)
+        }
+        self.joins.removeAll { $0.offset < progress.servedJoins }
+    }
+    mutating func readVersions() {
+        switch self.told {
+        case .nothing: self.told = .versions
+        case .progress(let progress): self.told = .both(progress)
+        case .versions, .both: break
+        }
+    }
+    mutating func progressGone() {
+        switch self.told {
+        case .nothing, .versions: break
+        case .progress: self.told = .nothing
+        case .both: self.told = .versions
+        }
+    }
+    mutating func versionsGone() {
+        switch self.told {
+        case .nothing, .progress: break
+        case .versions: self.told = .nothing
+        case .both(let progress): self.told = .progress(progress)
+        }
+    }
+
+    // MARK: What follows
+    /// From where a crowd goes on.
+    struct Outcome {
+        /// How far its passes are.
+        var progress = PassesRecord()
+        /// Versions that the progress does not tell of, the oldest first: they are taken as if they came just now.
+        var newer: [Version] = []
+        /// The newest that was read.
+        var newest: Version?
+        /// The newest version's stamp, which may have expired since; 0: there was none.
+        var stampSeconds: Int64 = 0
+        /// All members that the progress does not know.
+        var joins: [RestoredJoin] = []
+        /// Members among these that are owed the alert of a version that is here.
+        var owedJoins: [RestoredJoin] = []
+        /// Members among these that have come since, and are owed what is newest.
+        var lateJoins: [RestoredJoin] = []
+    }
+    /// All records have been read: versions that the progress tells of stay, and are told apart from those that it does not.
+    func settle(_ versions: inout CrowdVersions) -> Outcome {
+        var outcome = Outcome()
+        var hasVersions = false
+        switch self.told {
+        case .nothing: break
+        case .progress(let progress): outcome.progress = progress
+        case .versions: hasVersions = true
+        case .both(let progress): (outcome.progress, hasVersions) = (progress, true)
+        }
+        outcome.newest = versions.newest
+        outcome.stampSeconds = versions.stampSeconds
+        let stamps = versions.alertStamps
+        outcome.joins = self.joins
+        outcome.owedJoins = self.joins.filter { stamps.contains($0.owedAlertStampSeconds) }
+        outcome.lateJoins = self.joins.filter { !stamps.contains($0.owedAlertStampSeconds) && !$0.isKnown }
+        outcome.newer = versions.resume(from: outcome.progress, hasRecord: hasVersions)
+        return outcome
+    }
+}
+
+/// A member that a restore has read, and where its record lies.
+struct RestoredJoin {
+    var member: MemberID
+    /// It had been served when it joined. Declared here it fits into the padding: there may be a million of these.
+    var isKnown = false
+    var offset: Int64
+    /// The stamp of the version whose alert the record says the member is owed; 0: none.
+    var owedAlertStampSeconds: Int64 = 0
+}

@@ -1,0 +1,246 @@
+import APNSProtocol
+import PushModel
+
+/// The versions of an audience that one of its crowds is brought to: the life that they are of, those kept beneath the newest, and the alert that is owed.
+///
+/// What every push asks of it is inlined: what is handed to a function is copied, and versions are large.
+struct CrowdVersions {
+    /// How far the life is.
+    enum Stage: UInt8 {
+        /// No version of it has come, or its owner has forgotten it. To `going` with a version, to `over` when its owner says that it has ended.
+        case awaited
+        /// Versions of it come; they may have expired since. To `awaited` when its owner forgets it, to `over` when its owner says that it has ended.
+        case going
+        /// It has ended: a version of it was on its way when the void came, and is for nobody. To `going` with a version of a later life, to `awaited`
+        /// when the owner forgets a later one.
+        case over
+    }
+    /// Versions kept for those that a newer one leaves unserved when it expires; at least two.
+    static let countMax = 3
+
+    private(set) var stage = Stage.awaited
+    /// The life of the newest version that has come, or of the void that came after it; 0: neither has.
+    private(set) var life: Int64 = 0
+    /// The newest version's stamp in that life; 0: none has come.
+    private(set) var stampSeconds: Int64 = 0
+    /// The newest last. An older one outlives those behind it.
+    private(set) var kept: [Version] = []
+    /// Whose alert is still owed to some.
+    private(set) var alert: Version?
+    /// The audience's channels, as its owner told last.
+    private(set) var channels: [VersionChannel] = []
+    private(set) var turn: UInt32 = 0
+
+    // Made when first needed, for all that get the same.
+    private var plainBody: [UInt8] = []
+    private var alertBody: [UInt8] = []
+    private var aloneBody: [UInt8] = []
+
+    @inline(__always) var isEmpty: Bool { self.kept.isEmpty }
+    @inline(__always) var count: Int { self.kept.count }
+    var newest: Version? { self.kept.last }
+    /// Whether a version is newer than all that have come, and of a life that is not over.
+    func takes(_ version: Version) -> Bool {
+        let isOver = self.stage == .over && version.life <= self.life
+        return !isOver && version.isNewer(thanLife: self.life, stampSeconds: self.stampSeconds)
+    }
+    /// A void that says so means the life that is here. A life without a version is not meant: the void is an older one, or told twice.
+    func hasEnded(by void: BusRecord.Void) -> Bool {
+        // The end itself may have expired here.
+        void.isEnded && self.stage == .going || self.newest?.isEnd ?? false
+    }
+    /// An alert is owed that does not fit beside the newest content.
+    var alertGoesAlone: Bool {
+        guard let alert = self.alert, let newest = self.newest, alert.stampSeconds != newest.stampSeconds else {
+            return false
+        }
+        return !newest.fits(alertOf: alert)
+    }
+    @inline(__always) func isAlertExpired(nowSeconds: Int64) -> Bool {
+        self.alert?.isExpired(nowSeconds: nowSeconds) ?? false
+    }
+    @inline(__always) func isNewestExpired(nowSeconds: Int64) -> Bool {
+        !self.kept.isEmpty && self.kept[self.kept.count - 1].isExpired(nowSeconds: nowSeconds)
+    }
+    /// When the first of them expires, seconds since 1970; `Int64.max`: none does.
+    @inline(__always) var nextExpirySeconds: Int64 {
+        var next = self.alert?.layer.expiresSeconds ?? .max
+        for index in self.kept.indices { next = min(next, self.kept[index].layer.expiresSeconds) }
+        return next
+    }
+    /// What a push says beside the body.
+    /// - Parameter isAlone: the alert's own version, and not the newest.
+    @inline(__always) func facts(isAlone: Bool) -> VersionFacts {
+        if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
+        return self.kept.isEmpty ? VersionFacts() : VersionFacts(self.kept[self.kept.count - 1])
+    }
+    /// The channel that phones started in an environment are told to listen on; empty: none is open.
+    func openChannel(_ environment: PushEnvironment) -> [UInt8] {
+        self.channels.first { $0.environment == environment && $0.isOpen }?.id ?? []
+    }
+    /// What members get that are owed an alert or not. Made once for all.
+    mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
+        if isAlone {
+            if self.aloneBody.isEmpty { self.alert?.appendBody(alertOf: self.alert, to: &self.aloneBody) }
+            body.append(contentsOf: self.aloneBody)
+        } else if hasAlert {
+            if self.alertBody.isEmpty { self.newest?.appendBody(alertOf: self.alert, to: &self.alertBody) }
+            body.append(contentsOf: self.alertBody)
+        } else {
+            if self.plainBody.isEmpty { self.newest?.appendBody(alertOf: nil, to: &self.plainBody) }
+            body.append(contentsOf: self.plainBody)
+        }
+    }
+    private mutating func forgetBodies() {
+        self.plainBody = []
+        self.alertBody = []
+        self.aloneBody = []
+    }
+
+    // MARK: What happens
+
+    /// A newer version has come.
+    /// - Returns: of each that was kept, the oldest first, whether it is dropped.
+    mutating func take(_ version: Version) -> [Bool] {
+        if version.life != self.life { self.endLife() }
+        if version.withdrawsAlert { self.withdrawAlerts(by: version) }
+        var dropped = self.kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
+        // The oldest lives longest: without it there would be nothing to show in the end.
+        if dropped.count >= Self.countMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
+        if version.hasAlert {
+            self.alert = version
+        } else if version.withdrawsAlert {
+            self.alert = nil
+        }
+        self.kept = zip(self.kept, dropped).compactMap { $1 ? nil : $0 } + [version]
+        self.life = version.life
+        self.stage = .going
+        self.stampSeconds = version.stampSeconds
+        self.channels = version.channels
+        self.turn = version.turn
+        self.forgetBodies()
+        return dropped
+    }
+    /// Drops the alerts of versions that are kept. An alert that is not older than the version's own stays: it came after those that are withdrawn.
+    private mutating func withdrawAlerts(by version: Version) {
+        for index in self.kept.indices
+        where !version.hasAlert || self.kept[index].layer.alertSeconds < version.layer.alertSeconds {
+            self.kept[index].layer.alert = ByteRange()
+        }
+    }
+    /// The newest version is told again, as which of its channels serve has changed.
+    /// - Returns: whether anything is new.
+    mutating func takeTurn(of version: Version) -> Bool {
+        guard version.life == self.life, version.stampSeconds == self.stampSeconds, version.turn > self.turn else {
+            return false
+        }
+        self.turn = version.turn
+        self.channels = version.channels
+        for index in self.kept.indices where self.kept[index].stampSeconds == version.stampSeconds {
+            self.kept[index].turn = version.turn
+            self.kept[index].channels = version.channels
+        }
+        return true
+    }
+    /// The alert has expired with the version that brought it: one of an older version that may still be sent is owed in its place.
+    ///
+    /// An owner says an alert once more with the next version as long as it does not know that it has been told, and that version may expire first.
+    /// - Parameter mayReturn: `false`: members get the alert's own version, and cannot return to an older one.
+    /// - Returns: where the older version lies; `nil`: no alert is owed now.
+    mutating func expireAlert(mayReturn: Bool, nowSeconds: Int64) -> Int? {
+        guard let alert = self.alert else { return nil }
+        let former = self.kept.lastIndex {
+            mayReturn && $0.hasAlert && $0.stampSeconds < alert.stampSeconds && !$0.isExpired(nowSeconds: nowSeconds)
+        }
+        self.alert = former.map { self.kept[$0] }
+        self.forgetBodies()
+        return former
+    }
+    /// The newest has expired: members that it leaves unserved get the one before.
+    mutating func expireNewest() {
+        self.kept.removeLast()
+        self.forgetBodies()
+    }
+    /// Nothing that was shown is for anybody now.
+    mutating func endLife() {
+        self.leave()
+        self.channels = []
+        self.turn = 0
+        self.stampSeconds = 0
+        if self.stage == .going { self.stage = .awaited }
+    }
+    /// The crowd's members leave: no version is for anybody here.
+    mutating func leave() {
+        self.kept = []
+        self.alert = nil
+        self.forgetBodies()
+    }
+    /// The owner has forgotten that life, and what this crowd has of it ends.
+    /// - Parameter isEnded: otherwise a next owner whose clock is behind may go on with it.
+    mutating func endLife(_ life: Int64, isEnded: Bool) {
+        self.endLife()
+        self.life = life
+        self.stage = isEnded ? .over : .awaited
+    }
+    /// The owner has forgotten that life, and the crowd is about to leave.
+    mutating func voidCame(ofLife life: Int64) { self.life = life }
+    /// No round owes the alert to anybody.
+    mutating func alertTold() { self.alert = nil }
+
+    // MARK: What state says
+
+    /// What is written down.
+    func record(epoch: Int64) -> VersionsRecord {
+        var record = VersionsRecord()
+        record.epoch = epoch
+        record.life = self.life
+        record.stampSeconds = self.stampSeconds
+        record.isLifeOver = self.stage == .over
+        record.versions = self.kept
+        if let alert = self.alert, alert.stampSeconds != self.newest?.stampSeconds { record.alert = alert }
+        return record
+    }
+    /// As it was written down.
+    init(_ record: VersionsRecord) {
+        self.life = record.life
+        self.stampSeconds = record.stampSeconds
+        self.stage = record.isLifeOver ? .over : record.stampSeconds > 0 ? .going : .awaited
+        self.kept = record.versions
+        self.alert = record.alert
+    }
+    init() {}
+
+    /// All that a restore has read, the oldest first: the version that brought the alert may be kept no more.
+    private var read: [Version] {
+        guard let alert = self.alert, !self.kept.contains(where: { $0.stampSeconds == alert.stampSeconds }) else {
+            return self.kept
+        }
+        return [alert] + self.kept
+    }
+    /// Those that have an alert, by their stamps.
+    var alertStamps: Set<Int64> { Set(self.read.filter(\.hasAlert).map(\.stampSeconds)) }
+    /// A restore is over: versions that the progress tells of are here, and others come once more, as if they were new. A version is known by its own record
+    /// alone: progress may lie there without it.
+    /// - Parameter hasRecord: `false`: what has been met is known by the progress alone, and its versions come again.
+    /// - Returns: those that come once more, the oldest first.
+    mutating func resume(from progress: PassesRecord, hasRecord: Bool) -> [Version] {
+        let isOfLife = self.life == progress.life
+        let read = self.read
+        if !hasRecord { self.life = progress.life }
+        self.kept = isOfLife ? self.kept.filter { $0.stampSeconds <= progress.stampSeconds } : []
+        self.alert = isOfLife ? read.first { $0.stampSeconds == progress.alertStampSeconds && $0.hasAlert } : nil
+        self.channels = self.newest?.channels ?? []
+        self.turn = self.newest?.turn ?? 0
+        self.stampSeconds = self.newest?.stampSeconds ?? 0
+        if self.stage != .over { self.stage = self.kept.isEmpty ? .awaited : .going }
+        return read.filter { !isOfLife || $0.stampSeconds > progress.stampSeconds }.sorted {
+            $0.stampSeconds < $1.stampSeconds
+        }
+    }
+    /// A version with that stamp had come before the restore, and may have expired since; 0: none had.
+    mutating func hasMet(stampSeconds: Int64) {
+        guard stampSeconds > 0 else { return }
+        self.stampSeconds = stampSeconds
+        if self.stage == .awaited { self.stage = .going }
+    }
+}

@@ -1,0 +1,198 @@
+import PushModel
+import Testing
+
+@testable import PushEngine
+
+/// What a restore makes of a crowd, by itself: without an engine around it.
+@Suite struct CrowdRestoreTests {
+    private static func version(_ stampSeconds: Int64, alert: Bool = false) -> Version {
+        GoldenParts.version {
+            ($0.life, $0.stampSeconds) = (1, stampSeconds)
+            if alert { $0.layer.alert = $0.layer.append(Array(#"{"title":"Goal"}"#.utf8).span) }
+        }
+    }
+    private static func record(_ versions: [Version], orders: [StartOrder] = []) -> VersionsRecord {
+        var record = VersionsRecord()
+        (record.life, record.stampSeconds) = (1, versions.last?.stampSeconds ?? 0)
+        (record.versions, record.orders) = (versions, orders)
+        return record
+    }
+    private static func progress(_ stampSeconds: Int64, servedJoins: Int64 = 0) -> PassesRecord {
+        var progress = PassesRecord()
+        (progress.life, progress.stampSeconds, progress.servedJoins) = (1, stampSeconds, servedJoins)
+        (progress.lastJoinSeconds, progress.lateMovesUntilSeconds) = (40, 50)
+        return progress
+    }
+    private static func crowd(id: String = "match-7") -> Crowd {
+        var crowd = Crowd()
+        crowd.begin(app: 0, id: Array(id.utf8), reference: 7, partition: 0)
+        return crowd
+    }
+
+    /// A record that tells its name, or the tombstone of one.
+    private enum Read: CaseIterable {
+        case progress, versions, noProgress, noVersions
+
+        func isRead(by crowd: inout Crowd) {
+            switch self {
+            case .progress: crowd.restored(CrowdRestoreTests.progress(3))
+            case .versions:
+                crowd.restored(
+                    CrowdRestoreTests.record([CrowdRestoreTests.version(3)], orders: [GoldenParts.order()]))
+            case .noProgress: crowd.restoredTombstone(of: .progress)
+            case .noVersions: crowd.restoredTombstone(of: .versions)
+            }
+        }
+    }
+    /// The name stays as long as one of its records tells it; and what the last of each kind says is what counts.
+    @Test func whatWasReadLastOfEachKindCounts() {
+        var reached: Set<[Bool]> = []
+        for seed in UInt64(1)...200 {
+            var random = SplitMix64(seed: seed)
+            var crowd = Self.crowd()
+            var (hasProgress, hasVersions) = (false, false)
+            for _ in 0..<Int.random(in: 0...6, using: &random) {
+                let read = Read.allCases.randomElement(using: &random)!
+                // Who reads a record tells the name with it; a tombstone is of a crowd that has one.
+                if crowd.id.isEmpty { crowd.restoredName(app: 0, id: [1]) }
+                read.isRead(by: &crowd)
+                switch read {
+                case .progress: hasProgress = true
+                case .versions: hasVersions = true
+                case .noProgress: hasProgress = false
+                case .noVersions: hasVersions = false
+                }
+                let isNamed = hasProgress || hasVersions
+                #expect(crowd.takeover.isNamed == isNamed && crowd.id.isEmpty == !isNamed)
+                #expect(crowd.lastJoinSeconds == (hasProgress ? 40 : 0))
+            }
+            reached.insert([hasProgress, hasVersions])
+            let restored = crowd.resume(nowMillis: 9)
+            #expect(restored.progress.stampSeconds == (hasProgress ? 3 : 0))
+            #expect(restored.newest?.stampSeconds == (hasVersions ? 3 : nil))
+            #expect((crowd.starts.restored.order != nil) == hasVersions)
+            #expect(crowd.versions.count == (hasProgress && hasVersions ? 1 : 0))
+            #expect(restored.newer.count == (!hasProgress && hasVersions ? 1 : 0))
+            #expect(crowd.lateMovesUntilSeconds == (hasProgress ? 50 : 0))
+            #expect(
+                crowd.hasHadTens(nowMillis: 10) == (hasProgress && hasVersions), "the owner before may have sent some")
+            #expect(crowd.versions.life == (hasProgress || hasVersions ? 1 : 0))
+            let again = crowd.resume(nowMillis: 9)
+            #expect(again.progress.stampSeconds == 0, "it is given back once")
+        }
+        #expect(reached.count == 4)
+    }
+    /// Members that progress knows are served; others are late, or are owed an alert that is there.
+    @Test func joinsAreToldApart() {
+        var crowd = Self.crowd()
+        for (number, (offset, isKnown, alert)) in [
+            (Int64(4), false, Int64(0)), (5, false, 0), (6, true, 0), (7, true, 3), (8, false, 2),
+        ].enumerated() {
+            crowd.restored(
+                RestoredJoin(
+                    member: MemberID(rawValue: Int32(number)), isKnown: isKnown, offset: offset,
+                    owedAlertStampSeconds: alert))
+        }
+        crowd.restored(Self.progress(3, servedJoins: 5))
+        crowd.restored(Self.record([Self.version(2), Self.version(3, alert: true)]))
+        let restored = crowd.resume(nowMillis: 9)
+        #expect(restored.joins.map(\.offset) == [5, 6, 7, 8])
+        #expect(restored.owedJoins.map(\.offset) == [7], "the alert of version 2 is not there")
+        #expect(restored.lateJoins.map(\.offset) == [5, 8])
+    }
+    @Test func aJoinThatNamesItForgetsWhatWasRead() {
+        var crowd = Self.crowd(id: "")
+        crowd.restored(RestoredJoin(member: MemberID(rawValue: 1), offset: 4))
+        crowd.joined(seconds: 90)
+        crowd.named(app: 1, id: [2])
+        crowd.introduced(joinedSeconds: 70)
+        #expect(crowd.app == 1 && crowd.id == [2] && crowd.lastJoinSeconds == 70)
+        #expect(crowd.resume(nowMillis: 9).joins.isEmpty)
+    }
+    /// What a crowd that is over was, its void alone says.
+    @Test func aVoidTakesTheVersions() {
+        var crowd = Self.crowd()
+        crowd.restored(Self.record([Self.version(3, alert: true)]))
+        crowd.restoredVoid(ofLife: 4)
+        crowd.left()
+        #expect(crowd.standing == .leaving && crowd.standing.isOver)
+        #expect(crowd.versions.isEmpty && crowd.versions.alert == nil && crowd.versions.life == 4)
+    }
+}
+
+/// A crowd's life and what it knows of its members and their owner, by itself.
+@Suite struct CrowdLifeTests {
+    @Test func aPlaceIsTakenAndGivenBack() {
+        var crowd = Crowd()
+        #expect(crowd.standing == .gone && !crowd.standing.isOver)
+        crowd.begin(app: 2, id: [1], reference: 7, partition: 3)
+        #expect(crowd.standing == .living && crowd.app == 2 && crowd.reference == 7 && crowd.partition == 3)
+        let tooEarly = crowd.voidAcknowledged()
+        #expect(!tooEarly, "no void is on its way")
+        crowd.voided()
+        #expect(crowd.standing == .toBeVoided && crowd.standing.isOver)
+        let isNext = crowd.voidAcknowledged()
+        #expect(isNext && crowd.standing == .leaving)
+        crowd.end()
+        #expect(
+            crowd.standing == .gone && crowd.id.isEmpty && crowd.generation == 1,
+            "what names the one before is told apart")
+        crowd.begin(app: 2, id: [1], reference: 7, partition: 3)
+        crowd.left()
+        #expect(crowd.standing == .leaving && crowd.generation == 1)
+    }
+    @Test func theNewestJoinCounts() {
+        var crowd = Crowd()
+        for seconds in [UInt32(5), 9, 7] { crowd.joined(seconds: seconds) }
+        #expect(crowd.lastJoinSeconds == 9)
+    }
+    /// Members leave with a life that has ended, or when nobody has joined for a card's lifetime.
+    @Test func aVoidIsForMembersThatWereThere() {
+        var crowd = Crowd()
+        crowd.joined(seconds: 1_000)
+        let (ended, forgotten) = (BusRecord.Void(life: 1, isEnded: true), BusRecord.Void(life: 1))
+        #expect(!crowd.isOver(by: ended, lifetimeMillis: 60_000, nowSeconds: 1_059), "they wait for the next life")
+        #expect(crowd.isOver(by: forgotten, lifetimeMillis: 60_000, nowSeconds: 1_060))
+        var version = Version()
+        (version.life, version.stampSeconds) = (1, 1)
+        _ = crowd.take(version)
+        #expect(crowd.isOver(by: ended, lifetimeMillis: 60_000, nowSeconds: 1_001))
+        #expect(!crowd.isOver(by: forgotten, lifetimeMillis: 60_000, nowSeconds: 1_001))
+    }
+    @Test func itsOwnerIsAskedOnce() {
+        var crowd = Crowd()
+        let now = EngineTime(steadyMillis: 1_000, wallMillis: 500_000)
+        #expect(crowd.nextDueMillis(now: now) == .max)
+        crowd.ask(atMillis: 6_000)
+        #expect(crowd.nextDueMillis(now: now) == 6_000)
+        crowd.asked()
+        #expect(crowd.nextDueMillis(now: now) == .max)
+        var version = Version()
+        (version.life, version.stampSeconds, version.layer.expiresSeconds) = (1, 1, 502)
+        _ = crowd.take(version)
+        #expect(crowd.nextDueMillis(now: now) == 3_000, "it expires")
+        crowd.progressed()
+        #expect(crowd.nextDueMillis(now: now) == 1_000, "the first progress is written at once")
+    }
+    /// A member that came from elsewhere keeps its mark for an hour, and longer if its record came late.
+    @Test func aMoveIsOverAfterAnHour() {
+        var crowd = Crowd()
+        crowd.moved(joinedSeconds: 1_000, nowSeconds: 1_001)
+        #expect(crowd.lateMovesUntilSeconds == 0 && !crowd.records.isProgressDue, "its record came at once")
+        #expect(!crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 4_600))
+        #expect(crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 4_601))
+        crowd.moved(joinedSeconds: 1_000, nowSeconds: 2_000)
+        #expect(crowd.lateMovesUntilSeconds == 5_661 && crowd.records.isProgressDue)
+        #expect(!crowd.isMoveOver(joinedSeconds: 1_000, nowSeconds: 5_660))
+        crowd.moved(joinedSeconds: 1_000, nowSeconds: 2_060)
+        #expect(crowd.lateMovesUntilSeconds == 5_661, "it is written down once a minute")
+        crowd.moved(joinedSeconds: 1_000, nowSeconds: 2_061)
+        #expect(crowd.lateMovesUntilSeconds == 5_722)
+    }
+    @Test func tensCountForAnHour() {
+        var crowd = Crowd()
+        #expect(!crowd.hasHadTens(nowMillis: 0))
+        crowd.sentHigh(nowMillis: 1_000)
+        #expect(crowd.hasHadTens(nowMillis: 3_600_999) && !crowd.hasHadTens(nowMillis: 3_601_000))
+    }
+}
