@@ -16,7 +16,7 @@ struct CloudEventEnvelope {
         case refused(EventRejection)
     }
 
-    /// Looks through the members of the value's object, all of which it reads. It is called only for values that are no
+    /// Reads all members of the value's object. It is called only for values that are no
     /// event.
     /// - Parameter start: index at which the JSON begins.
     static func find(in value: Span<UInt8>, from start: Int) -> Finding {

@@ -54,7 +54,7 @@ struct JSONStops {
         return stops
     }
 
-    /// Stops among the 64 bytes from `index` on, all of which are present.
+    /// Stops among the 64 bytes from `index` on, which must all be present.
     @inline(__always) private static func stops(in bytes: Span<UInt8>, at index: Int) -> UInt64 {
         unsafe bytes.withUnsafeBufferPointer { unsafe mailboat_json_stops($0.baseAddress! + index) }
     }

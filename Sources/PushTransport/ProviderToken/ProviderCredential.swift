@@ -116,7 +116,7 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// Changes to the keys of another configuration, at least one of which can be used. The key in use stays until APNs
+    /// Changes to the keys of another configuration. At least one of them can be used. The key in use stays until APNs
     /// has accepted another. Nothing changes if the wanted key is the one in use.
     mutating func follow(
         _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
@@ -136,7 +136,7 @@ struct ProviderCredential: Sendable {
             isDirectory && configuration.keyID != nil
                 ? signer.keyID == configuration.keyID : signer.path == found.first?.path
         }
-        // Of several with this id, the last one read. One file may have had several ids, or teams.
+        // The last one read, if several have this id. One file may have had several ids, or teams.
         if let wanted = self.signers.last(where: { isMeant($0) && self.isThere($0) && self.isConfigured($0) }) {
             self.choice.wanted(wanted.number)
         }

@@ -10,7 +10,7 @@ public struct RecordLimits: Sendable, Equatable {
     /// The smallest limit.
     public private(set) var smallest = Int.max
 
-    /// Limits of which none is known.
+    /// Limits before any is known.
     public init() {}
 
     /// - Parameter topic: the topic with the limit.

@@ -237,7 +237,7 @@ struct RetryQueue {
         }
     }
 
-    /// Takes the next group of each careful lane of which Kafka has no records.
+    /// Takes the next group of each careful lane without records at Kafka.
     private mutating func takeGroups(into taken: inout [KeptRecord], nowMillis: Int64, underWay: UnderWayCount) {
         for lane in self.careful.keys.sorted() {
             guard let waiting = self.lanes[lane], let care = self.careful[lane], care.groupCount == 0,
