@@ -145,8 +145,8 @@ struct CrowdStarts {
 
     // MARK: Traces
 
-    /// Notes that it has been looked whether the start's trace begins.
-    /// - Returns: the start, if it does.
+    /// Notes that the check whether the start's trace begins has been made.
+    /// - Returns: the start, if its trace begins.
     mutating func traceLooked() -> StartOrder? {
         guard self.trace == .toBegin else { return nil }
         self.trace = .untold

@@ -2,8 +2,8 @@ import DequeModule
 
 /// Members that joined a ring behind its round, in the order of their joins.
 ///
-/// Each join has a number. The last number of a member that joins again counts. No number of a member that leaves
-/// counts. Their former places in the queue stay, and mean nothing.
+/// Each join has a number. If a member joins again, only its last join counts. If it leaves, none does. Joins that do
+/// not count stay in the queue, and mean nothing.
 struct LateJoins {
     struct Join: Equatable {
         var member: MemberID

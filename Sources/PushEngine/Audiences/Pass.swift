@@ -167,7 +167,7 @@ struct Pass {
     /// Ends the channel's service: tokens bring the next version.
     mutating func leaveChannel() { self.channel.ended() }
     /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all. Members that
-    /// had it where they came from, or joined after it, are left out.
+    /// already had it in their former ring, or joined after it, are left out.
     /// - Parameter count: number of members of the ring.
     mutating func leaveChannelOwingAlert(count: Int) {
         let others = self.lateListeners

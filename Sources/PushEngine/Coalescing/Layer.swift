@@ -63,7 +63,7 @@ struct Layer {
         self.alertIsInherited || self.contentIsInherited || self.scoreIsInherited || self.staleDateIsInherited
     }
 
-    /// Whether something it says was taken over from the older event, or from one that the older event has it from.
+    /// Whether some part of this event was taken over from the older one, or both took it over from the same event.
     func isShared(with older: Layer) -> Bool {
         self.contentIsInherited && self.contentSeconds == older.contentSeconds || self.sharesAlert(with: older)
     }

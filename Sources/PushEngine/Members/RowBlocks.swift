@@ -15,7 +15,7 @@ struct RowEntry: Equatable {
     }
 }
 
-/// Sets of rows. Each is a block of the right size, or a chain of blocks when it is far too large. A set is named by
+/// Sets of rows. Each is a block of the right size, or a chain of blocks when the set is very large. A set is named by
 /// its first block, which changes when the set grows or shrinks. `none` is the empty set.
 @safe struct RowBlocks: ~Copyable {
     private typealias Block = UnsafeMutablePointer<BlockHeader>

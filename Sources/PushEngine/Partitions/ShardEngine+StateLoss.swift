@@ -1,6 +1,7 @@
 /// Notices that a partition's `state` is not what it was: it is another log, or lacks what owners had written.
 extension ShardEngine {
-    /// What the `state` lacks that was read up to the own marker, in words; `nil`: nothing, as far as is known.
+    /// What is missing from the partition's `state`, which was read up to the own marker; `nil`: nothing, as far as is
+    /// known. The answer is in words.
     /// - Parameters:
     ///   - number: the partition's number. One that is not being restored has lost nothing.
     ///   - stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits; `nil`: it

@@ -69,7 +69,7 @@ struct PassTraces {
         return id
     }
     mutating func end(_ key: Key) -> Live? { self.live.removeValue(forKey: key) }
-    /// Takes note of an answered push that brings this.
+    /// Takes note of an answered push that brings the version or start of `key`.
     /// - Returns: the pass under which it is reported; `nil`: it is not.
     mutating func takeExample(_ key: Key, life: Int64?, stampSeconds: Int64, isAccepted: Bool) -> Live? {
         guard var live = self.live[key], live.stampSeconds == stampSeconds, live.life == life ?? live.life,
