@@ -67,7 +67,7 @@ struct Layer {
     func isShared(with older: Layer) -> Bool {
         self.contentIsInherited && self.contentSeconds == older.contentSeconds || self.sharesAlert(with: older)
     }
-    /// Whether its alert was taken over from the older event, or from one that the older event has it from.
+    /// Whether its alert was taken over from the older event, or both took it over from the same event.
     func sharesAlert(with older: Layer) -> Bool {
         self.alertIsInherited && !older.alert.isEmpty && self.alertSeconds == older.alertSeconds
             && self.blob[self.alert.range] == older.blob[older.alert.range]
