@@ -8,10 +8,11 @@ public import PushWorker
 public import ServiceLifecycle
 import Synchronization
 
-/// The page of `mailboat dev`: a web server beside a worker, a simulated APNs and an embedded Kafka that somebody else has set up.
+/// The page of `mailboat dev`: a web server beside a worker, a simulated APNs and an embedded Kafka, which the caller
+/// sets up.
 ///
-/// The simulator has to be made with `onPush` and `onBroadcast` of the store that is given here; its answers can name the page of a push with
-/// the store's `page(ofPush:)`.
+/// Create the simulator with `onPush` and `onBroadcast` of the store that is passed here. Its answers can then name the
+/// page of a push with the store's `page(ofPush:)`.
 public final class DevPageService: Service, Sendable {
     private let settings: DevPageSettings
     private let house: DevHouse
@@ -19,8 +20,9 @@ public final class DevPageService: Service, Sendable {
     private let onListening: @Sendable (DevPageAddress) -> Void
     private let port: Mutex<Int>
 
-    /// - Parameter onListening: called once requests are taken.
-    /// - Throws: `KafkaError` when no client can be made with the settings.
+    /// Creates the service.
+    /// - Parameter onListening: called once requests are accepted.
+    /// - Throws: `KafkaError` when no client can be created with the settings.
     public init(
         _ settings: DevPageSettings, store: TimelineStore, simulator: APNSSimulator, worker: WorkerService,
         logger: Logger, onListening: @escaping @Sendable (DevPageAddress) -> Void
@@ -32,12 +34,14 @@ public final class DevPageService: Service, Sendable {
         self.house = try DevHouse(settings, store: store, simulator: simulator, worker: worker, logger: logger)
     }
 
-    /// Whether only this machine can reach an address. Another one shows every event to every client that can connect.
+    /// Whether only this machine can reach an address. At any other address, every client that can connect sees every
+    /// event.
     public static func isLoopback(_ host: String) -> Bool { RequestGuard.isLoopback(host) }
 
-    /// Serves until graceful shutdown. - Throws: when the address cannot be had.
+    /// Serves until graceful shutdown.
+    /// - Throws: when the server cannot listen on the address.
     public func run() async throws {
-        // Hummingbird's own lines are about each request and of no interest here.
+        // Hummingbird logs a line for each request, which is of no interest here.
         var quiet = self.logger
         quiet.logLevel = max(self.logger.logLevel, .warning)
         let run = String(UInt64.random(in: 0..<(1 << 40)), radix: 36)
@@ -73,19 +77,19 @@ public final class DevPageService: Service, Sendable {
     }
 }
 
-/// Where a page listens, and what to do there.
+/// Where a page listens, and commands for a first event.
 public struct DevPageAddress: Sendable {
     let settings: DevPageSettings
-    /// The port it listens on.
+    /// The port on which the page listens.
     public let port: Int
 
-    /// `http://127.0.0.1:8484`.
+    /// The origin, such as `http://127.0.0.1:8484`.
     public var origin: String {
         let host = self.settings.host.contains(":") ? "[\(self.settings.host)]" : self.settings.host
         return "http://\(host):\(self.port)"
     }
 
-    /// Commands that publish a first event, and one that waits for it; each with a name.
+    /// Commands that publish a first event, and one that waits for it. Each has a name.
     public var snippets: [(name: String, text: String)] {
         DevSnippets(settings: self.settings, origin: self.origin).all
     }

@@ -1,4 +1,5 @@
-/// Answers that wait for their time, earliest first; equal times in the order they were added. A binary heap that keeps its memory.
+/// Answers that wait for their time, earliest first. Answers with equal times keep the order in which they were added.
+/// A binary heap that keeps its memory.
 struct DelayedAnswers {
     private struct Waiting {
         var dueNanos: UInt64
@@ -18,7 +19,7 @@ struct DelayedAnswers {
     /// Tokens that the answers are about, as indices.
     var tokens: [Int32] { self.heap.lazy.map(\.answer.token).filter { $0 >= 0 } }
 
-    /// When the next one is due, on the clock `add` was told.
+    /// When the next answer is due, on the clock that `add` uses.
     var nextDueNanos: UInt64? { self.heap.first?.dueNanos }
 
     mutating func add(_ answer: Answer, dueNanos: UInt64) {

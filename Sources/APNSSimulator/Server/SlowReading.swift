@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Reads from a channel at a trickle: a small piece each time, within a number of bytes a second. Confined to the channel's loop.
+/// Reads slowly from a channel: small pieces, within a number of bytes a second. Confined to the channel's loop.
 final class SlowReading {
-    /// Pieces a second, where each has a byte at least.
+    /// Pieces a second, if each piece has at least one byte.
     private static let piecesPerSecond = 20
 
     private var task: RepeatedTask?
@@ -21,7 +21,7 @@ final class SlowReading {
         self.task = context.eventLoop.scheduleRepeatedTask(initialDelay: pause, delay: pause) { _ in channel.read() }
     }
 
-    /// The channel's own way of reading again; not its `autoRead`.
+    /// Stops the trickle and restores the channel's read sizes. It leaves `autoRead` off.
     func stop() {
         self.task?.cancel()
         self.task = nil

@@ -1,6 +1,6 @@
 /// Steps over an HPACK header block (RFC 7541 §6) without decoding names, values or the dynamic table.
 enum HeaderBlockWalk {
-    /// How many header fields the block has; `nil`: not HPACK.
+    /// Number of header fields in the block; `nil`: not HPACK.
     static func fieldCount(_ block: Span<UInt8>) -> Int? {
         var at = 0
         var count = 0
@@ -10,7 +10,7 @@ enum HeaderBlockWalk {
                 guard self.integer(block, &at, prefix: 7) != nil else { return nil }
                 count += 1
             } else if byte & 0xE0 == 0x20 {
-                // A change of the table's size is no field.
+                // A change of the table's size is not a header field.
                 guard self.integer(block, &at, prefix: 5) != nil else { return nil }
             } else {
                 guard let name = self.integer(block, &at, prefix: byte & 0x40 != 0 ? 6 : 4),
@@ -31,7 +31,7 @@ enum HeaderBlockWalk {
         return true
     }
 
-    /// An integer with a prefix of a number of bits (RFC 7541 §5.1); `nil`: cut off, or beyond 2^28.
+    /// Reads an integer whose prefix has this many bits (RFC 7541 §5.1); `nil`: cut off, or beyond 2^28.
     private static func integer(_ block: Span<UInt8>, _ at: inout Int, prefix: UInt8) -> Int? {
         let mask = UInt8(truncatingIfNeeded: (1 << Int(prefix)) - 1)
         let first = block[at] & mask

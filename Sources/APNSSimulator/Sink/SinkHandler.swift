@@ -14,7 +14,7 @@ final class SinkHandler: ChannelInboundHandler {
     private var context: ChannelHandlerContext?
     private var output: [UInt8] = []
     private var ciphertext = ByteBuffer()
-    /// Answers that wait, in the order they are due; those before `delayedStart` are gone.
+    /// Answers that wait, in the order in which they are due. Those before `delayedStart` are sent.
     private var delayed: [(dueNanos: UInt64, finished: UInt32)] = []
     private var delayedStart = 0
     private var timerIsSet = false
@@ -98,7 +98,7 @@ final class SinkHandler: ChannelInboundHandler {
         }
     }
 
-    /// Adds the finished requests to the counters and returns the latency in force, milliseconds.
+    /// Adds the finished requests to the counters and returns the current latency in milliseconds.
     private func count() -> Int64 {
         let faulty = self.session.finished.count { $0 & SinkSession.faultyBit != 0 }
         let all = self.session.finished.count
@@ -158,7 +158,7 @@ final class SinkHandler: ChannelInboundHandler {
     }
 }
 
-/// A sink's handler as other threads see it.
+/// A sink's handler as other threads use it.
 struct SinkReference: SimulatedConnection {
     private let handler: NIOLoopBound<SinkHandler>
     private let channel: any Channel

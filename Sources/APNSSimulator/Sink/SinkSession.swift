@@ -1,11 +1,14 @@
-/// The cheapest HTTP/2 server that a client of APNs cannot tell from a real one by its frames: it walks over frames and header blocks
-/// without decompressing them. For measuring a sender; it judges nothing but that a request has headers enough and a body.
+/// The cheapest HTTP/2 server that looks like a real APNs server to a client, judged by its frames. It steps over
+/// frames and header blocks without decompressing them. It serves to measure a sender, and checks only that a request
+/// has enough header fields and a body.
 ///
-/// Bytes in, bytes out, no socket. The header fields' names and values stay unread, so its answers all carry the same `apns-id`.
+/// Bytes in, bytes out, no socket. It does not read names and values of header fields, so all its answers carry the
+/// same `apns-id`.
 struct SinkSession {
-    /// A request has at least these many header fields: four pseudo-header fields, authorization, topic, push type and priority or id.
+    /// Least number of header fields in a request: four pseudo-header fields, authorization, topic, push type and
+    /// priority or id.
     static let fieldCountMin = 8
-    /// Frames larger than what is announced end the connection (RFC 9113 §4.2).
+    /// Largest frame that the server announces. A larger frame ends the connection (RFC 9113 §4.2).
     static let frameByteCountMax = 16_384
     /// Number of received bytes that one WINDOW_UPDATE acknowledges: a quarter of the window of 65,535.
     static let windowUpdateByteCount = 16_384
@@ -16,20 +19,21 @@ struct SinkSession {
     enum State: Equatable { case open, failed(String) }
 
     private(set) var state = State.open
-    /// The preface and frames that have not come wholly.
+    /// Received bytes that do not make up a whole preface or frame yet.
     private var rest: [UInt8] = []
     private var hasPreface = false
     private var unacknowledgedByteCount = 0
-    /// Field count of a header block in the making: HEADERS without END_HEADERS and what follows it.
+    /// A header block that is not complete yet: HEADERS without END_HEADERS and the frames after it.
     private var block: (streamID: UInt32, endsStream: Bool, bytes: [UInt8])?
-    /// Streams with too few header fields whose body is still to come.
+    /// Streams with too few header fields whose body has not arrived yet.
     private var faultyStreams: Set<UInt32> = []
     private static let faultyStreamsMax = 10_000
-    /// Streams whose requests came wholly since it was last emptied. Those that lacked headers or a body have the top bit set.
+    /// Streams whose requests arrived completely since this list was last emptied. The top bit marks those that lacked
+    /// headers or a body.
     var finished: [UInt32] = []
     static let faultyBit: UInt32 = 0x8000_0000
 
-    /// Our SETTINGS, first of all.
+    /// Appends the server's SETTINGS, which must be its first frame.
     static func appendSettings(concurrentStreamsMax: UInt32, to output: inout [UInt8]) {
         Self.appendFrameHeader(byteCount: 6, type: 4, flags: 0, streamID: 0, to: &output)
         // SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113 §6.5.2); everything else is the protocol's default, as APNs has it.
@@ -37,7 +41,7 @@ struct SinkSession {
         Self.append32(concurrentStreamsMax, to: &output)
     }
 
-    /// HEADERS with `:status` 200 and an `apns-id`, the end of the stream.
+    /// Appends HEADERS with `:status` 200 and an `apns-id`, which end the stream.
     static func appendAnswer(_ finished: UInt32, to output: inout [UInt8]) {
         let isFaulty = finished & Self.faultyBit != 0
         let block = isFaulty ? Self.refusedBlock : Self.acceptedBlock
@@ -51,7 +55,8 @@ struct SinkSession {
         [0x88, 0x00, 7] + Array("apns-id".utf8) + [36] + Array("5117ca11-0000-4000-8000-000000000000".utf8)
     private static let refusedBlock: [UInt8] = [0x8C]
 
-    /// Takes bytes from the client; appends what has to be sent at once to `output` and what is to be answered to `finished`.
+    /// Takes bytes from the client. Appends what must be sent at once to `output`, and requests to answer to
+    /// `finished`.
     mutating func receive(_ bytes: Span<UInt8>, output: inout [UInt8]) {
         guard self.state == .open else { return }
         if self.rest.isEmpty {
@@ -77,7 +82,7 @@ struct SinkSession {
         bytes.withUnsafeBufferPointer { self.rest.append(contentsOf: $0) }
     }
 
-    /// Returns how many bytes were whole frames.
+    /// Takes the whole frames. Returns their number of bytes.
     private mutating func take(_ bytes: Span<UInt8>, output: inout [UInt8]) -> Int {
         var at = 0
         if !self.hasPreface {
@@ -127,7 +132,8 @@ struct SinkSession {
             Self.appendFrameHeader(byteCount: 8, type: 6, flags: 0x1, streamID: 0, to: &output)
             for index in payload { output.append(bytes[index]) }
         default:
-            // PRIORITY, RST_STREAM, GOAWAY, WINDOW_UPDATE: nothing follows from them here. An answer to a reset stream is ignored by the client.
+            // PRIORITY, RST_STREAM, GOAWAY and WINDOW_UPDATE have no effect here. The client ignores an answer to a
+            // stream that it has reset.
             break
         }
     }
@@ -171,7 +177,7 @@ struct SinkSession {
             return
         }
         if endsStream {
-            // A push without a body is refused, whatever its fields.
+            // A push without a body is refused, whatever its header fields.
             self.finished.append(streamID | Self.faultyBit)
         } else if fieldCount < Self.fieldCountMin {
             guard self.faultyStreams.count < Self.faultyStreamsMax else {

@@ -1,39 +1,41 @@
 public import DeviceModel
 
-/// What many phones show and got, counted: for a judge of a million of them. A card is what one start put up, or an activity that its app started.
+/// Counts of what many phones show and have received, for a judge of a million of them. A card was put up by one start,
+/// or belongs to an activity that its app started.
 public struct DeviceSummary: Sendable {
-    /// Cards that show the same.
+    /// Cards that show the same content.
     public struct Shown: Sendable {
-        /// How many.
+        /// Number of cards.
         public var cards: Int
-        /// How they stand.
+        /// The state that the cards are in.
         public var card: DeviceModel.Shown.Card
-        /// The newest stamp applied, seconds since 1970; `nil`: none yet.
+        /// The newest stamp applied, seconds since 1970; `nil`: no stamp was applied yet.
         public var stampSeconds: Int64?
-        /// The bytes of the `content-state`, and their name. No bytes: the example has got something newer since it was counted.
+        /// The bytes of the `content-state`, and their hash. No bytes: the example received something newer after it
+        /// was counted.
         public var contentState: [UInt8]
         public var contentHash: UInt64
         /// The bytes of the `attributes`; empty without a `start`.
         public var attributes: [UInt8]
-        /// A token of one of them, hex.
+        /// A token of one of the cards, hex.
         public var example: String
     }
 
     /// Cards that have shown the same alerts in the same order.
     public struct Alerted: Sendable {
-        /// How many.
+        /// Number of cards.
         public var cards: Int
-        /// Alerts that each has shown.
+        /// Number of alerts that each card has shown.
         public var alerts: Int
-        /// Names these alerts and their order.
+        /// Hash of these alerts in their order.
         public var hash: UInt64
-        /// The bytes of the newest alert; empty without any.
+        /// The bytes of the newest alert; empty if no alert was shown.
         public var newest: [UInt8]
-        /// A token of one of them, hex.
+        /// A token of one of the cards, hex.
         public var example: String
     }
 
-    /// The most, or least, of something, and a token (hex) that has it.
+    /// The largest or smallest value of something, and a token (hex) that has it.
     public struct Extreme: Equatable, Sendable {
         public var value: Int64
         public var token: String
@@ -44,30 +46,30 @@ public struct DeviceSummary: Sendable {
         }
     }
 
-    /// A token that is not as most are, or passes a limit of the query.
+    /// A token that differs from most, or exceeds a limit of the query.
     public struct Differing: Equatable, Sendable {
-        /// How it differs.
+        /// How the token differs.
         public enum Way: String, Sendable, CaseIterable {
-            /// A card shows something else than most.
+            /// A card shows other content than most cards.
             case shown
-            /// A card has shown other alerts than most.
+            /// A card has shown other alerts than most cards.
             case alerts
             /// Two pushes were closer than `leastDistanceMillis`.
             case distance
             /// More than `inFlightMax` pushes were unanswered at once.
             case inFlight
-            /// More than `highPriorityPerHourMax`.
+            /// More than `highPriorityPerHourMax` pushes at priority 10 went to a card in an hour.
             case highPriority
-            /// More than `startsPerHourMax`.
+            /// More than `startsPerHourMax` starts arrived in an hour.
             case starts
-            /// More than `cardsMax`.
+            /// The token's starts put up more than `cardsMax` cards.
             case cards
-            /// More than `bothWaysMax` times a card got over its channel and by its token.
+            /// A card received more than `bothWaysMax` updates both over its channel and by its token.
             case bothWays
         }
-        /// Lower-case hex.
+        /// The token in lower-case hex.
         public var token: String
-        /// At least one.
+        /// The ways in which the token differs, at least one.
         public var ways: [Way]
 
         public init(token: String, ways: [Way]) {
@@ -78,29 +80,29 @@ public struct DeviceSummary: Sendable {
 
     /// Tokens looked at.
     public internal(set) var tokens = 0
-    /// Tokens that were asked for and that nobody has seen.
+    /// Tokens that were asked for and are unknown.
     public internal(set) var unknownTokens = 0
-    /// Tokens by what they are good for. Of those that are not alive nothing else is counted.
+    /// Tokens by state. Tokens that are not alive are counted here only.
     public internal(set) var states: [TokenState: Int] = [:]
-    /// Cards looked at: of a push-to-start token all that its starts put up, or one that is untouched.
+    /// Cards looked at. A push-to-start token has the cards that its starts put up, or one untouched card.
     public internal(set) var cards = 0
     /// What the cards show, most frequent first.
     public internal(set) var shown: [Shown] = []
-    /// Cards that show something that too few show to be listed.
+    /// Cards whose content is shown by too few cards to be listed.
     public internal(set) var cardsShownOtherwise = 0
     /// Which alerts the cards have shown, most frequent first.
     public internal(set) var alerts: [Alerted] = []
-    /// Cards with alerts that too few had to be listed.
+    /// Cards whose alerts were shown by too few cards to be listed.
     public internal(set) var cardsAlertedOtherwise = 0
     /// Cards that listen to a channel, and messages of channels that reached cards.
     public internal(set) var listening = 0
     public internal(set) var messages = 0
     /// Pushes that were answered 200.
     public internal(set) var pushes = 0
-    /// The fewest and the most of them to one token.
+    /// The least and the largest number of accepted pushes to one token.
     public internal(set) var fewestPushes: Extreme?
     public internal(set) var mostPushes: Extreme?
-    /// The least time between two of them to one token, milliseconds; `nil`: no token got two.
+    /// The least time between two accepted pushes to one token, in milliseconds; `nil`: no token received two.
     public internal(set) var leastDistanceMillis: Extreme?
     /// The most pushes to one token that were unanswered at once.
     public internal(set) var mostInFlight: Extreme?
@@ -108,39 +110,41 @@ public struct DeviceSummary: Sendable {
     public internal(set) var mostHighPriorityPerHour: Extreme?
     /// The most starts with one token in any hour that ends with a start.
     public internal(set) var mostStartsPerHour: Extreme?
-    /// Push-to-start tokens by how many cards their starts put up.
+    /// Number of push-to-start tokens by the number of cards that their starts put up.
     public internal(set) var phonesByCards: [Int: Int] = [:]
     /// Starts that were over the budget.
     public internal(set) var startsOverBudget = 0
-    /// Tokens that differ, the first of them.
+    /// The first tokens that differ.
     public internal(set) var differing: [Differing] = []
-    /// All tokens that differ.
+    /// Number of all tokens that differ.
     public internal(set) var differingCount = 0
 }
 
-/// What a `DeviceSummary` is to tell.
+/// What a `DeviceSummary` covers, and the limits that it checks.
 public struct SummaryQuery: Sendable {
     /// Only tokens that begin with these hex digits.
     public var prefix = ""
-    /// Only tokens of this kind. `nil`: all, each card once: an update token whose push-to-start token is known is left out.
+    /// Only tokens of this kind. `nil`: all tokens, each card once. An update token whose push-to-start token is known
+    /// is then left out.
     public var kind: TokenKind?
-    /// A token with two pushes that are closer differs, milliseconds. `nil`: not looked at.
+    /// Least distance of two pushes to a token in milliseconds. A token with closer pushes differs. `nil`: not checked.
     public var leastDistanceMillis: Int64?
-    /// A token with more pushes in flight at once differs.
+    /// Most pushes in flight to a token at once. A token with more differs.
     public var inFlightMax = 1
-    /// A token with a card that got more pushes at priority 10 in an hour differs. `nil`: not looked at.
+    /// Most pushes at priority 10 to a card in an hour. A token with more differs. `nil`: not checked.
     public var highPriorityPerHourMax: Int?
-    /// A push-to-start token with more starts in an hour differs. `nil`: not looked at.
+    /// Most starts with a push-to-start token in an hour. A token with more differs. `nil`: not checked.
     public var startsPerHourMax: Int?
-    /// A push-to-start token whose starts put up more cards differs.
+    /// Most cards that the starts of a push-to-start token put up. A token with more differs.
     public var cardsMax = 1
-    /// A token with a card that got more both over its channel and by its token differs. `nil`: not looked at.
+    /// Most updates that a card received both over its channel and by its token. A token with more differs. `nil`: not
+    /// checked.
     public var bothWaysMax: Int?
-    /// Groups of cards listed at most.
+    /// Most groups of cards that are listed.
     public var groupsMax = 32
-    /// Tokens listed at most that differ.
+    /// Most differing tokens that are listed.
     public var differingMax = 100
 
-    /// About all tokens.
+    /// Creates a query about all tokens.
     public init() {}
 }

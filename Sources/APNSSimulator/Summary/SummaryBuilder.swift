@@ -1,9 +1,10 @@
 import DeviceModel
 import PushModel
 
-/// Counts what phones show and got, piece by piece. Twice round: what most show is known only after the first time.
+/// Counts what phones show and have received, piece by piece, in two passes. What most cards show is known only after
+/// the first pass.
 struct SummaryBuilder {
-    /// Kinds of groups told apart; further ones are counted together.
+    /// Number of groups that are counted apart. Further groups are counted together.
     private static let groupsCountedMax = 65_536
 
     private struct ShownKey: Hashable {
@@ -18,18 +19,19 @@ struct SummaryBuilder {
         var hash: UInt64
     }
 
-    /// How many cards, and the first one's token and device.
+    /// Number of cards in the group, and the token and device of its first card.
     private struct Group {
         var cards = 0
         var token: Int
         var device: Int
     }
 
-    /// Cards by what they have in common. The next card is mostly like the last one, which is counted without looking it up.
+    /// Cards grouped by what they have in common. The next card is mostly like the last one, so it is counted without a
+    /// lookup.
     private struct Groups<Key: Hashable & Sendable>: Sendable {
         private var counted: [Key: Group] = [:]
         private var last: (key: Key, group: Group)?
-        /// Cards of groups beyond those that are told apart.
+        /// Cards of groups beyond those that are counted apart.
         private(set) var otherwise = 0
 
         mutating func add(_ key: Key, token: Int, device: Int) {
@@ -50,7 +52,8 @@ struct SummaryBuilder {
             }
         }
 
-        /// Most frequent first; of equally frequent ones, the one seen first.
+        /// Returns the groups, most frequent first. Equally frequent groups keep the order in which they were first
+        /// seen.
         mutating func inOrder() -> [(key: Key, value: Group)] {
             self.putDown()
             return self.counted.sorted { ($0.value.cards, $1.value.token) > ($1.value.cards, $0.value.token) }
@@ -58,7 +61,7 @@ struct SummaryBuilder {
     }
 
     private let query: SummaryQuery
-    /// Values of the digits that a token is to begin with. One that is no digit fits none.
+    /// Values of the digits with which a token must begin. A value that is not a digit matches no token.
     private let prefix: [UInt8]
     private let rules: DeviceRules
     private let nowMillis: Int64
@@ -76,7 +79,7 @@ struct SummaryBuilder {
 
     mutating func countUnknown(_ count: Int) { self.summary.unknownTokens += count }
 
-    /// Whether the query is about a token. `isAsked`: it was named.
+    /// Whether the query covers the token. `isAsked`: the query named it.
     func covers(_ token: Int, in store: DeviceStore, isAsked: Bool) -> Bool {
         if isAsked { return true }
         let kind = store.kind(ofToken: token)
@@ -94,7 +97,7 @@ struct SummaryBuilder {
         }
     }
 
-    // The first time round
+    // MARK: The first pass
 
     mutating func count(_ token: Int, in store: DeviceStore) {
         let entry = store.tokens[token]
@@ -144,9 +147,9 @@ struct SummaryBuilder {
         AlertsKey(count: card.alertCount, hash: card.alertsHash)
     }
 
-    // Between
+    // MARK: Between the passes
 
-    /// All have been counted: puts the groups in order, and knows what is usual from then on.
+    /// Ends the first pass: puts the groups in order and determines what most cards show.
     mutating func order(in store: DeviceStore) {
         let (shown, alerts) = (self.shown.inOrder(), self.alerts.inOrder())
         self.usual = (shown.first?.key, alerts.first?.key)
@@ -155,7 +158,8 @@ struct SummaryBuilder {
             return DeviceSummary.Shown(
                 cards: group.cards, card: key.card,
                 stampSeconds: key.stampSeconds == .min ? nil : key.stampSeconds,
-                // The example may have got something newer since it was counted, which the others of its group do not show.
+                // The example may have received something newer after it was counted. The others of its group do not
+                // show that.
                 contentState: self.shownKey(card) == key ? card.contentState : [], contentHash: key.contentHash,
                 attributes: card.attributes,
                 example: TokenHex.encode(store.tokens.token(group.token)))

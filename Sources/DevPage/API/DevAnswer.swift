@@ -4,24 +4,26 @@ import NIOCore
 import PushInspection
 import PushModel
 
-/// What is answered: JSON, unless it is a page.
+/// An answer of the API: JSON, unless it is a page.
 enum DevAnswer {
-    /// - Parameter keepsTokens: somebody asks for what can be published again. The tokens are simulated ones, and nothing of this answer is logged.
+    /// Answers with JSON.
+    /// - Parameter keepsTokens: the client asks for something to publish again. The tokens are simulated, and nothing
+    ///   of this answer is logged.
     static func json(_ tree: JSONTree, status: HTTPResponse.Status = .ok, keepsTokens: Bool = false) -> Response {
         Self.bytes(
             (keepsTokens ? tree.bytes : Self.bytes(of: tree)) + [UInt8(ascii: "\n")], type: "application/json",
             status: status)
     }
 
-    /// As JSON on one line. What the page tells by itself passes here: whatever a publisher has taken for a key, a name or content, no whole token
-    /// is told.
+    /// JSON on one line. Every text that the page sends unasked passes through here. It holds no whole token, even if a
+    /// publisher used one as a key, a name or content.
     static func bytes(of tree: JSONTree) -> [UInt8] {
         let bytes = tree.bytes
-        // Nearly always there is nothing to do.
+        // Nearly every text holds no token.
         return TokenText.holdsToken(bytes) ? TokenHiding.withoutStrayTokens(tree).bytes : bytes
     }
 
-    /// Says why not, as `{"error": …}`.
+    /// Answers with the reason for the refusal, as `{"error": …}`.
     static func refusal(_ status: HTTPResponse.Status, _ text: String) -> Response {
         Self.json(["error": .string(text)], status: status)
     }
@@ -37,7 +39,7 @@ enum DevAnswer {
     }
 }
 
-/// Why a request is not answered as asked.
+/// Why a request is refused.
 struct DevRefusal: Error {
     var status: HTTPResponse.Status
     var text: String

@@ -3,7 +3,7 @@ import Hummingbird
 import PushInspection
 import PushModel
 
-/// Audiences: simulated phones that join, and what is done to them.
+/// Requests about audiences: simulated phones that join, and actions on them.
 extension DevRouter {
     func addAudiences(to router: Router<BasicRequestContext>) {
         router.get("/api/audiences") { _, _ in

@@ -2,7 +2,7 @@ import Hummingbird
 import PushInspection
 import PushModel
 
-/// What of the hourly budget of an activity or of an audience is spent.
+/// Requests about the hourly budget of an activity or audience: how much of it is spent.
 extension DevRouter {
     func addBudget(to router: Router<BasicRequestContext>) {
         router.get("/api/budget") { request, _ in

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import PushInspection
 
-/// Broadcast channels of the simulated APNs.
+/// Requests about broadcast channels of the simulated APNs.
 extension DevRouter {
     func addChannels(to router: Router<BasicRequestContext>) {
         router.get("/api/channels") { _, _ in DevAnswer.json(self.house.channels) }

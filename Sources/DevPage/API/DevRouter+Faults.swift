@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import PushInspection
 
-/// Faults of the simulated APNs, as its control API takes them.
+/// Requests about faults of the simulated APNs, in the form of its control API.
 extension DevRouter {
     func addFaults(to router: Router<BasicRequestContext>) {
         router.get("/api/faults") { _, _ in DevAnswer.json(self.faults()) }
@@ -15,7 +15,7 @@ extension DevRouter {
         }
     }
 
-    /// What is wrong at the simulated APNs, in words.
+    /// The faults of the simulated APNs, in words.
     func faults() -> JSONTree {
         let simulator = self.house.simulator
         let phones = self.house.store.read { $0.phonesInOrder.map { (id: $0.id, tokens: $0.tokens) } }
@@ -32,7 +32,7 @@ extension DevRouter {
 
     private func addFault(_ request: Request) async throws -> Response {
         var body = try await Self.body(of: request)
-        // A token is a secret that the page does not know: it names the phone.
+        // A token is a secret that the page does not know, so the page names the phone.
         if let document = try? JSONTree.parse(body), case .object(let members) = document,
             let number = document["phone"]
         {
@@ -64,7 +64,7 @@ extension DevRouter {
         }
     }
 
-    /// Writes into the timeline what goes wrong from now on.
+    /// Writes into the timeline which faults apply from now on.
     private func noteFault(_ isMeant: (JSONTree) -> Bool) {
         guard case .array(let faults) = self.faults() else { return }
         let sentences = faults.filter(isMeant).compactMap { $0["text"]?.plainText }

@@ -5,9 +5,9 @@ import PushInspection
 import PushModel
 import PushWorker
 
-/// What is asked and changes nothing.
+/// Requests that read and change nothing.
 extension DevRouter {
-    /// What the page knows, as far as it is newer than a revision.
+    /// What the page knows that is newer than a revision.
     func state(since revision: Int) -> JSONTree {
         guard case .object(var members) = self.house.store.read({ $0.changes(since: revision) }) else { return .null }
         let snapshot = self.house.worker.snapshot()
@@ -20,7 +20,7 @@ extension DevRouter {
         return .object(members)
     }
 
-    /// What does not change while the page is open: where to publish, and how.
+    /// What does not change while the page is open: where and how to publish.
     func about() -> JSONTree {
         let settings = self.house.settings
         return [
@@ -40,7 +40,8 @@ extension DevRouter {
         ]
     }
 
-    /// Follows the state by server-sent events. A browser that was away says what it has (`Last-Event-ID`).
+    /// Follows the state by server-sent events. A browser that was disconnected sends the revision that it has
+    /// (`Last-Event-ID`).
     func stream(_ request: Request) throws(DevRefusal) -> Response {
         let lastID = HTTPField.Name("last-event-id").flatMap { request.headers[$0] } ?? ""
         let parts = lastID.split(separator: ":")
@@ -65,27 +66,27 @@ extension DevRouter {
                         try await writer.write(ByteBuffer(string: ": still here\n\n"))
                         continue
                     }
-                    // What belongs together comes within a moment: an event, its push, its card.
+                    // An event, its push and its card arrive within a moment; gather them.
                     try? await Task.sleep(for: .milliseconds(DevPageLimits.gatherMillis))
                     let state = self.state(since: revision)
-                    // What was sent may be newer than what was looked at before.
+                    // The state that was sent may be newer than the revision that was read before.
                     revision = state["revision"].flatMap { Int($0.plainText) } ?? newest
                     wasReady = isReady
                     var news = ByteBuffer(string: "id: \(self.run):\(revision)\ndata: ")
                     news.writeBytes(DevAnswer.bytes(of: state))
                     news.writeString("\n\n")
                     try await writer.write(news)
-                    // Cancelled: the next write says so.
+                    // Cancelled: the next write reports it.
                     try? await Task.sleep(for: .milliseconds(DevPageLimits.followDistanceMillis))
                 }
                 try await writer.finish(nil)
             })
     }
 
-    /// How far apart looks of one wait are; it is shorter than a look lasts.
+    /// Least time between two looks of one wait. It is shorter than the time for which a look counts.
     private static let lookSpacing = Duration.seconds(1)
 
-    /// Waits until a phone shows what is asked for: 200; or says why none does: 504.
+    /// Waits until a phone shows what the request asks for: 200. Says why no phone does: 504.
     func wait(_ request: Request) async throws -> Response {
         let condition: WaitCondition
         let query = try FormQuery(of: request)
@@ -104,10 +105,10 @@ extension DevRouter {
             follower.leave()
         }
         defer { alarm.cancel() }
-        // The stream has one element at the beginning, and ends when the time is over.
+        // The stream yields once at the beginning, and ends when the time is over.
         var lookedAt: ContinuousClock.Instant?
         for await _ in follower.wakes {
-            // A flood wakes often.
+            // In a flood the stream yields often.
             if lookedAt.map({ .now - $0 >= Self.lookSpacing }) ?? true {
                 await self.house.look(at: condition.activity)
                 lookedAt = .now
@@ -165,7 +166,8 @@ extension DevRouter {
         return DevAnswer.json(.array(found))
     }
 
-    /// What can be copied of an entry. No command for a record whose key is a device token: the key is not told.
+    /// The commands that can be copied from an entry. A record whose key is a device token has none, because the key is
+    /// hidden.
     func copies(_ entry: TimelineEntry) -> JSONTree {
         let settings = self.house.settings
         switch entry.body {
@@ -198,7 +200,8 @@ extension DevRouter {
         ]
     }
 
-    /// The type that the developer gave, or one that decodes this content and the developer's sample.
+    /// The Swift type that the developer gave. Without one, a type that decodes this content and the developer's
+    /// sample.
     private func swiftType(_ content: JSONTree, app: String) -> String {
         let given = self.house.store.schemas.schema(ofApp: app)
         switch given?.schema.source {

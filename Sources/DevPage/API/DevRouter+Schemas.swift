@@ -2,7 +2,7 @@ import Hummingbird
 import PushInspection
 import PushModel
 
-/// What the apps' code asks of a `content-state`.
+/// Requests about what the apps' code expects of a `content-state`.
 extension DevRouter {
     func addSchemas(to router: Router<BasicRequestContext>) {
         router.get("/api/schemas") { _, _ in DevAnswer.json(self.schemas()) }
@@ -48,7 +48,7 @@ extension DevRouter {
         return DevAnswer.json(self.schemas())
     }
 
-    /// `nil`: all apps.
+    /// The app that the request names; `nil`: all apps.
     private func schemaApp(_ request: Request) throws(DevRefusal) -> String? {
         try Self.refuseParameters(of: request, besides: "app", meaning: "a bundle id")
         guard let app = try FormQuery(of: request)["app"] else { return nil }

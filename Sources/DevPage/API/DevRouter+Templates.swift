@@ -2,7 +2,7 @@ import Hummingbird
 import PushInspection
 import PushModel
 
-/// How the developer wants cards to be drawn.
+/// Requests about how the developer wants cards to be drawn.
 extension DevRouter {
     func addTemplates(to router: Router<BasicRequestContext>) {
         router.get("/api/templates") { _, _ in

@@ -7,12 +7,12 @@ import PushInspection
 import PushModel
 import PushWorker
 
-/// The page and its API. Every request passes `RequestGuard`.
+/// Routes of the page and its API. Every request passes `RequestGuard`.
 struct DevRouter: Sendable {
     let house: DevHouse
-    /// Such as `http://127.0.0.1:8484`; told once the port is known.
+    /// The page's origin, such as `http://127.0.0.1:8484`. It is known once the port is.
     let origin: @Sendable () -> String
-    /// Names this run of the page, so that a browser that was open before begins anew.
+    /// Name of this run of the page. A browser that was open during an earlier run begins anew.
     let run: String
 
     func router() -> Router<BasicRequestContext> {
@@ -104,7 +104,7 @@ struct DevRouter: Sendable {
             status: .badRequest)
     }
 
-    /// Why the worker would not take an event of this app; empty: it names none.
+    /// Why the worker would refuse an event of this app. The text is empty if the event names no app.
     private func refusal(of app: String) -> String? {
         guard !self.house.store.read({ $0.isTaken(app: app) }) else { return nil }
         let known = self.house.settings.apps.joined(separator: ", ")
@@ -173,12 +173,12 @@ struct DevRouter: Sendable {
         return phone
     }
 
-    /// How the event in the form is published from a terminal.
+    /// Commands that publish the event of the form from a terminal.
     private func snippets(_ request: Request) async throws -> Response {
         let body = try await Self.body(of: request)
         try Self.refuseParameters(of: request, besides: "activity", meaning: "the record's key")
         let activity = try FormQuery(of: request)["activity"] ?? ""
-        // On one line, where it is JSON.
+        // The event on one line, if it is JSON.
         let event = (try? JSONTree.parse(body))?.text ?? String(decoding: body, as: UTF8.self)
         let all = DevSnippets(settings: self.house.settings, origin: self.origin()).all(
             activity: activity, event: event)
@@ -193,7 +193,7 @@ struct DevRouter: Sendable {
         return entry
     }
 
-    /// Refuses a query with another parameter than this, or with this one twice.
+    /// Refuses a query that has another parameter than this, or has this one twice.
     static func refuseParameters(
         of request: Request, besides known: String, meaning: String
     ) throws(DevRefusal) {
@@ -205,7 +205,7 @@ struct DevRouter: Sendable {
         guard names.count < 2 else { throw DevRefusal(.badRequest, "“\(known)” is given twice") }
     }
 
-    /// The body as JSON.
+    /// The request's body as JSON.
     static func document(of request: Request) async throws -> JSONTree {
         let body = try await Self.body(of: request)
         do { return try JSONTree.parse(body) } catch {
@@ -223,7 +223,7 @@ struct DevRouter: Sendable {
     }
 }
 
-/// Lets in who may ask, and writes down every refusal as JSON.
+/// Lets permitted requests in, and writes every refusal as JSON.
 private struct DevGate: RouterMiddleware {
     let guarding: RequestGuard
     let refusalOfChanges: (@Sendable () -> String?)?

@@ -1,12 +1,12 @@
 import PushInspection
 
-/// What a developer can paste to publish the first event, for the terminal and the page.
+/// Commands that a developer can paste to publish the first event, for the terminal and the page.
 struct DevSnippets {
     let settings: DevPageSettings
-    /// Such as `http://127.0.0.1:8484`.
+    /// The page's origin, such as `http://127.0.0.1:8484`.
     let origin: String
 
-    /// An activity and an event that each snippet publishes; the phone comes by itself.
+    /// The activity for which each snippet publishes an event. Its phone appears without a command.
     private static let activity = "order-1"
     private static let samplesByName: [(name: String, text: String)] = [
         (
@@ -36,7 +36,7 @@ struct DevSnippets {
             #"{"event": "end", "dismissal-date": 1000000000, "content-state": {"status": "Delivered", "progress": 1}}"#
         ),
     ]
-    /// Any hexadecimal digits will do: the phones are simulated.
+    /// A device token. Any hexadecimal digits will do, because the phones are simulated.
     private static let token = "00112233445566778899aabbccddeeff"
 
     /// Events for the page's editor.
@@ -44,18 +44,18 @@ struct DevSnippets {
         Self.samplesByName.map { ($0.name, self.naming($0.text)) }
     }
 
-    /// Where there are several apps, an event has to name one.
+    /// Adds the app's name to an event where there are several apps, because the event must then name one.
     private func naming(_ event: String) -> String {
         let app = self.settings.appNamed
         return app.isEmpty ? event : #"{"app": \#(JSONTree.string(app).text), "# + event.dropFirst()
     }
 
-    /// A first event, published in each way.
+    /// A first event, published in each of the ways.
     var all: [(name: String, text: String)] {
         self.all(activity: Self.activity, event: self.naming(Self.samplesByName[0].text))
     }
 
-    /// One for each way to publish an event.
+    /// One snippet for each way to publish an event.
     func all(activity: String, event: String) -> [(name: String, text: String)] {
         let kcat = Snippets.kcat(
             bootstrap: self.settings.bootstrapShown, topic: self.settings.eventsTopic, key: activity, event: event)
@@ -70,11 +70,11 @@ struct DevSnippets {
         ]
     }
 
-    /// The first value of the content that a phone is to show.
+    /// The first value of the content, which a phone is expected to show.
     private static func wanted(_ event: String) -> String {
         guard case .object(let members)? = (try? JSONTree.parse(Array(event.utf8)))?["content-state"] else { return "" }
         let plain = members.filter { if case .string = $0.value { true } else { $0.value.double != nil } }
-        // What a person would look for: a name rather than a status that stays the same.
+        // A person would look for a name rather than for a status that stays the same.
         guard let member = plain.first(where: { $0.name == "driverName" }) ?? plain.first else { return "" }
         return "&key=\(Snippets.percentEncoded(member.name))&value=\(Snippets.percentEncoded(member.value.plainText))"
     }

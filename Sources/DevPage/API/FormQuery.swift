@@ -1,12 +1,14 @@
 import Foundation
 import Hummingbird
 
-/// The parameters of a request's query as forms and libraries encode them: `+` is a space (https://url.spec.whatwg.org/#urlencoded-parsing).
+/// Parameters of a request's query as forms and libraries encode them: `+` is a space
+/// (https://url.spec.whatwg.org/#urlencoded-parsing).
 struct FormQuery {
-    /// In the order in which they stand.
+    /// The parameters in the order of the query.
     let parameters: [(name: String, value: String)]
 
-    /// - Throws: what is no UTF-8 once decoded is refused.
+    /// Reads the parameters of a query.
+    /// - Throws: a refusal if a decoded parameter is not UTF-8.
     init(_ query: String?) throws(DevRefusal) {
         var parameters: [(name: String, value: String)] = []
         for part in (query ?? "").split(separator: "&") {
@@ -19,7 +21,7 @@ struct FormQuery {
 
     init(of request: Request) throws(DevRefusal) { try self.init(request.uri.query) }
 
-    /// The first of that name.
+    /// The first value of that name.
     subscript(name: String) -> String? { self.parameters.first { $0.name == name }?.value }
 
     private static func decoded(_ text: Substring) throws(DevRefusal) -> String {

@@ -2,13 +2,13 @@ import KafkaLog
 import PushInspection
 import Synchronization
 
-/// Publishes records to the events topic and says where each of them lies.
+/// Publishes records to the events topic and reports the position of each.
 final class EventPublisher: Sendable {
     /// Why a record was not written.
     struct Failure: Error {
         /// The failure in words for the publisher.
         var text: String
-        /// Trying again may help.
+        /// Whether trying again may help.
         var isFull = false
     }
 
@@ -29,18 +29,18 @@ final class EventPublisher: Sendable {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.deliveries = stream
         self.producer = try KafkaProducer(
-            // What the page publishes is waited for by a person: nothing is gathered.
+            // A person waits for what the page publishes, so librdkafka gathers nothing.
             ProducerConfiguration(settings: settings.appending(KafkaSettings([.init("linger.ms", "0")])), log: log),
             onDeliveries: { continuation.yield() }, onError: { _ in })
         self.topic = try self.producer.topic(topic)
     }
 
-    /// Takes note of what Kafka says, until the task is cancelled.
+    /// Handles delivery reports and errors from Kafka until the task is cancelled.
     func run() async {
         for await _ in self.deliveries {
             while self.producer.drainDeliveries({ self.delivered($0) }) > 0 {}
         }
-        // Nobody waits for an answer that will not come.
+        // Ends the waits of publishers whose reports will not arrive.
         for waiter in self.state.withLock({ state in
             state.hasEnded = true
             defer { state.waiters.removeAll() }
@@ -61,7 +61,8 @@ final class EventPublisher: Sendable {
         self.state.withLock { $0.waiters.removeValue(forKey: opaque) }?.resume(returning: result)
     }
 
-    /// Returns when Kafka has the record, on the partition of its key. Throws `Failure`.
+    /// Returns when Kafka has the record, on the partition of its key.
+    /// - Throws: `Failure`.
     func publish(key: [UInt8], value: [UInt8]) async throws -> EventPosition {
         try await withCheckedContinuation { (waiter: Waiter) in
             let opaque = self.state.withLock { state -> UInt64? in

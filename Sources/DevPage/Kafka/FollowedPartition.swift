@@ -1,14 +1,15 @@
-/// How far one partition is known: what is before has been read, or was counted as passed over. So nothing is read or counted twice.
+/// Progress in one partition: all records before it were read, or were counted as passed over. It prevents reading or
+/// counting a record twice.
 struct FollowedPartition {
     /// The first offset that is neither read nor counted; `nil`: nothing is known of the partition yet.
     private(set) var nextOffset: Int64?
-    /// Kafka had dropped what was to be read next: how much is missing, the next record tells.
+    /// Whether Kafka deleted records that were not read yet. The next record shows how many are missing.
     private var mayMiss = false
 
-    /// A batch was read.
+    /// Notes that a batch was read.
     /// - Parameters:
-    ///   - firstOffset: that of its first record; `nil`: it had none.
-    ///   - nextOffset: the one after it; `nil`: not known.
+    ///   - firstOffset: offset of its first record; `nil`: the batch has no record.
+    ///   - nextOffset: offset after the batch; `nil`: not known.
     /// - Returns: number of records before it that can no longer be read.
     mutating func read(from firstOffset: Int64?, to nextOffset: Int64?) -> Int {
         var missed = 0
@@ -20,10 +21,11 @@ struct FollowedPartition {
         return missed
     }
 
-    /// The log begins after what was to be read next.
+    /// Notes that the log now begins after the next offset.
     mutating func logWasCut() { self.mayMiss = true }
 
-    /// While it is not read, the log was found to end here. - Returns: how many records have come since the last time.
+    /// Notes the end of the log while the partition is not read.
+    /// - Returns: number of records that were added since the last call.
     mutating func pass(to endOffset: Int64) -> Int {
         // An answer may be older than what is known.
         guard let nextOffset = self.nextOffset, endOffset > nextOffset else { return 0 }

@@ -1,43 +1,45 @@
 import KafkaLog
 import Synchronization
 
-/// Follows topics from their beginning, without a group, and hands on each record as it comes.
+/// Follows topics from their beginning, without a group, and hands on each record as it arrives.
 ///
-/// Reading costs more than looking at what was read, so partitions that nobody wants are left alone for a while: only where their logs end is
-/// asked, and what came is counted. Reading goes on where the counting has come to.
+/// Reading costs more than looking at what was read. Partitions that nobody wants are therefore not read for a while.
+/// The follower then asks only for the ends of their logs, and counts the records. When it reads again, it begins where
+/// the counting ended.
 final class TopicFollower: Sendable {
-    /// Who follows.
+    /// Takes the records of the topics.
     protocol Reader: Sendable {
-        /// Asked again and again.
-        /// - Returns: which partitions are to be read, while more comes than there is to be read; `nil`: all.
+        /// Which partitions must be read. The follower asks repeatedly.
+        /// - Returns: a test for the partitions to read, while more records arrive than can be read; `nil`: all.
         func partitionsToRead() -> (@Sendable (TopicPartition) -> Bool)?
-        /// A number of records of a partition were not read.
+        /// Reports that this many records of a partition were not read.
         func passOver(_ count: Int, in partition: TopicPartition)
         /// Whether a record is worth a copy.
         func wants(_ record: borrowing KafkaRecord, of topic: String) -> Bool
-        /// It was wanted.
+        /// Takes a record that was wanted.
         func take(_ record: OwnedRecord, of topic: String)
     }
 
-    /// Records taken at once.
+    /// Most records taken at once.
     private static let batchCountMax = 500
-    /// How often the ends are asked of partitions that are not read. More often than once a second: each second of the clock shall have its count.
+    /// How often the ends of unread partitions are asked for. More often than once a second, because each second of the
+    /// clock has its own count.
     private static let askSpacing = Duration.milliseconds(500)
-    /// How long one answer is waited for. Until the next, nothing is passed over.
+    /// How long to wait for one answer. Until the next answer, no records are passed over.
     private static let answerDurationMax = Duration.seconds(1)
 
     private struct State {
-        /// Those that are not read.
+        /// The partitions that are not read.
         var unread: [TopicPartition] = []
-        /// Where their logs end, as far as it was not heeded yet.
+        /// The ends of their logs that were not handled yet.
         var ends: [TopicPartition: Int64] = [:]
-        /// Which partitions are to be read has to be asked.
+        /// Whether to ask again which partitions must be read.
         var mustChoose = false
     }
 
     private struct Followed {
         let topicPartition: TopicPartition
-        /// `nil`: it is not read.
+        /// The section that is read; `nil`: the partition is not read.
         var section: LogSection?
         var pace = Pace.prompt
         var progress = FollowedPartition()
@@ -45,9 +47,10 @@ final class TopicFollower: Sendable {
 
     /// How fetches are made.
     private enum Pace {
-        /// What was published is read at once: an event stands in the timeline after 10 ms.
+        /// Published records are read at once: an event is in the timeline after 10 ms.
         case prompt
-        /// Fetches wait until there is much. In a flood most of the cost would be that of the fetches, once a few partitions are read.
+        /// Fetches wait until there is much to read. In a flood, fetches would be most of the cost once a few
+        /// partitions are read.
         case thrifty
     }
 
@@ -56,7 +59,7 @@ final class TopicFollower: Sendable {
     ])
 
     private let promptReader: KafkaLogReader
-    /// Made when it is first needed.
+    /// Reader for the thrifty pace, created when it is first needed.
     private let thriftyReader = Mutex<KafkaLogReader?>(nil)
     private let makeThriftyReader: @Sendable () throws(KafkaError) -> KafkaLogReader
     private let sections: [LogSection]
@@ -83,14 +86,14 @@ final class TopicFollower: Sendable {
         (self.wakes, self.waking) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Which partitions are to be read may have changed. Any thread.
+    /// Notes that other partitions may have to be read. Callable from any thread.
     func choose() {
         self.state.withLock { $0.mustChoose = true }
         self.waking.yield()
     }
 
-    /// Reads until the task is cancelled. Topics take turns in the order given, so that what the first says is mostly known before what the
-    /// second says of it.
+    /// Reads until the task is cancelled. Topics take turns in the order given. What the first topic says is therefore
+    /// mostly known before what the second says about it.
     func run(for reader: some Reader) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.read(for: reader) }
@@ -115,7 +118,8 @@ final class TopicFollower: Sendable {
 
     private func follow(_ section: LogSection?) { section?.onReadable { [waking] in waking.yield() } }
 
-    /// - Returns: whether more may be there already.
+    /// Reads one batch.
+    /// - Returns: whether more records may be available already.
     private func readBatch(_ one: inout Followed, for reader: some Reader) -> Bool {
         guard let section = one.section else { return false }
         var records: [OwnedRecord] = []
@@ -129,7 +133,7 @@ final class TopicFollower: Sendable {
         if missed > 0 { reader.passOver(missed, in: one.topicPartition) }
         for record in records { reader.take(record, of: topic) }
         if case .offsetOutOfRange? = result.failure {
-            // More came than Kafka keeps, since it was last asked or read.
+            // Since it was last asked or read, more records arrived than Kafka keeps.
             section.close()
             one.progress.logWasCut()
             self.open(&one, from: .beginning)
@@ -138,7 +142,7 @@ final class TopicFollower: Sendable {
     }
 
     private func open(_ one: inout Followed, from start: LogStart) {
-        // Where it fails it is tried again with the next choice.
+        // If opening fails, the next choice tries again.
         one.section = try? self.reader(one.pace).open(one.topicPartition, from: start)
         self.follow(one.section)
     }
@@ -154,7 +158,8 @@ final class TopicFollower: Sendable {
 
     // MARK: Which partitions are read
 
-    /// Opens what is wanted again, and closes what is no longer wanted. librdkafka's pause would lose records (`LogSection`).
+    /// Opens partitions that are wanted again, and closes those that are no longer wanted. librdkafka's pause would
+    /// lose records (`LogSection`).
     private func heedChoice(_ all: inout [Followed], for reader: some Reader) {
         let ends = self.state.withLock { state -> [TopicPartition: Int64]? in
             guard state.mustChoose else { return nil }
@@ -162,7 +167,8 @@ final class TopicFollower: Sendable {
             return state.ends
         }
         guard let ends else { return }
-        // After the ends: who is wanted by now may have been published to before an end was asked, and is read from the end before that.
+        // Ask after handling the ends. A partition that is wanted by now may have records from before its end was asked
+        // for. It is read from the end before that.
         let isWanted = reader.partitionsToRead()
         let pace = isWanted == nil ? Pace.prompt : .thrifty
         for index in all.indices {
@@ -170,7 +176,7 @@ final class TopicFollower: Sendable {
             let isWanted = isWanted?(partition) ?? true
             let nextOffset = all[index].progress.nextOffset
             if let section = all[index].section {
-                // As long as nothing is known of it, nobody could say where to go on.
+                // Until a position is known, the partition cannot be closed, because nothing says where to continue.
                 guard !isWanted || all[index].pace != pace, nextOffset != nil else { continue }
                 section.close()
                 all[index].section = nil
@@ -188,7 +194,7 @@ final class TopicFollower: Sendable {
         self.state.withLock { $0.unread = unread }
     }
 
-    /// Until the task is cancelled.
+    /// Asks for the ends of unread partitions until the task is cancelled.
     private func askEnds() async {
         while !Task.isCancelled {
             // Cancelled: the loop ends.
@@ -196,7 +202,7 @@ final class TopicFollower: Sendable {
             let unread = self.state.withLock { $0.unread }
             guard !unread.isEmpty, !Task.isCancelled else { continue }
             let positions = await NamedThread.run("page-ends") { [promptReader] in
-                // Not answered in time: the next answer counts for both.
+                // No answer in time: the next answer counts for both.
                 (try? promptReader.positions(of: unread, within: Self.answerDurationMax)) ?? []
             }
             self.state.withLock { state in

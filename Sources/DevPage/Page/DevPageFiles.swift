@@ -1,6 +1,6 @@
 import PageStyle
 
-/// What the page is made of: the files beside this one, which are parts of the program, and those of `PageStyle`.
+/// The page's files: those beside this one, which are parts of the program, and those of `PageStyle`.
 enum DevPageFiles {
     static let all: [PageFile] =
         [PageFile(path: "/", type: .html, bytes: PackageResources.page_html)]

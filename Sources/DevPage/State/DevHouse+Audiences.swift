@@ -5,23 +5,23 @@ import PushInspection
 import PushModel
 import Synchronization
 
-/// Members of audiences that the page makes up, and what members show.
+/// Members of audiences that the page creates, and what members show.
 extension DevHouse {
-    /// The app of what the page makes up.
+    /// The app of members that the page creates.
     var app: String { self.settings.app.isEmpty ? self.settings.appNamed : self.settings.app }
 
     /// What can be done to the members of an audience.
     enum AudienceAction: String, CaseIterable {
-        /// A tenth of those that are there goes away.
+        /// A tenth of the members that are present goes offline.
         case offline
-        /// All who are away come back.
+        /// All members that are offline return.
         case online
         /// One more member gets a phone with a card.
         case watch
     }
 
-    /// Simulated phones join an audience, as their apps and a server would do it.
-    /// - Parameter isStart: with push-to-start tokens; otherwise with update tokens.
+    /// Lets simulated phones join an audience, as their apps and a server would do it.
+    /// - Parameter isStart: whether they join with push-to-start tokens; otherwise with update tokens.
     func joinMembers(_ count: Int, audience: String, isStart: Bool) async throws {
         let tokens = (0..<count).map { _ in Self.newToken() }
         for token in tokens {
@@ -52,9 +52,9 @@ extension DevHouse {
         }
     }
 
-    /// A started card's app tells its server the update token, which joins the audiences of the phone with it.
+    /// Lets an update token join the audiences of its phone. The app of a started card reports the token to its server.
     func join(_ audiences: [String], updateToken: String) async {
-        // An update token is in one audience: the newest wins.
+        // An update token is in one audience, so the newest wins.
         guard let audience = audiences.last else { return }
         let join: JSONTree = [
             "event": "register", "audience": .string(audience),
@@ -67,6 +67,7 @@ extension DevHouse {
         }
     }
 
+    /// Performs an action on the members of an audience.
     /// - Returns: why it cannot be done; `nil`: it is done.
     func perform(_ action: AudienceAction, on id: Int, member: Int?) -> String? {
         let tokens = self.store.read { timeline in
@@ -79,7 +80,7 @@ extension DevHouse {
         switch action {
         case .offline:
             guard !tokens.isEmpty else { return "no member is there" }
-            // At least one.
+            // At least one member.
             for token in tokens.shuffled().prefix(max(1, tokens.count / 10)) {
                 self.simulator.setOnline(token: token, false)
             }
@@ -97,7 +98,7 @@ extension DevHouse {
         return nil
     }
 
-    /// Sees what each member shows, and asks once for each content that is new.
+    /// Looks at what each member shows, and asks once for each new content.
     func lookAtMembers() {
         let known = self.memberReferences.withLock { $0.mapValues(\.count) }
         let joined = self.store.read { timeline in
@@ -109,7 +110,7 @@ extension DevHouse {
         for audience in joined {
             let new = audience.tokens.isEmpty ? [] : self.simulator.references(tokens: audience.tokens)
             let references = self.memberReferences.withLock { all in
-                // Two may look at once: the second has nothing to add.
+                // Two tasks may look at once. Then the second has nothing to add.
                 if all[audience.id]?.count ?? 0 == known[audience.id] ?? 0 { all[audience.id, default: []] += new }
                 return all[audience.id] ?? []
             }

@@ -4,9 +4,11 @@ import PushEngine
 import PushInspection
 import PushWorker
 
-/// Budgets: the worker's own, and that of the phone.
+/// Budgets of the worker and of the phone.
 extension DevHouse {
-    /// - Returns: the worker's count, `nil` if it knows no such activity; and the phone's, `nil` if it has no budget or there is no phone.
+    /// The budgets of an activity.
+    /// - Returns: the worker's count, `nil` if the worker does not know the activity; and the phone's, `nil` if there
+    ///   is no phone or it has no budget.
     func budgets(activity: String) async -> (worker: BudgetMeter?, phone: BudgetMeter?) {
         let phone = self.store.read { $0.phone(activity: activity) }
         let app = phone.flatMap { $0.app.isEmpty ? nil : $0.app }
@@ -23,7 +25,9 @@ extension DevHouse {
         return (worker, BudgetMeter(keeper: .phone, perHour: perHour, spent: min(spent, perHour)))
     }
 
-    /// - Returns: the worker's counts for members without frequent updates and for those with; `nil`: it knows no such audience.
+    /// The budgets of an audience.
+    /// - Returns: the worker's counts for members without frequent updates and for those with; `nil`: the worker does
+    ///   not know the audience.
     func budgets(audience: String) async -> (plain: BudgetMeter, frequent: BudgetMeter)? {
         let app = self.store.read { $0.audiences.audience(named: audience)?.app }
         let asked = app.flatMap { $0.isEmpty ? nil : $0 }

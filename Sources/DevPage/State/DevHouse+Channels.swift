@@ -2,9 +2,9 @@ import APNSSimulator
 import DeviceModel
 import PushInspection
 
-/// Broadcast channels, and phones that listen.
+/// Broadcast channels, and phones that listen to them.
 extension DevHouse {
-    /// The channels there are, oldest first, and what a phone shows that was always there.
+    /// All channels, oldest first, each with what a phone shows that has listened from the beginning.
     var channels: JSONTree {
         let nowSeconds = self.nowMillis / 1_000
         return .array(
@@ -21,7 +21,8 @@ extension DevHouse {
             })
     }
 
-    /// - Returns: the channel's id; `nil`: there are as many as there may be.
+    /// Creates a channel.
+    /// - Returns: the channel's id; `nil`: the number of channels is at its limit.
     func makeChannel(storage: ChannelStorage, app: String) -> String? {
         guard self.simulator.channels().count < DevPageLimits.channelsMax,
             let id = self.simulator.createChannel(app: app, storage: storage)
@@ -30,15 +31,17 @@ extension DevHouse {
         return id
     }
 
-    /// - Returns: whether there was such a channel.
+    /// Deletes a channel.
+    /// - Returns: whether the channel existed.
     func deleteChannel(_ id: String) -> Bool {
         guard self.simulator.deleteChannel(id: id) else { return false }
         self.noteChannel("The broadcast channel \(id) was deleted. What is published for it is refused.", channel: id)
         return true
     }
 
-    /// Puts up a phone whose app has started an activity that listens to a channel, and has no token for its server.
-    /// - Returns: the phone's id; `nil`: there is no such channel.
+    /// Creates a phone whose app has started an activity that listens to a channel. The app has no token for its
+    /// server.
+    /// - Returns: the phone's id; `nil`: the channel does not exist.
     func makeListener(channel id: String) -> Int? {
         guard let channel = self.simulator.channel(id: id), channel.deletedMillis == nil else { return nil }
         let token = Self.newToken()
@@ -49,6 +52,7 @@ extension DevHouse {
         return phone
     }
 
+    /// Starts or stops listening of a phone to a channel.
     /// - Returns: why it cannot be done; `nil`: it is done.
     func setListening(_ phone: SimulatedPhone, to channel: String?, isOn: Bool) -> String? {
         guard isOn else {

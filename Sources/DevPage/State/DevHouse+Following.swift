@@ -1,7 +1,7 @@
 import KafkaLog
 import PushInspection
 
-/// What is read of the topics.
+/// Chooses which records of the topics are read, and takes them.
 extension DevHouse: TopicFollower.Reader {
     func partitionsToRead() -> (@Sendable (TopicPartition) -> Bool)? {
         let nowMillis = self.nowMillis

@@ -2,18 +2,19 @@ import PushInspection
 import PushModel
 import PushWorker
 
-/// What somebody looks at.
+/// Notes which activities somebody looks at.
 extension DevHouse {
-    /// Something is about to be published for an activity by the page. Its publisher wants to see what becomes of it.
+    /// Notes that the page is about to publish for an activity. Its publisher wants to see the result.
     func lookByTheWay(at activity: String) {
-        // The key of a join is no activity.
+        // The key of a join is not an activity.
         guard TokenText.shortened(activity) == activity else { return }
         self.store.look(at: activity, nowMillis: self.nowMillis, isByTheWay: true)
         self.follower.choose()
     }
 
-    /// Somebody asks for an activity: all of it is listed for a while. Where nothing is known of its phone, the worker is asked for the token: its
-    /// registration may have come too fast to be read, or the phone may have given way to others.
+    /// Notes that somebody asks for an activity. All its entries are then listed for a while. If its phone is unknown,
+    /// asks the worker for the token. The registration may not have been read in a flood, or the phone may have given
+    /// way to others.
     func look(at activity: String) async {
         if self.store.look(at: activity, nowMillis: self.nowMillis) { self.lookAtPhones() }
         self.follower.choose()
