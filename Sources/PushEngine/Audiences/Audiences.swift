@@ -3,8 +3,8 @@ import PushModel
 
 /// The members of audiences: crowds, their passes, pushes to members in flight, and when a crowd has something to do.
 ///
-/// It alone changes crowds and tables of members. What a version costs and when its audience makes one is its owner's matter, a slot like any
-/// other (`AudienceOwner`).
+/// Only this type changes crowds and tables of members. What a version costs and when its audience makes one is decided
+/// by the audience's owner, a slot like any other (`AudienceOwner`).
 struct Audiences: ~Copyable {
     var crowds: CrowdTable
     var pushes = MemberPushStore()
@@ -14,13 +14,13 @@ struct Audiences: ~Copyable {
     /// When phones of members that have left may be pushed to again, should they come back at once.
     var departures = RecentDepartures()
     var forwarded = ForwardedRecords()
-    /// Who has left an audience, or was marked as moved then, within the hour.
+    /// Members that left an audience within the last hour, or were marked as moved by then.
     var leavers = RecentLeavers()
-    /// What has to lie in `state` before more is read.
+    /// Records that `state` must have before more is read.
     var voids = VoidsUnderWay()
-    /// What operators have stopped.
+    /// Audiences and apps whose pushes an operator has stopped.
     var pauses = PauseTable()
-    /// Passes of which is told.
+    /// Passes that are traced.
     var traces = PassTraces()
     /// The raw token of the record that is being taken.
     var scratchToken: [UInt8] = []
@@ -34,12 +34,13 @@ struct Audiences: ~Copyable {
 
     init(seed: UInt64) { self.crowds = CrowdTable(seed: seed) }
 
-    /// The push is in flight from here on.
+    /// Notes that the push is in flight from now on.
     @inline(__always) mutating func pushLeft(_ push: MemberPushID, crowd: CrowdID, pass: Int) {
         self.crowds[crowd].passes[pass].pushLeft(push, in: &self.pushes)
     }
-    /// It has been answered.
-    /// - Returns: whether the crowd it was sent for is there still, and with it the place where it was counted.
+    /// Notes that the push has been answered.
+    /// - Returns: whether the crowd that it was sent for still exists, and with it the place where the push was
+    ///   counted.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID) -> Bool {
         let (crowd, pass) = (self.pushes[push].crowd, self.pushes[push].pass)
         let isCrowdThere = self.crowds[crowd].generation == self.pushes[push].crowdGeneration
@@ -54,7 +55,7 @@ struct Audiences: ~Copyable {
 
 /// Tokens that have left a moment after they were pushed to.
 struct RecentDepartures {
-    /// Of more the oldest are forgotten.
+    /// Maximum number of tokens; beyond it the oldest are forgotten.
     static let countMax = 65_536
     private var millis: [Audiences.DepartedKey: Int64] = [:]
     private var order: Deque<(key: Audiences.DepartedKey, millis: Int64)> = []
@@ -73,16 +74,16 @@ struct RecentDepartures {
     }
 }
 
-/// A pass that stands in its lane's queue.
+/// A pass in its lane's queue.
 struct PassReference: Equatable {
     var crowd: CrowdID
     var generation: UInt32
     var pass: Int
-    /// It is one of the crowd's start rounds.
+    /// The pass is one of the crowd's start rounds.
     var isStart = false
 }
 
-/// Passes of one lane that have somebody to serve: those with an alert first, each for a while.
+/// Passes of one lane that have somebody to serve. Those with an alert are first; each has the lane for a while.
 struct PassQueue {
     /// Members of one pass that are served before the next has its turn.
     static let quantum = 64
@@ -91,7 +92,7 @@ struct PassQueue {
     private var servedCount = 0
     /// Pushes of single slots since a member was last served.
     var singlesInTurn = 0
-    /// Of four pushes at least one is a member's while a pass waits.
+    /// At least one of four pushes is a member's while a pass waits.
     static let singlesInTurnMax = 3
 
     var isEmpty: Bool { self.alerts.isEmpty && self.others.isEmpty }
@@ -103,7 +104,7 @@ struct PassQueue {
         self.servedCount = 0
         if !self.alerts.isEmpty { self.alerts.removeFirst() } else { _ = self.others.popFirst() }
     }
-    /// A member of the first was served: others get their turn after a while.
+    /// Notes that a member of the first pass was served. The other passes get their turn after a while.
     mutating func served() {
         self.singlesInTurn = 0
         self.servedCount += 1
@@ -117,13 +118,14 @@ struct PassQueue {
     }
 }
 
-/// What became of what members were due (fan-out contract: Conservation for members): `due + restored == …` is not how it is counted; what a takeover finds owed is due there.
+/// What became of what members were due (fan-out contract: Conservation for members). What a takeover finds owed counts
+/// as due there; there is no separate count of what was restored.
 public struct MemberCounters: Sendable, Equatable {
-    /// A member and a version it has to be shown.
+    /// Pairs of a member and a version that it has to be shown.
     public var due: UInt64 = 0
-    /// APNs took it.
+    /// APNs accepted the push.
     public var accepted: UInt64 = 0
-    /// A newer version took its place before.
+    /// A newer version replaced it before it was sent.
     public var superseded: UInt64 = 0
     /// It was not sent in time.
     public var expired: UInt64 = 0
@@ -131,13 +133,13 @@ public struct MemberCounters: Sendable, Equatable {
     public var gone: UInt64 = 0
     /// APNs refused it for good.
     public var failed: UInt64 = 0
-    /// Nobody knows, and it is not sent again.
+    /// The result is not known, and the push is not sent again.
     public var unknown: UInt64 = 0
     /// The member left before.
     public var left: UInt64 = 0
     /// Its partition left before.
     public var handedOver: UInt64 = 0
-    /// Owed now, those without an answer included.
+    /// Owed now, including pushes without an answer.
     public var waiting: UInt64 = 0
     /// Pushes that were sent again.
     public var repeated: UInt64 = 0

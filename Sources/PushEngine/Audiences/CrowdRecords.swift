@@ -11,7 +11,7 @@ struct CrowdRecords {
         case awaitsVersions
         /// Not the progress that the version began. To `durable` with that.
         case awaitsProgress
-        /// Neither. To one of the two, whichever comes last.
+        /// Neither. To `awaitsVersions` or `awaitsProgress`, when the other is acknowledged.
         case awaitsBoth
     }
     /// Where passes stand is written down this often.

@@ -12,8 +12,8 @@ struct CrowdReport: Equatable {
     /// Wall milliseconds; 0: none.
     var firstAcceptedMillis: Int64 = 0
     var lastAcceptedMillis: Int64 = 0
-    /// Members whom a broadcast brings it, by environment; none of them is among `due`. Not part of progress: whoever takes the partition over counts
-    /// who listens anew.
+    /// Members that a broadcast brings it to, by environment; none of them is among `due`. Not part of progress: after
+    /// a takeover the new owner counts the listeners anew.
     var listeners = ListenerCounts()
     /// Another owner of the partition has counted its pass, and has not said how far it came.
     var isOfOthers = false
@@ -23,7 +23,7 @@ struct CrowdReport: Equatable {
         let ended =
             self.counts.accepted + self.counts.superseded + self.counts.expired + self.counts.gone + self.counts.failed
             + self.counts.left
-        // Of an alert that goes alone members are counted with either version.
+        // Members are counted with either version when an alert is sent alone.
         return self.counts.due > ended ? self.counts.due - ended : 0
     }
 
@@ -32,7 +32,8 @@ struct CrowdReport: Equatable {
         if self.firstAcceptedMillis == 0 { self.firstAcceptedMillis = wallMillis }
         self.lastAcceptedMillis = wallMillis
     }
-    /// - Parameter count: less than 0: so many that had given way to a newer version are owed it again, or came meanwhile.
+    /// - Parameter count: below 0, that many members that had been settled for a newer version are owed it again, or
+    ///   joined meanwhile.
     mutating func note(_ count: Int, into settlement: MemberSettlement) {
         if count < 0 {
             let superseded = min(self.counts.superseded, UInt64(count.magnitude))

@@ -18,7 +18,7 @@ extension CrowdTable {
         guard let members = self.membersIfAny(of: self[crowd].partition) else { return .none }
         return self[crowd].starts.member(token, in: members.table)
     }
-    /// Whose start member it is, and of which of its rounds.
+    /// The crowd that has the start member, and the start round that it is in.
     @inline(__always) func startHome(of member: MemberID, members: Members) -> (crowd: CrowdID, round: Int) {
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
@@ -27,8 +27,9 @@ extension CrowdTable {
         }
         return (crowd, 0)
     }
-    /// When the member's token may be sent another start, steady (`start.per-hour`). Counted are the starts that went round within the hour in
-    /// its audiences of this partition, if it was a member and may have been sent them: from their last push on.
+    /// When the member's token may be sent another start, steady (`start.per-hour`). Counts the starts that went round
+    /// within the hour in its audiences of this partition. A start counts if the member was there and may have been
+    /// sent it; its hour begins with its last push.
     func startAllowedMillis(_ member: MemberID, perHour limit: Int, members: Members, now: EngineTime) -> Int64 {
         var millis: [Int64] = []
         var other = members.table.firstMembership(ofStartToken: members.table.token(of: member))

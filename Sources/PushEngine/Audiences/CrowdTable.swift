@@ -116,8 +116,9 @@ struct CrowdTable: ~Copyable {
         }
         return self.makePass(crowd, environment: environment, channelNumber: nil)
     }
-    /// The same of members that listen on a channel; of those that name too many, or where there is no room for a ring, that of all others.
-    /// - Parameter isTold: it is the audience's.
+    /// Index of the pass for members that listen on a channel. If the member names too many, or no ring is free, it is
+    /// the pass of all other members.
+    /// - Parameter isTold: the channel is the audience's.
     mutating func passIndex(
         _ crowd: CrowdID, environment: PushEnvironment, channel: [UInt8], isTold: Bool
     ) -> Int {
@@ -129,14 +130,14 @@ struct CrowdTable: ~Copyable {
         if let known = passes.first(where: { self.elements[crowd].passes[$0].channelID == channel }) { return known }
         let members = self.members(of: self.elements[crowd].partition)
         let taken = passes.compactMap { self.elements[crowd].passes[$0].channelNumber }
-        // Whoever names what nobody knows leaves room for those that are told.
+        // Members that name unknown channels leave room for channels that the owner has announced.
         let most = MemberRecord.channelNumbersMax - (isTold ? 0 : 2)
         if members.table.hasRoomForRing, let free = (0..<most).first(where: { !taken.contains($0) }) {
             let made = self.makePass(crowd, environment: environment, channelNumber: free)
             self.elements[crowd].passes[made].named(channelID: channel)
             return made
         }
-        // One that nobody is in any more.
+        // A pass that has no members now.
         let idle = passes.first { index in
             members.table.count(of: self.elements[crowd].passes[index].ring) == 0
                 && self.elements[crowd].passes[index].inFlight.count == 0
@@ -147,7 +148,7 @@ struct CrowdTable: ~Copyable {
         self.elements[crowd].passes[idle].leaveChannel()
         return idle
     }
-    /// The same as a member's record names it.
+    /// Index of the pass that a member's record names.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment, number: UInt8?) -> Int {
         guard let number else { return self.passIndex(crowd, environment: environment) }
         let known = self.elements[crowd].passes.firstIndex {

@@ -142,11 +142,13 @@ struct CrowdVersions {
         }
         return true
     }
-    /// The alert has expired with the version that brought it: one of an older version that may still be sent is owed in its place.
+    /// Forgets the alert, which has expired with the version that brought it. An older version's alert that may still
+    /// be sent is owed in its place.
     ///
-    /// An owner says an alert once more with the next version as long as it does not know that it has been told, and that version may expire first.
+    /// An owner repeats an alert with the next version until it knows that the alert has been sent. The next version
+    /// may expire first.
     /// - Parameter mayReturn: `false`: members get the alert's own version, and cannot return to an older one.
-    /// - Returns: where the older version lies; `nil`: no alert is owed now.
+    /// - Returns: index of the older version; `nil`: no alert is owed now.
     mutating func expireAlert(mayReturn: Bool, nowSeconds: Int64) -> Int? {
         guard let alert = self.alert else { return nil }
         let former = self.kept.lastIndex {

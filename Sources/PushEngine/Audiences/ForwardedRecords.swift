@@ -1,9 +1,12 @@
 import DequeModule
 import PushModel
 
-/// Which forwarded record of a member was taken last. When the partition it first lay on gets another owner, that one may forward the last records
-/// of its own once more, in their order: a join would bring back who has left since. What a former owner had on its way comes alone, and whenever
-/// it likes: members' records say it as well, for whoever owns the members' partition then.
+/// The forwarded record of each member that was taken last.
+///
+/// When the partition where such a record was first stored gets another owner, that owner may forward the partition's
+/// last records again, in order. A repeated join would bring back a member that has left since. Records that a former
+/// owner had under way arrive one by one, at any time. Members' records hold this position, too, for the next owner of
+/// the members' partition.
 struct ForwardedRecords {
     /// Members of more are not remembered.
     static let countMax = 65_536

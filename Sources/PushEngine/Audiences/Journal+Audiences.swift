@@ -176,7 +176,7 @@ extension Journal {
             key: key, value: value, of: partition, acknowledgement: acknowledgement,
             in: &memory)
     }
-    /// Members whose records lie before this one are none any more.
+    /// Writes that members whose records are before this one are no longer members.
     mutating func writeVoided(
         _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {

@@ -9,7 +9,7 @@ extension MemberFlags {
     static var isMoved: Self { Self(bit: 5) }
 }
 
-/// Of start members.
+/// Flags of start members.
 extension MemberFlags {
     /// Its phone can listen to a channel (iOS 18 or later).
     static var isChannelCapable: Self { Self(bit: 6) }

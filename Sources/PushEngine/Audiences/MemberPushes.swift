@@ -18,7 +18,7 @@ struct MemberPush {
     var recordMillis: Int64 = 0
     var sentMillis: Int64 = 0
     var priority = PushPriority.low
-    /// Of the version whose alert it brings; 0: none.
+    /// Stamp of the version whose alert the push brings; 0: none.
     var alertStampSeconds: Int64 = 0
     var hasAlert: Bool { self.alertStampSeconds != 0 }
     /// What the member's entry said while it waited: `RetrySet.Entry.alertsMissedSinceSeconds`.
@@ -27,7 +27,7 @@ struct MemberPush {
     var isAlone = false
     /// A unit of the audience's ledger was there for it.
     var mayBeHigh = false
-    /// The member has left its audience since: whatever the answer, it is not owed this any more.
+    /// The member has left its audience since. Whatever the answer is, the member is not owed this now.
     var isDetached = false
     var app: UInt16 = 0
     var lane = LaneIndex.none

@@ -18,7 +18,7 @@ enum MemberEnd {
 }
 
 extension MemberCounters {
-    /// So many are owed it no more.
+    /// Counts members that are no longer owed the version.
     mutating func count(_ settlement: MemberSettlement, _ members: UInt64 = 1) {
         switch settlement {
         case .accepted: self.accepted &+= members

@@ -2,9 +2,10 @@ import PushModel
 
 /// What operators have stopped, by partition.
 struct PauseTable {
-    /// Audiences of one partition that are remembered as paused. A pause holds until somebody takes it back, and those of audiences that are long
-    /// over are easily forgotten: without a bound, names of up to 256 bytes would pile up here and in `state`. Whoever wants to stop more than so
-    /// many stops the app, which always finds room: there are only as many apps as are configured.
+    /// Maximum number of audiences of one partition that are remembered as paused. A pause lasts until somebody takes
+    /// it back, and pauses of audiences that are long over are easily forgotten. Without a bound, names of up to 256
+    /// bytes would pile up here and in `state`. An operator who has to stop more audiences can stop the app: apps
+    /// always have room, as only configured ones can be paused.
     static let audiencesMax = 1_024
 
     struct Key: Hashable {
@@ -36,7 +37,7 @@ struct PauseTable {
     func hasRoom(for key: Key) -> Bool {
         key.audience.isEmpty || self[key] != nil || self.audienceCounts[key.partition, default: 0] < Self.audiencesMax
     }
-    /// Of the paused audiences of a partition, the one paused first among those that can be spared; apps are never among them.
+    /// The audience of a partition that was paused first among those that can be spared. Apps are never spared.
     func oldest(of partition: PartitionIndex, where isSpared: (Key) -> Bool) -> Key? {
         (self.sinceMillis[partition] ?? [:])
             .filter { !$0.key.audience.isEmpty && isSpared($0.key) }

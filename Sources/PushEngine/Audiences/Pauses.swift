@@ -1,7 +1,8 @@
 import PushModel
 
-/// The record that stops the pushes to members of an audience, or of all audiences of an app, or lets them go on. Written to every partition of
-/// the routed topic: each obeys for its own members, whoever owns the audience, and remembers it in `state`.
+/// The record that stops the pushes to members of an audience, or of all audiences of an app, or lets them continue. It
+/// is written to every partition of the routed topic. Each partition obeys for its own members, whoever owns the
+/// audience, and remembers it in `state`.
 public enum PauseRecord {
     /// - Parameters:
     ///   - bundleID: of the app.
@@ -55,9 +56,9 @@ extension ShardEngine {
             self.schedule(crowd, now: now)
         }
     }
-    /// Of too many pauses those give way first that hold up nobody here: audiences without a member in this partition, in the order in which they
-    /// were paused.
-    /// - Returns: `false`: members of as many paused audiences as can be remembered are held here; this one is not paused.
+    /// Makes room for a pause. If there are too many, the first to go are audiences without a member in this partition,
+    /// in the order in which they were paused.
+    /// - Returns: `false`: all remembered pauses are of audiences with members here; this audience is not paused.
     private mutating func makeRoom(for pause: PauseTable.Key) -> Bool {
         guard !self.audiences.pauses.hasRoom(for: pause) else { return true }
         self.memory.counters.pausesDropped += 1
@@ -82,7 +83,7 @@ extension ShardEngine {
     @inline(__always) mutating func countPaused(_ crowd: CrowdID) {
         self.count(self.audiences.crowds[crowd].countPaused())
     }
-    /// The crowd leaves memory, or its audience is over: it is in no gauge any more.
+    /// Takes the crowd out of every gauge: it leaves memory, or its audience is over.
     mutating func uncount(_ crowd: CrowdID) {
         self.count(self.audiences.crowds[crowd].leavesPause())
         self.memory.counters.membersRefused -= self.audiences.crowds[crowd].refusedCount
@@ -116,7 +117,7 @@ extension ShardEngine {
         }
         return nil
     }
-    /// - Returns: `nil`: an owner wrote it that was not the owner any more.
+    /// - Returns: `nil`: it was written by an owner that had already lost the partition.
     mutating func restorePause(
         key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex
     ) throws(StateError) -> RestoreResult? {

@@ -1,13 +1,17 @@
 import DequeModule
 import PushModel
 
-/// Members that have left an audience within the hour, and may have got pushes with priority 10 there: whichever audience they join next, they
-/// get none by its ledger before the hour is over (fan-out contract: Audience budget). Those whose last record was forwarded are kept beside them: what a former
-/// owner of the partition where it first lay still has on its way is older than that.
+/// Members that have left an audience within the hour, and may have got pushes with priority 10 there. They get none
+/// from the ledger of any audience they join before the hour is over (fan-out contract: Audience budget).
 ///
-/// The record of each stays in `state` for that hour in place of a tombstone, so that a new owner of the partition knows as much.
+/// Members whose last record was forwarded are remembered here, too: records that a former owner of the first partition
+/// still has under way are older than that record.
+///
+/// The record of each leaver stays in `state` for that hour in place of a tombstone, so that a new owner of the
+/// partition knows as much.
 struct RecentLeavers {
-    /// Of more the oldest are forgotten, and until their hour is over whoever joins is taken for one of them.
+    /// Maximum number of leavers. Beyond it the oldest are forgotten, and until their hour is over every member that
+    /// joins is taken for one of them.
     static let countMax = 65_536
     struct Trace {
         var token: [UInt8]
@@ -21,7 +25,7 @@ struct RecentLeavers {
     private var traces: [Audiences.DepartedKey: Trace] = [:]
     private var order: Deque<(key: Audiences.DepartedKey, untilMillis: Int64)> = []
     private var forgottenUntilMillis: Int64 = .min
-    /// Of a restore.
+    /// Leavers that a restore has read.
     private var restored: [Audiences.DepartedKey: Trace] = [:]
 
     /// When the first is over, steady; `Int64.max`: there is none.
@@ -36,7 +40,7 @@ struct RecentLeavers {
     mutating func popOver(nowMillis: Int64) -> (partition: PartitionIndex, trace: Trace)? {
         while let first = self.order.first, first.untilMillis <= nowMillis || self.order.count > Self.countMax {
             self.order.removeFirst()
-            // Whoever has left once more since stands further back.
+            // A member that has left again since is further back.
             guard let trace = self.traces[first.key], trace.untilMillis == first.untilMillis else { continue }
             self.traces[first.key] = nil
             if first.untilMillis > nowMillis, trace.hadTens {
@@ -160,7 +164,7 @@ extension ShardEngine {
     mutating func forgetLeavers(now: EngineTime) {
         for _ in 0..<Self.leavingMax {
             guard let (partition, trace) = self.audiences.leavers.popOver(nowMillis: now.steadyMillis) else { return }
-            // Whoever has the partition next does it. A record of one that is back took this one's place.
+            // The next owner of the partition does it. If the member is back, its record has replaced this one.
             guard self.memory.partitions[partition].sends,
                 self.audiences.crowds.members(of: partition).table.find(trace.token.span).isNone
             else { continue }

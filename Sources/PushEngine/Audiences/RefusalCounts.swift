@@ -10,7 +10,7 @@ struct RefusalCounts: Equatable {
         var isOfMessage = false
         var count: UInt64 = 0
     }
-    /// Of more reasons the last are counted together.
+    /// Maximum number of reasons; further ones are counted together.
     static let reasonsMax = 8
     static let reasonByteCountMax = 128
     static let otherReason = "other"
@@ -25,7 +25,7 @@ struct RefusalCounts: Equatable {
     mutating func add(_ other: RefusalCounts) {
         for refusal in other.all { self.note(refusal) }
     }
-    /// The most frequent first, in the same order whichever was counted first.
+    /// Sorts the reasons, the most frequent first. The order does not depend on which was counted first.
     mutating func sort() { self.all.sort { ($1.count, $0.reason) < ($0.count, $1.reason) } }
     /// Bytes that are no UTF-8 become up to three each.
     static func clipped(_ reason: [UInt8]) -> String {

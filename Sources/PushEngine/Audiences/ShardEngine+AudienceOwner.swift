@@ -1,8 +1,9 @@
 public import PushModel
 
-/// Owners of audiences in their slots: what comes for one is handed to it, and what it decides is carried out.
+/// Owners of audiences in their slots. The engine hands each owner what arrives for it, and carries out what the owner
+/// decides.
 extension ShardEngine {
-    /// By which the slot's audience is owned.
+    /// Rules by which the slot's audience is owned.
     func rules(of slot: SlotID) -> OwnerRules {
         OwnerRules(
             app: self.memory.app(of: slot), minuteMillis: self.memory.configuration.settings.channelMinuteMillis)
@@ -60,7 +61,7 @@ extension ShardEngine {
         expecting expect: (inout Journal, inout ShardMemory) -> UInt64
     ) {
         let bundleID = Array(self.memory.app(of: slot).bundleID.utf8)
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         let acknowledgement = expect(&self.journal, &self.memory)
         self.journal.tell(
@@ -81,9 +82,9 @@ extension ShardEngine {
 
     // MARK: Versions
 
-    /// An audience's slot waits to make a version.
+    /// Whether an audience's slot waits to make a version.
     public var hasVersionsReady: Bool { self.dispatch.readyVersionCount > 0 }
-    /// Makes the versions that are ready. Each lies in `state` before anybody is told.
+    /// Makes the versions that are ready. Each is in `state` before any partition is sent it.
     public mutating func publishVersions(now: EngineTime) {
         guard self.journal.acknowledgements.openCount < self.memory.configuration.settings.unacknowledgedMax else {
             return
@@ -96,7 +97,7 @@ extension ShardEngine {
             }
         }
     }
-    /// What waits becomes a version: it gets its stamp and its priority here, once.
+    /// Makes a version of what waits. Its stamp and its priority are chosen here, once.
     mutating func publish(_ slot: SlotID, now: EngineTime) {
         let update = self.memory.slots[slot].pending
         let offer = self.memory.takeOffer(update, of: slot)
@@ -107,7 +108,7 @@ extension ShardEngine {
             self.memory.counters.pushesDowngraded += 1
         }
         self.carryOut(slot, now: now)
-        // Those beneath have given way: they are shown only where the newest expires first.
+        // Updates beneath it have given way: they are shown only if the newest expires first.
         self.coalescer.endUnder(update, in: &self.memory)
         self.memory.noteAccepted(update, of: slot, now: now)
         if start == .leaves { self.memory.noteStarted(slot) }
@@ -120,20 +121,21 @@ extension ShardEngine {
         self.journal.requireStateRecord(slot, in: &self.memory, now: now)
         self.journal.flushNow(now: now)
     }
-    /// A state record of the slot lies there: versions that it holds may leave.
+    /// Lets versions leave that the slot holds: `state` has the slot's record now.
     mutating func tellVersions(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].kind == .audience else { return }
         self.memory.owners[slot].stateWritten(now: now, into: &self.ownerEffects)
         self.carryOut(slot, now: now)
         self.advanceChannels(slot, now: now)
     }
-    /// Kafka has a version for one partition.
-    /// - Parameter stampLow: of the version's stamp the lower half.
+    /// Notes that Kafka has a version for one partition.
+    /// - Parameter stampLow: lower half of the version's stamp.
     mutating func versionAcknowledged(_ slot: SlotID, stampLow: UInt32, now: EngineTime) {
         self.memory.owners[slot].versionTold(stampLow: stampLow, into: &self.ownerEffects)
         self.carryOut(slot, now: now)
     }
-    /// Pushes of the slot's partition begin to leave: the audience has a new owner.
+    /// Publishes again what partitions may have missed: the audience has a new owner, as pushes of the slot's partition
+    /// begin to leave.
     mutating func tellAgain(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].kind == .audience else { return }
         let since = self.memory.partitions[self.memory.slots[slot].partition].formerOwnerQuietSinceMillis
@@ -145,7 +147,7 @@ extension ShardEngine {
 
     // MARK: The bus
 
-    /// A partition asks.
+    /// Takes a partition's question.
     mutating func takeQuestion(_ question: BusRecord.Question, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: question.bundleID),
             (try? EventRules.checkKey(key)) != nil,
@@ -165,7 +167,7 @@ extension ShardEngine {
         self.memory.stayForStarts(slot, now: now)
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
-    /// A partition tells how far it is.
+    /// Takes a partition's report on how far it is.
     mutating func takeReport(_ report: BusRecord.Report, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: report.bundleID) else { return }
         let slotKey = SlotKey(kind: .audience, app: app, id: key)
@@ -175,10 +177,10 @@ extension ShardEngine {
         else { return }
         self.memory.owners[slot].reportCame(report, now: now, into: &self.ownerEffects)
         self.carryOut(slot, now: now)
-        // A broadcast may wait for the tokens.
+        // A broadcast may have to wait until pushes by token are done.
         if report.starts == nil { self.advanceChannels(slot, now: now) }
     }
-    /// The audience is over for its owner: whoever asked is told, and then its record goes.
+    /// Tells partitions that asked that the audience is over for its owner, then deletes its record.
     mutating func tellVoid(_ slot: SlotID, now: EngineTime) {
         if !self.memory.owners[slot].channels.all.isEmpty { self.channelDeadlines.remove(slot) }
         self.memory.owners[slot].forgotten(by: self.rules(of: slot), into: &self.ownerEffects)

@@ -162,7 +162,8 @@ extension ShardEngine {
         for member in members.unlinked { members.table.free(member) }
         members.unlinked = []
     }
-    /// Its rings may have been made while it had versions, of which a tombstone has told since that they are over.
+    /// Forgets what members are owed: their rings may have been made while there were versions, and a tombstone has
+    /// said since that those are over.
     private mutating func forgetTargets(of crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {

@@ -138,7 +138,7 @@ extension ShardEngine {
         var lateNumber: UInt32?
         /// It was a member before, and not late.
         var isKnown = false
-        /// Of the version whose alert it is owed where it goes; 0: none.
+        /// Stamp of the version whose alert the member is owed where it goes; 0: none.
         var owedAlertStampSeconds: Int64 = 0
     }
     /// The token is in that ring from here on.

@@ -10,11 +10,13 @@ extension ShardEngine {
         if self.intake.startExpiresSeconds(now: now) <= now.wallSeconds { return .startExpired }
         return self.intake.event.staleDateSeconds ?? .max <= now.wallSeconds ? .startStale : nil
     }
-    /// A start comes behind the end of the life before, as it does when both lie in a log that was not read for a while: the end becomes a version
-    /// at once, and the start begins a new life. Otherwise it would be a `duplicate` of what is about to be over.
+    /// Publishes the end of the former life, if one waits when a start arrives. Both can be in a log that was not read
+    /// for a while. The end becomes a version at once, and the start begins a new life. Otherwise the start would be a
+    /// `duplicate` of a life that is about to be over.
     ///
-    /// It does not wait until the partition has caught up: a version leaves no earlier than `state` has it, so no former owner told another.
-    /// The start has no place in the ledger yet, since the record that the version asks for says nothing of it.
+    /// It does not wait until the partition has caught up: a version leaves only after `state` has it, so no former
+    /// owner has sent another. The start has no place in the ledger yet: the record that the version asks for does not
+    /// mention the start.
     mutating func publishWaitingEnd(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].life == .ending else { return }
         self.expire(slot, now: now)

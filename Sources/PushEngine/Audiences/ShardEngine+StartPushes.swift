@@ -216,7 +216,7 @@ extension ShardEngine {
             self.schedule(crowd, now: now)
         }
     }
-    /// An outcome record of a member that was not started, or of which nobody knows.
+    /// Writes an outcome record for a member that was not started, or whose start nobody knows.
     private mutating func tellFailedStart(
         _ push: MemberPush, members: CrowdTable.Members, status: UInt16, reason: String, outcome: Outcome
     ) {

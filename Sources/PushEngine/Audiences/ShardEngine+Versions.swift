@@ -138,7 +138,7 @@ extension ShardEngine {
         self.endPassTrace(crowd, .superseded)
         self.tellFormerReports(crowd)
     }
-    /// What was shown before is of another life: nothing of it is brought to anybody any more.
+    /// Drops what was shown before: it belongs to another life and is sent to nobody now.
     private mutating func endLife(of crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         for pass in self.audiences.crowds[crowd].passes.indices {
@@ -150,7 +150,8 @@ extension ShardEngine {
     }
 
     // MARK: Time
-    /// Gives up versions that may not be sent any more. Whoever the newest has left unserved gets the one before that has not expired.
+    /// Gives up versions that may no longer be sent. Members that the newest has not served get the one before that has
+    /// not expired.
     mutating func expireVersions(_ crowd: CrowdID, now: EngineTime) {
         if self.audiences.crowds[crowd].versions.isAlertExpired(nowSeconds: now.wallSeconds) {
             let alert = self.audiences.crowds[crowd].versions.alert
@@ -210,7 +211,7 @@ extension ShardEngine {
         self.endLife(of: crowd)
         self.endPassTrace(crowd, .voided)
         self.audiences.crowds[crowd].endLife(void.life, isEnded: void.isEnded)
-        // So it is written down, and whoever restores that asks.
+        // It is written down, so that an owner that restores it asks.
         self.writeVersions(crowd, entry: entry)
         self.sweepAfterVoid(crowd, now: now)
         self.audiences.crowds[crowd].ask(atMillis: now.steadyMillis + Self.askAgainMillis)

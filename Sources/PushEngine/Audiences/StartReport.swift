@@ -3,7 +3,7 @@ import PushModel
 /// What became of one start in one partition: told to the audience's owner, and written as a `start-pass` record. A later one of the same start
 /// replaces it.
 struct StartReport: Equatable {
-    /// Of the start; 0, 0: there was none.
+    /// Life of the start; 0: there was none.
     var life: Int64 = 0
     var stampSeconds: Int64 = 0
     /// `due` are the start members that it is for, those that joined late among them. `repeated` are requests that were sent again.

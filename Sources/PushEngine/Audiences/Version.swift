@@ -1,7 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// What a push says of its version beside the body. Few words: whoever takes a `Version` itself out of its array retains all that it holds.
+/// What a push needs of its version besides the body. It is a small type because taking a `Version` itself out of its
+/// array retains all that the version holds.
 struct VersionFacts {
     var stampSeconds: Int64 = 0
     var recordMillis: Int64 = 0
@@ -19,26 +20,27 @@ struct VersionFacts {
 
 /// One state of an audience, as its owner has published it: what every member is to be shown.
 struct Version {
-    /// Which life of the audience it is of; only grows.
+    /// The life of the audience that the version belongs to; only grows.
     var life: Int64 = 0
     /// `aps.timestamp` of every push that brings it; grows from version to version of a life.
     var stampSeconds: Int64 = 0
     /// What members get, and the event that speaks for it.
     var layer = Layer()
-    /// The ledger has a unit for it: the first push of its pass to a member leaves with priority 10.
+    /// Whether the ledger has a unit for it: then the first push of its pass to a member leaves with priority 10.
     var isHigh = false
-    /// The same for members with `frequent-updates`.
+    /// Whether the ledger for members with `frequent-updates` has a unit for it.
     var isFrequentHigh = false
-    /// Alerts of versions before it that have not been sent are not sent any more.
+    /// Whether it withdraws alerts of earlier versions that have not been sent.
     var withdrawsAlert = false
     /// One element while a start goes round.
     var starts: [StartOrder] = []
     /// The audience's channels as of `turn`.
     var channels: [VersionChannel] = []
-    /// Of the same version a later one is told when that has changed; 0: the audience has had no channel.
+    /// Number of the channel list. A version is sent again with a higher one when the list has changed; 0: the audience
+    /// has had no channel.
     var turn: UInt32 = 0
 
-    /// It is of that life, and so is what it brings.
+    /// Moves the version, and what it brings, to that life.
     mutating func enterLife(_ life: Int64) {
         self.life = life
         for index in self.starts.indices { self.starts[index].life = life }
@@ -52,8 +54,9 @@ struct Version {
     }
     @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
-    /// Which of older versions a partition keeps beneath one that expires then: each outlives all behind it. The one that lives longest stays, as
-    /// without it there would be nothing to show in the end; of too many the oldest behind it is given up.
+    /// Older versions that a partition keeps beneath one that expires then: each outlives all behind it. The one that
+    /// lives longest stays, as without it there would be nothing to show in the end. If there are too many, the oldest
+    /// behind it is given up.
     /// - Parameter versions: the oldest first.
     static func outliving(_ expiresSeconds: Int64, of versions: [Version]) -> [Version] {
         var kept: [Version] = []
@@ -66,8 +69,8 @@ struct Version {
         return kept
     }
 
-    /// The body of a push that brings it.
-    /// - Parameter other: whose alert goes along; `nil`: none.
+    /// Appends the body of a push that brings the version.
+    /// - Parameter other: the version whose alert goes along; `nil`: none.
     func appendBody(alertOf other: Version?, to body: inout [UInt8]) {
         guard let other else {
             return PayloadWriter.append(

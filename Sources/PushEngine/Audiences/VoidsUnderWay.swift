@@ -2,9 +2,10 @@ import PushModel
 
 /// Voids that Kafka has not acknowledged, and what was read behind them.
 ///
-/// A void takes everybody whose record lies before its own. One that Kafka does not take at once is written again, and may then lie behind joins
-/// that were made after it and were on their way already: a takeover would take those for members of the life before. So a partition reads
-/// nothing but voids while one is on its way: what has been read waits here, for a round trip of `state`, and then no more is read (`recordRoom`).
+/// A void removes every member whose record is before it. If Kafka does not take one at once, it is written again, and
+/// may then be behind later joins that were already under way. A takeover would take those for members of the former
+/// life. While a void is under way, a partition therefore processes nothing but voids. What has been read waits here
+/// for a round trip of `state`, and no more is read (`recordRoom`).
 struct VoidsUnderWay {
     fileprivate struct Record {
         var record: InputRecord
@@ -13,20 +14,20 @@ struct VoidsUnderWay {
         var traceparent: [UInt8]
     }
     private var counts: [PartitionIndex: Int] = [:]
-    /// In the order in which they were read.
+    /// Waiting records by partition, in the order in which they were read.
     private var waiting: [PartitionIndex: [Record]] = [:]
 
     var isEmpty: Bool { self.counts.isEmpty && self.waiting.isEmpty }
     var hasWaiting: Bool { !self.waiting.isEmpty }
 
-    /// One is written.
+    /// Notes that a void has been written.
     mutating func left(_ partition: PartitionIndex) { self.counts[partition, default: 0] += 1 }
-    /// One lies in `state`.
+    /// Notes that `state` has a void.
     mutating func acknowledged(_ partition: PartitionIndex) {
         guard let count = self.counts[partition] else { return }
         self.counts[partition] = count > 1 ? count - 1 : nil
     }
-    /// Whether the record has to wait: behind a void, or behind one of its own log that does.
+    /// Whether the record has to wait: behind a void, or behind a record of its own log that waits.
     func holdsUp(_ record: borrowing InputRecord, partition: PartitionIndex) -> Bool {
         if self.counts[partition] != nil, record.kind != .void { return true }
         let topic = record.topic
@@ -42,11 +43,11 @@ struct VoidsUnderWay {
         copy.traceparent.append(copying: traceparent)
         self.waiting[partition, default: []].append(copy)
     }
-    /// Takes out what waits of a partition.
+    /// Takes out the waiting records of a partition.
     fileprivate mutating func takeWaiting(_ partition: PartitionIndex) -> [Record] {
         self.waiting.removeValue(forKey: partition) ?? []
     }
-    /// The partition has left: what waits is read again by its next owner.
+    /// Forgets a partition that has left: its next owner reads the waiting records again.
     mutating func forget(partition: PartitionIndex) {
         self.counts[partition] = nil
         self.waiting[partition] = nil
@@ -54,7 +55,7 @@ struct VoidsUnderWay {
 }
 
 extension ShardEngine {
-    /// A void lies in `state`: whatever is written from here on lies behind it.
+    /// Notes that `state` has a void: whatever is written from now on is behind it.
     mutating func voidAcknowledged(_ crowd: CrowdID, generation: UInt32, partition: PartitionIndex, now: EngineTime) {
         self.audiences.voids.acknowledged(partition)
         let isLeaving =
@@ -67,7 +68,7 @@ extension ShardEngine {
             let follower = self.audiences.crowds.find(
                 reference: self.audiences.crowds[crowd].reference, partition: partition)
         {
-            // What tells the name of the start members' new crowd may lie before it.
+            // The record with the name of the start members' new crowd may be before the void.
             self.audiences.crowds[follower].progressed()
             self.schedule(follower, now: now)
         }

@@ -5,8 +5,8 @@ import PushModel
 /// A keeper that lives here: an element of `Keepers`.
 struct KeeperID: Identifier { let rawValue: Int32 }
 
-/// A request about a channel that is no push of a slot's: a keeper's, or an audience's broadcast. One attempt; whoever has asked decides about a
-/// second.
+/// A request about a channel that is not a push of a slot: a keeper's, or an audience's broadcast. It is tried once;
+/// the one that asked decides about a second attempt.
 struct ChannelErrand {
     enum Sender {
         case keeper(KeeperID, generation: UInt32, request: UInt64)
@@ -22,12 +22,13 @@ struct ChannelErrand {
     var body: [UInt8] = []
     var priority = PushPriority.low
     var expirationSeconds: Int64 = 0
-    /// Of an audience's broadcast: the version that it brings, and the one whose alert goes along; 0: none.
+    /// For an audience's broadcast, the stamps of the version that it brings and of the one whose alert goes along; 0:
+    /// none.
     var stampSeconds: Int64 = 0
     var alertStampSeconds: Int64 = 0
     /// When it was handed over, steady.
     var askedMillis: Int64
-    /// Of a broadcast that is told of: what is known of it when it leaves.
+    /// For a traced broadcast, what is known of it when it leaves.
     var traced: TracedBroadcast?
 }
 
@@ -69,7 +70,7 @@ struct ChannelErrands {
 
     static func isErrand(_ push: PushID) -> Bool { push.rawValue & 0xc000_0000 == Self.mark }
 
-    /// The answer to it has come; `nil`: nobody waits for it any more.
+    /// Takes out the errand that a push has answered; `nil`: nobody waits for the answer now.
     mutating func take(_ push: PushID) -> ChannelErrand? {
         guard Self.isErrand(push) else { return nil }
         return self.sent.removeValue(forKey: UInt32(truncatingIfNeeded: push.rawValue >> 32))

@@ -7,17 +7,17 @@ public struct ChannelListing: Sendable, Equatable {
     public var bundleID: String
     /// Which of Apple's two push services.
     public var environment: PushEnvironment
-    /// Whoever made them.
+    /// Number of channels, no matter who made them.
     public var count: Int
 
-    /// Of a list.
+    /// Creates the count of one list.
     public init(bundleID: String, environment: PushEnvironment, count: Int) {
         (self.bundleID, self.environment, self.count) = (bundleID, environment, count)
     }
 }
 
 extension ShardEngine {
-    /// Of the keepers that live here, those that have seen a list.
+    /// Counts of the keepers here that have seen a list.
     public var channelListings: [ChannelListing] {
         guard !self.keepers.isEmpty else { return [] }
         return self.keepers.identifiers.compactMap { id in

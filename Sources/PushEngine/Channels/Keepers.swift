@@ -11,7 +11,7 @@ struct HostedKeeper {
     var keeper: ChannelKeeper
     /// Requests that wait until pushes of the partition may leave.
     var held: [KeeperAction] = []
-    /// Of announcements, how many of their records Kafka has not acknowledged.
+    /// Number of records of each announcement that Kafka has not acknowledged.
     var untold: [UInt64: Int] = [:]
     /// As the engine's counters have it.
     var counted = KeeperCounters()

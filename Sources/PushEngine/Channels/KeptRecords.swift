@@ -4,7 +4,7 @@ import PushModel
 /// The records of `state` about channels that are kept for audiences (fan-out contract: A channel kept for an audience), by partition: what `state` says, or will once Kafka has what was
 /// written. Keepers begin with them, and what others write over them is mended by them.
 struct KeptRecords {
-    /// As many as `state` has: nothing that it says is left out. Whoever writes them keeps to `KeeperSettings.keptMax`.
+    /// All channels that `state` has; none is left out. The keepers that write them keep to `KeeperSettings.keptMax`.
     private var channels: [PartitionIndex: [KeptChannelKey: KeptChannel]] = [:]
     /// Those that have an id.
     private var keys: [PartitionIndex: [Name: KeptChannelKey]] = [:]

@@ -1,8 +1,9 @@
 import APNSProtocol
 import PushModel
 
-/// Versions that an audience's owner broadcasts (fan-out contract: Mixed audiences). It sends them itself: it alone knows which version is newest and whether APNs has
-/// taken it, `state` has both, and whoever takes over sends the very same again.
+/// Versions that an audience's owner broadcasts (fan-out contract: Mixed audiences). The owner sends them itself,
+/// because only it knows which version is newest and whether APNs has taken it. `state` has both, and a new owner sends
+/// the same bytes again.
 extension ShardEngine {
     mutating func enqueueBroadcast(_ slot: SlotID, environment: PushEnvironment, route: UInt16, now: EngineTime) {
         self.errands.append(
@@ -12,8 +13,8 @@ extension ShardEngine {
                 partition: self.memory.slots[slot].partition, askedMillis: now.steadyMillis),
             route: route)
     }
-    /// A broadcast has its turn: what is newest now is put into it.
-    /// - Returns: `false`: there is nothing to be sent any more.
+    /// Fills a broadcast, whose turn it is, with what is newest now.
+    /// - Returns: `false`: nothing is left to send.
     mutating func fillBroadcast(_ errand: inout ChannelErrand, now: EngineTime) -> Bool {
         guard let slot = self.audienceSlot(of: errand),
             let index = self.memory.owners[slot].channels.index(errand.environment)

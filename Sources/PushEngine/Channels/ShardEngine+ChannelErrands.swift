@@ -33,7 +33,7 @@ extension ShardEngine {
         self.memory.requestLeft(errand.partition)
     }
 
-    /// The answer to one of them. One that nobody waits for any more changes nothing.
+    /// Takes the answer to an errand. An answer that nobody waits for changes nothing.
     mutating func errandAnswered(_ answer: PushAnswer, now: EngineTime) {
         guard let errand = self.errands.take(answer.id) else { return }
         self.memory.requestAnswered(errand.partition)
@@ -43,7 +43,7 @@ extension ShardEngine {
         self.errandEnded(errand, answer.result, now: now)
     }
 
-    /// Tells whoever has asked.
+    /// Hands the result to the one that asked.
     mutating func errandEnded(_ errand: ChannelErrand, _ result: PushAnswer.Result, now: EngineTime) {
         switch errand.sender {
         case .keeper(let id, let generation, let request):

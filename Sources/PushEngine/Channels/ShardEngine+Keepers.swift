@@ -120,7 +120,7 @@ extension ShardEngine {
         {
             self.beginKeeper(app: app, environment: wish.environment, partition: partition, now: now)
         }
-        // Without a keeper nothing is kept. Whoever wants a channel asks again.
+        // Without a keeper nothing is kept. Whatever wants a channel asks again.
         guard let id = self.keepers.find(app: app, environment: wish.environment, partition: partition) else { return }
         let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: false)
         let receipt = UInt64(UInt32(bitPattern: entry.rawValue))

@@ -1,12 +1,13 @@
 import ChannelKeeping
 import PushModel
 
-/// Events that a publisher sends straight to a channel that is kept for an audience are rejected (fan-out contract: Mixed audiences): they would come between the
-/// audience's versions, and their stamps would make phones ignore what is newer.
+/// Rejects events that a publisher sends straight to a channel that is kept for an audience (fan-out contract: Mixed
+/// audiences). They would get between the audience's versions, and their stamps would make phones ignore what is newer.
 ///
-/// The channel's slot and the keeper lie in different partitions. Where audiences have channels, the slot asks before its first broadcast, and `state`
-/// remembers a no. It stays true: the keeper's ids are new when Apple gives them out, and told only once `state` has them, so that nobody can have
-/// been told no about one that is kept later. A yes is not written down; a new owner asks again with the next event.
+/// The channel's slot and the keeper are in different partitions. Where audiences have channels, the slot asks before
+/// its first broadcast, and `state` remembers a no. A no stays true: the keeper's ids are new when Apple gives them
+/// out, and announced only after `state` has them. Nobody can have been told no about an id that is kept later. A yes
+/// is not written down; a new owner asks again with the next event.
 extension ShardEngine {
     // MARK: The channel's partition
     /// The slot's question is due: the first, or one more as no answer has come.
@@ -31,7 +32,8 @@ extension ShardEngine {
         self.dispatch.keeperQuestionLeft(slot, in: &self.memory, now: now)
     }
 
-    /// So many channels wait for their keeper and no more: who makes up ids, or sends to new ones while no keeper answers, is told so.
+    /// Rejects an event if too many channels already wait for their keeper. That meets publishers that make up ids, or
+    /// use new ones while no keeper answers.
     func checkRoom(channel key: Span<UInt8>, app: UInt16, partition: PartitionIndex) throws(EventRejection) {
         let waitingMax = self.memory.configuration.settings.channelsAskingMax
         guard self.dispatch.keeperQuestionsPending >= waitingMax,

@@ -13,7 +13,7 @@ extension ShardEngine {
         return try KeptChannelKey(bytes)
     }
 
-    /// - Returns: `nil`: an owner wrote it that was not the owner any more.
+    /// - Returns: `nil`: it was written by an owner that had already lost the partition.
     mutating func restoreKept(
         key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex
     ) throws(StateError) -> RestoreResult? {

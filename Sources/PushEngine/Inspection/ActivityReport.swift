@@ -2,11 +2,11 @@ public import PushModel
 
 /// What a shard knows of one activity, for an operator. Neither tokens nor content.
 public struct ActivityReport: Sendable, Equatable, Encodable {
-    /// Of its high-priority pushes in the last hour.
+    /// Budget of its high-priority pushes in the last hour.
     public struct Budget: Sendable, Equatable, Encodable {
         /// Allowed in any rolling hour.
         public var perHour: Int
-        /// Of these, kept for alerts and `end`.
+        /// Units of the budget that are kept for alerts and `end`.
         public var reserve: Int
         /// Sent and not returned, the one in flight included.
         public var out: Int
@@ -84,7 +84,8 @@ extension ShardEngine {
         return nil
     }
 
-    /// Where the pushes to an activity go; `nil`: it is not in memory, or has no token. A secret: for whoever plays the phones beside a worker.
+    /// The token that pushes to an activity go to; `nil`: it is not in memory, or has no token. A secret, meant for a
+    /// simulator of phones beside a worker.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
     ///   - id: as the record's key names it.

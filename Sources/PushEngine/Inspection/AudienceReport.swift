@@ -53,7 +53,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var stampSeconds: Int64
         /// Partitions that were told of it.
         public var asked: [Int32]
-        /// Of these, those of which nothing has come.
+        /// Partitions among these that have sent no report.
         public var missing: [Int32]
         /// Partitions whose members are still owed it.
         public var unfinished: [Int32]
@@ -69,7 +69,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var failed: UInt64
         /// When it was first and last accepted, milliseconds since 1970; 0: not yet.
         public var firstAcceptedMillis: Int64
-        /// The same of the last.
+        /// When the last one was accepted, in milliseconds since 1970.
         public var lastAcceptedMillis: Int64
     }
 

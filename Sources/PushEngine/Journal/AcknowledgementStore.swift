@@ -13,8 +13,8 @@ struct PendingAcknowledgement {
     }
 }
 
-/// Acknowledgements by number. The number handed out carries a sequence, so that one given back twice is noticed, and of two records it can
-/// be told which was made first.
+/// Acknowledgements by number. The number handed out carries a sequence: it shows that a number is given back twice,
+/// and which of two records was made first.
 struct AcknowledgementStore {
     private var elements: [PendingAcknowledgement] = []
     private var lastSequence: UInt32 = 0

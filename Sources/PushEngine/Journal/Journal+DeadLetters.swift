@@ -70,7 +70,7 @@ extension Journal {
                     ? ",\"environment\":\"production\"}" : ",\"environment\":\"development\"}")
         }
         self.batch.bytes.append(utf8: ",\"timestamp\":")
-        // Of an event whose own time is not known, that of when it was taken.
+        // If the event's own time is not known, the time when it was taken.
         let isTimed = layer.timestampSeconds >= RecordTime.earliestSeconds
         JSONBytes.appendInteger(isTimed ? layer.timestampSeconds : layer.stampFloorSeconds, to: &self.batch.bytes)
         if !layer.eventID.isEmpty {

@@ -55,7 +55,7 @@ extension Journal {
             traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
     }
 
-    /// The same to one that was sent. The caller takes the layer away.
+    /// Gives an outcome to a layer that was sent. The caller takes the layer away.
     mutating func finishLayer(
         _ layer: borrowing Layer, of slot: SlotID, outcome: Outcome, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory
@@ -121,8 +121,8 @@ extension Journal {
     /// Beyond these a worker that dies before both are acknowledged leaves `duplicate` as the only outcome.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
-    /// Adds the text of an outcome to the batch, and says where it lies.
-    /// - Parameter carried: what the event carries of its trace, of which its `traceparent` is told.
+    /// Adds the text of an outcome to the batch, and returns its range.
+    /// - Parameter carried: the trace context of the event; its `traceparent` is written.
     mutating func appendOutcome(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
         eventID: Span<UInt8>,

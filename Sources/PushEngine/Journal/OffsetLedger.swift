@@ -133,10 +133,10 @@ struct OffsetLedger {
     /// A commit that was handed on has been taken by then, unless the group takes none.
     static var commitMillisMax: Int64 { 5_000 }
 
-    /// What lies below has been committed, as far as can be known: nothing of it is read again.
+    /// The offset below which everything has been committed, as far as can be known. Nothing below it is read again.
     ///
-    /// A log that commits more often than every `commitMillisMax` has to be asked twice, that long apart, and falls behind by no more than
-    /// the time between the two before. So commits, of which there are many, bear nothing for it.
+    /// A log that commits more often than every `commitMillisMax` has to be asked twice, that long apart. It falls
+    /// behind by at most the time between the two previous calls. This costs nothing at a commit, which is frequent.
     mutating func passedOffset(log: LogID, nowMillis: Int64) -> Int64 {
         self.logs[log].sample(nowMillis: nowMillis)
         let isOld = self.logs[log].committedMillis <= nowMillis - Self.commitMillisMax

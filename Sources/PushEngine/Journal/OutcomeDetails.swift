@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What an outcome record says beside what became of which event (contract: What an outcome says).
+/// What an outcome record says besides the event and its outcome (contract: What an outcome says).
 struct OutcomeDetails {
     /// Why, when APNs gave no reason of its own.
     enum Cause {
@@ -14,21 +14,21 @@ struct OutcomeDetails {
         case older
         case noToken
         case deadToken
-        /// The same of a channel: there is never another id.
+        /// The channel is gone, and there is never another id.
         case channelGone
         /// The channel is kept for an audience, whose id stands in `reason`.
         case channelKept
         case expires
         case lifeOver
         case startExpired
-        /// Of an app that takes a stale date for an expiry.
+        /// The update is stale: its app takes a stale date for an expiry.
         case updateStale
         /// A phone would have shown no card.
         case startStale
         case mayBeSent
-        /// Of a superseded event: an attempt may have reached the device before. An owner before may have said so.
+        /// An attempt may have reached the device before the event was superseded. An earlier owner may have said so.
         case mayBeSentBefore
-        /// Of a superseded event: `"alert": null` came before its alert, or the one it had taken over, was sent.
+        /// `"alert": null` arrived before the superseded event's alert, or one it had taken over, was sent.
         case alertWithdrawn
 
         /// In words.
@@ -75,7 +75,7 @@ struct OutcomeDetails {
     /// APNs' reason, what became of the connection, or what is wrong with the record.
     var reason = ""
     var apnsMicros: Int64 = -1
-    // Of the push attempt, when there was one.
+    // Details of the push attempt, if there was one.
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
@@ -85,12 +85,12 @@ struct OutcomeDetails {
     var hasTokenHash = false
     /// The hash of the living token whose place a registration took; `nil`: it took none.
     var replacedTokenHash: UInt64?
-    /// Of an audience's event: `aps.timestamp` of the version that it became; 0: none.
+    /// `aps.timestamp` of the version that an audience's event became; 0: none.
     var versionStampSeconds: Int64 = 0
     var priority = PushPriority.low
     var mergedCount: UInt32 = 0
     var queuedMillis: Int64 = -1
-    // Of a superseded event.
+    // Details of a superseded event.
     var into: SourcePosition?
     var keepsAlert = false
     var keepsPriority = false

@@ -2,7 +2,7 @@ public import PushModel
 
 /// Records that Kafka never takes.
 extension ShardEngine {
-    /// The partition that a record speaks for; `nil`: it has left, and nobody waits for the record any more.
+    /// The partition that a record is written for; `nil`: the partition has left, and nobody waits for the record now.
     public func partition(of acknowledgement: UInt64) -> Int32? {
         guard self.isAwaited(acknowledgement), let element = self.journal.acknowledgements.element(acknowledgement)
         else { return nil }
@@ -66,7 +66,7 @@ extension ShardEngine {
         self.acknowledged(acknowledgement, offset: -1, now: now)
     }
 
-    /// The partition takes no records any more: a person has to look.
+    /// Stops the partition: it takes no more records until a person has looked.
     public mutating func stop(partition number: Int32, reason: String) {
         guard let partition = self.memory.partitions.index(of: number) else { return }
         if self.memory.partitions[partition].stopped(reason) { self.ownership.watch(partition) }

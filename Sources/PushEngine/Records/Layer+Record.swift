@@ -75,7 +75,7 @@ extension PayloadContent {
         writer.optional(self.staleDateSeconds)
         writer.optional(self.dismissalDateSeconds)
     }
-    /// - Parameter byteCount: no range reaches past so many bytes.
+    /// - Parameter byteCount: ranges end within this number of bytes.
     init(_ reader: inout StateReader, within byteCount: Int) throws(StateError) {
         self.init()
         self.contentState = try ByteRange(&reader, within: byteCount)

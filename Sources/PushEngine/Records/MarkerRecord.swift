@@ -8,7 +8,7 @@ struct MarkerRecord: Equatable {
     var epoch: Int64
     /// Wall milliseconds.
     var takenOverWallMillis: Int64
-    /// Of the topics.
+    /// Number of partitions of the topics.
     var partitionCount: Int32
     /// Kafka's name of the cluster; empty: not known.
     var clusterID: [UInt8]

@@ -19,7 +19,8 @@ struct MemberRecord: Equatable {
     var isMoved = false
     /// Written again of a member that was known, and not late.
     var isKnown = false
-    /// Of the channel that it listens on, among those of the crowd, whose ids stand in `PassesRecord`; `nil`: it listens on none.
+    /// Number of the channel that the member listens on, among the crowd's channels in `PassesRecord`; `nil`: it
+    /// listens on none.
     var channelNumber: UInt8?
     /// Seconds since 1970; of one that has left, when it did.
     var joinedSeconds: UInt32 = 0

@@ -5,9 +5,9 @@ struct PassesRecord {
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64 = -1
     var life: Int64 = 0
-    /// Of the newest version that it tells of.
+    /// Stamp of the newest version that the record covers.
     var stampSeconds: Int64 = 0
-    /// Of the version whose alert is owed to some; 0: none is.
+    /// Stamp of the version whose alert is owed to some members; 0: none is.
     var alertStampSeconds: Int64 = 0
     /// Offset in `state`: members whose record lies before it are not late.
     var servedJoins: Int64 = -1
@@ -18,13 +18,13 @@ struct PassesRecord {
     var lateMovesUntilSeconds: Int64 = 0
     /// What became of members so far.
     var report = CrowdReport()
-    /// Of the version whose alert is owed, where that is not the newest: members may be sent it alone.
+    /// Report of the version whose alert is owed, if that is not the newest: members may be sent the alert alone.
     var alertReport: CrowdReport?
 
     /// One pass as it is written down. Positions within one turn; ends counted from the position.
     struct PassPart {
         var environment = PushEnvironment.production
-        /// Of members that listen on a channel: which.
+        /// Environment and channel of a pass whose members listen on a channel.
         var listening: Listening?
         var position: Int64 = 0
         /// By version: its stamp, and where its round ends.

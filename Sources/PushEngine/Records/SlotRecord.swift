@@ -207,7 +207,7 @@ extension SourcePosition {
 // MARK: - Whole ones
 
 extension SlotRecord {
-    /// A whole record, for whoever has no tables of slots.
+    /// A whole record, for readers that have no tables of slots.
     struct Whole {
         var slot = Slot()
         var channel: Channel?

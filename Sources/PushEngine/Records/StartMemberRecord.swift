@@ -101,7 +101,7 @@ extension StartMemberRecord {
         }
         return head..<key.count
     }
-    /// Of a key that has a token.
+    /// Reference in a key that has a token.
     static func reference(inKey key: Span<UInt8>) -> UInt64 {
         var reference: UInt64 = 0
         for index in 0..<Self.referenceByteCount { reference |= UInt64(key[1 + index]) << UInt64(8 * index) }

@@ -9,9 +9,9 @@ struct StartProgressRecord: Equatable {
         var horizon: Int64 = 0
         /// Late members whose record lies below it are announced.
         var lateOffset: Int64 = 0
-        /// Of those announced, how many have no answer.
+        /// Number of announced members that have no answer.
         var unansweredCount: UInt64 = 0
-        /// Of those announced, the positions of whoever surely was not started, in ascending order.
+        /// Positions of announced members that surely were not started, in ascending order.
         var named: [Int64] = []
         /// The position from which on, up to the horizon, no member has been met; `nil`: the record does not say.
         var unmet: Int64?
@@ -25,7 +25,7 @@ struct StartProgressRecord: Equatable {
     var epoch: Int64 = -1
     /// The newest that has gone round here, or does; 0, 0: none has.
     var start = StartStamp()
-    /// Nobody is owed it any more.
+    /// Whether the start is over: nobody is owed it now.
     var isOver = false
     /// Wall milliseconds.
     var beganMillis: Int64 = 0

@@ -21,9 +21,10 @@ enum StateCodec {
         case activity = 1, channel = 3, audience = 4
         /// See `MarkerRecord`.
         case marker = 2
-        /// Of a partition that has members: see `VersionsRecord`, `PassesRecord`, `MemberRecord`, `VoidedRecord`, `PausedRecord`.
+        /// Kinds of records of a partition that has members: see `VersionsRecord`, `PassesRecord`, `MemberRecord`,
+        /// `VoidedRecord`, `PausedRecord`.
         case versions = 5, progress = 6, member = 7, voided = 8, paused = 12
-        /// Of one that has start members: see `StartMemberRecord`, `StartProgressRecord`.
+        /// Kinds of records of a partition that has start members: see `StartMemberRecord`, `StartProgressRecord`.
         case startMember = 9, startProgress = 10
         /// See `KeptChannelCodec`.
         case keptChannel = 13

@@ -4,13 +4,13 @@ import PushModel
 struct VersionsRecord {
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64 = -1
-    /// Of the newest version ever, which may have expired since; 0: there was none.
+    /// Life of the newest version ever, which may have expired since; 0: there was none.
     var life: Int64 = 0
     var stampSeconds: Int64 = 0
     var versions: [Version] = []
     /// Whose alert is owed to some, unless it is the newest.
     var alert: Version?
-    /// That life is over, and no version of it is for anybody any more.
+    /// Whether that life is over: none of its versions is sent to anybody now.
     var isLifeOver = false
     /// A start that goes round and whose version has expired: one element, or none.
     var orders: [StartOrder] = []

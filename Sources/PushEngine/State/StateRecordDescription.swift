@@ -58,7 +58,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var lastTouchedMillis: Int64
         /// The newest record of an input topic that is done with.
         public var applied: Position?
-        /// The same of the routed topic, and where that record first lay.
+        /// Offset of the last applied record of the routed topic, and where that record was first stored.
         public var appliedRoutedOffset: Int64?
         /// Where the record that `appliedRoutedOffset` names first lay.
         public var appliedRoutedOrigin: Position?
@@ -68,7 +68,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var budgetUnitsOut: Int
         /// When the first of them is back.
         public var budgetReturnsMillis: Int64?
-        /// Of a channel.
+        /// The channel, in a channel's record.
         public var channel: Channel?
         /// It is an audience, as its owner has it.
         public var isAudience = false
@@ -82,13 +82,13 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Book: Equatable, Sendable, Encodable {
         /// Which life of the audience this is.
         public var audienceLife: Int64
-        /// Partitions that have members, and up to which version each has said that nobody there gets priority 10 any more; 0: none.
+        /// Partitions that have members. Each names the version up to which nobody there gets priority 10 now; 0: none.
         public var partitions: [Partition]
         /// The newest last.
         public var versions: [Version]
         /// Units of the two ledgers that are out: of members without `frequent-updates`, and with.
         public var budgetUnitsOut: Int
-        /// The same for members with `frequent-updates`.
+        /// Units of the ledger for members with `frequent-updates` that are out.
         public var frequentBudgetUnitsOut: Int
         /// Its channels, at most one in each environment.
         public var channels: [Channel] = []
@@ -160,7 +160,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var expiresSeconds: Int64?
         /// Events that went into it, and those of them whose outcome is open.
         public var mergedCount: Int
-        /// Of these, the events whose outcome is open.
+        /// Number of these events whose outcome is open.
         public var openCount: Int
         /// Bytes kept of its events.
         public var byteCount: Int

@@ -6,12 +6,12 @@ extension BusRecord {
         var bundleID: [UInt8] = []
         var partition: Int32 = 0
         var life: Int64 = 0
-        /// Nobody here gets priority 10 any more by a version up to that.
+        /// Newest version that gives nobody here priority 10 now, nor does any before it.
         var doneStampSeconds: Int64 = 0
         /// Nobody here is owed the version that is counted.
         var isFinished = false
         var counts = CrowdReport()
-        /// Of a start instead of a version.
+        /// Report on a start; `nil`: the report is on a version.
         var starts: StartReport?
 
         func write(to writer: inout ByteCursor) {

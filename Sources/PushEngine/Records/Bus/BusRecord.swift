@@ -23,7 +23,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case keptQuestion
     /// The keeper answers.
     case keptAnswer
-    /// Of a release to come. Its name is given in place of the record's `traceparent`.
+    /// Kind of a later release. Its name is given in place of the record's `traceparent`.
     case unknown
 
     /// What the header says; `nil`: there is none.
