@@ -1,26 +1,28 @@
-/// A file of a page as it is served. It is a part of the program, which needs nothing beside it and no tool to build it.
+/// A file of a page as it is served. It is embedded in the program, so the program needs no files beside it, and no
+/// tool builds them.
 package struct PageFile: Sendable {
     /// Media types of a page's files.
     package enum MediaType: String, Sendable {
         /// The page's structure.
         case html = "text/html; charset=utf-8"
-        /// How it looks.
+        /// The page's appearance.
         case css = "text/css; charset=utf-8"
-        /// A module.
+        /// A JavaScript module.
         case script = "text/javascript; charset=utf-8"
     }
 
-    /// Where it is served.
+    /// Path under which the file is served.
     package let path: String
     /// Its media type.
     package let type: MediaType
-    /// All of it.
+    /// The whole text.
     package let text: String
 
+    /// Creates a file.
     /// - Parameters:
-    ///   - path: where it is served.
+    ///   - path: the path under which it is served.
     ///   - type: its media type.
-    ///   - bytes: all of it, in UTF-8.
+    ///   - bytes: its whole content, in UTF-8.
     package init(path: String, type: MediaType, bytes: [UInt8]) {
         self.path = path
         self.type = type
@@ -32,12 +34,13 @@ package struct PageFile: Sendable {
         PageFile(path: path, type: .css, bytes: PackageResources.style_css)
     }
 
-    /// What all scripts draw with.
+    /// The elements that all scripts draw with.
     package static func elements(at path: String) -> PageFile {
         PageFile(path: path, type: .script, bytes: PackageResources.elements_js)
     }
 
-    /// The field `content-security-policy` of each: everything that a page loads comes from where it came from.
+    /// The header field `content-security-policy` of each page: everything that a page loads must have the page's
+    /// origin.
     package static let contentSecurityPolicy =
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; "
         + "form-action 'none'; frame-ancestors 'none'"

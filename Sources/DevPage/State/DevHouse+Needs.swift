@@ -4,9 +4,9 @@ import PushModel
 import PushWorker
 import Synchronization
 
-/// Activities that are published to and have no phone.
+/// Handles events for activities that have no phone.
 extension DevHouse {
-    /// Does what an event needs, unless the worker knows of a phone that the page has not read of.
+    /// Does what an event needs, unless the worker knows a phone that the page has not read about.
     func heed(_ need: Timeline.Need) async {
         switch need {
         case .phone(let activity, let app): await self.heedNeed(activity: activity, app: app)
@@ -25,8 +25,9 @@ extension DevHouse {
         }
     }
 
-    /// Asks the worker until it has read the event: it knows the token then, or waits for one. A phone that it knows is known here, too.
-    /// - Returns: `nil`: it has said neither in time.
+    /// Asks the worker until it has read the event. It then knows the token or waits for one. A phone that it knows
+    /// becomes known here, too.
+    /// - Returns: whether the worker knows a token; `nil`: it has not answered in time.
     private func isRegistered(_ activity: String, app: String) async -> Bool? {
         let asked = app.isEmpty ? nil : app
         for _ in 0..<DevPageLimits.needAsksMax {
@@ -37,7 +38,7 @@ extension DevHouse {
         return nil
     }
 
-    /// The phone that the worker pushes to for an activity is known from now on.
+    /// Takes over the phone to which the worker pushes for an activity.
     /// - Returns: whether the worker knows one.
     func meetPhone(of activity: String, app: String? = nil) async -> Bool {
         guard let found = await self.worker.activityToken(key: activity, app: app) else { return false }
@@ -49,7 +50,7 @@ extension DevHouse {
         return true
     }
 
-    /// Nobody has registered a phone for an activity that is published to.
+    /// Handles an event for an activity for which nobody has registered a phone.
     private func heedNeed(activity: String, app: String) async {
         let shownActivity = TokenText.shortened(activity)
         guard self.settings.makesPhones else {

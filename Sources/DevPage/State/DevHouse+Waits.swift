@@ -2,10 +2,10 @@ import PushEngine
 import PushInspection
 import PushWorker
 
-/// What events without an outcome wait for: the worker is asked.
+/// Asks the worker what events without an outcome wait for.
 extension DevHouse {
-    /// Asks about what has waited for a moment.
-    /// - Parameter ageMillisMin: what came less long ago is on its way.
+    /// Asks about events that have waited for a moment.
+    /// - Parameter ageMillisMin: an event younger than this is still on its way.
     func askWhatWaits(ageMillisMin: Int64 = DevPageLimits.waitUnaskedMillis) async {
         let before = self.nowMillis - ageMillisMin
         let waiting = self.store.read {

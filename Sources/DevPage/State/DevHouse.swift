@@ -8,7 +8,7 @@ import PushModel
 import PushWorker
 import Synchronization
 
-/// What happens behind the page: reads the topics, looks at the phones, plays the app on them, and publishes.
+/// The work behind the page: reads the topics, looks at the phones, plays the app on them, and publishes.
 final class DevHouse: Sendable {
     let settings: DevPageSettings
     let store: TimelineStore
@@ -17,18 +17,18 @@ final class DevHouse: Sendable {
     private let publisher: EventPublisher
     let follower: TopicFollower
     let logger: Logger
-    /// Update tokens of started cards that were taken from the simulator.
+    /// Number of update tokens of started cards that were taken from the simulator.
     private let updateTokensTaken = Mutex(0)
-    /// How the members of each audience are named to the simulator, by the audience's id.
+    /// References of the simulator to the members of each audience, by the audience's id.
     let memberReferences = Mutex<[Int: [APNSSimulator.TokenReference?]]>([:])
-    /// Events that the worker is being asked about, whether somebody has registered a phone for them.
+    /// Number of events whose phone the worker is being asked for.
     let needsAsked = Mutex(0)
 
-    /// How often phones are looked at without a reason: cards turn stale by the clock.
+    /// How often phones are looked at without a reason. Cards turn stale by the clock.
     private static let lookSpacing = Duration.seconds(1)
-    /// How often followers are woken without a reason, so that one that has gone is noticed.
+    /// How often followers are woken without a reason. A closed follower is noticed this way.
     private static let lookCountBetweenHeartbeats = 15
-    /// How far apart looks are that have a reason: under a flood of pushes the phones are looked at now and then.
+    /// Least distance of two looks that have a reason. In a flood of pushes, the phones are looked at now and then.
     private static let lookDistance = Duration.milliseconds(40)
     private static let tokenByteCount = 32
 
@@ -70,7 +70,7 @@ final class DevHouse: Sendable {
     func takeEvent(_ record: OwnedRecord) {
         let position = EventPosition(partition: record.partition, offset: record.offset)
         let nowMillis = self.nowMillis
-        // A card's update token may join at once: whose it is has to be known by then.
+        // A card's update token may join at once. Its owner must be known by then.
         if record.key?.count ?? 0 >= Self.tokenByteCount * 2 {
             let untold = self.readUpdateTokens()
             if !untold.isEmpty { Task.detached { for one in untold { await self.tell(one) } } }
@@ -79,18 +79,20 @@ final class DevHouse: Sendable {
             $0.listEvent(at: position, key: record.key, value: record.value, nowMillis: nowMillis)
         }
         guard let need else { return }
-        // The reading goes on meanwhile. As many run at once as the publisher lets wait.
+        // Reading continues meanwhile. As many tasks run at once as the publisher lets wait.
         Task.detached { await self.heed(need) }
     }
 
     // MARK: Publishing
 
-    /// Puts a record on the events topic. - Returns: where it lies. Throws `EventPublisher.Failure`, as all here that publish.
+    /// Publishes a record to the events topic.
+    /// - Returns: the record's position.
+    /// - Throws: `EventPublisher.Failure`, as every method here that publishes.
     func publish(key: [UInt8], value: [UInt8]) async throws -> EventPosition {
         try await self.publisher.publish(key: key, value: value)
     }
 
-    /// Puts up a phone for an activity and tells the worker its token, as an app and its server do.
+    /// Creates a phone for an activity and reports its token to the worker, as an app and its server do.
     /// - Returns: the phone's id.
     @discardableResult
     func makePhone(activity: String, app: String) async throws -> Int {
@@ -127,10 +129,11 @@ final class DevHouse: Sendable {
         case listen, unlisten
     }
 
-    /// - Parameter channel: to listen to; `nil`: the newest.
+    /// Does this to a phone.
+    /// - Parameter channel: the channel to listen to; `nil`: the newest.
     /// - Returns: why it cannot be done; `nil`: it is done.
     func perform(_ action: PhoneAction, on phone: SimulatedPhone, channel: String?) async throws -> String? {
-        // Who asks next is answered by what is so now.
+        // The next request must see the result.
         defer { self.lookAtPhones() }
         if action == .registerToken {
             guard let token = phone.untoldToken else { return "the newest token is registered already" }
@@ -175,8 +178,8 @@ final class DevHouse: Sendable {
         return nil
     }
 
-    /// The phone is away as long as it takes to start up. Afterwards it has its card, its token and the stamps that it has seen, as before. Apple
-    /// publishes nothing about what a real phone does.
+    /// Takes the phone offline for as long as it needs to start up. Afterwards it has its card, its token and its
+    /// newest stamps as before. Apple publishes nothing about what a real phone does.
     private func reboot(_ phone: SimulatedPhone) -> String? {
         guard !phone.isRebooting else { return "the phone is starting up already" }
         guard phone.isOnline else { return "the phone is away: bring it back first" }
@@ -187,7 +190,7 @@ final class DevHouse: Sendable {
         )
         Task.detached {
             try? await Task.sleep(for: self.settings.bootTime)
-            // Its token may have changed meanwhile. One that was forgotten comes back all the same.
+            // Its token may have changed meanwhile. A phone that was forgotten returns all the same.
             let known = self.store.read { $0.phones[phone.id] }
             _ = self.simulator.setOnline(token: (known ?? phone).token, true)
             guard let back = known else { return }
@@ -216,7 +219,7 @@ final class DevHouse: Sendable {
             await self.takeUpdateTokens()
             self.lookAtPhones()
             self.lookAtMembers()
-            // What APNs did not take may be tried again: the phone says when.
+            // Pushes that APNs did not take may be tried again; the phone's entry says when.
             let failed = self.store.read { $0.failedPushes }
             if failed != failedBefore { await self.askWhatWaits(ageMillisMin: 0) }
             failedBefore = failed
@@ -244,16 +247,16 @@ final class DevHouse: Sendable {
         }
     }
 
-    /// An update token that an app is to tell its server.
+    /// An update token that an app has not yet reported to its server.
     private struct UntoldToken {
         var token: String
-        /// The phone with a card; `nil`: it is drawn as a pixel.
+        /// The phone with a card; `nil`: the member is drawn as a pixel.
         var phone: SimulatedPhone?
         /// The audiences of its push-to-start token.
         var audiences: [String]
     }
 
-    /// An app that a push has started is given the card's update token, and tells its server.
+    /// Plays the apps that a push has started: each receives its card's update token and reports it to its server.
     private func takeUpdateTokens() async {
         for untold in self.readUpdateTokens() { await self.tell(untold) }
     }
@@ -303,7 +306,7 @@ final class DevHouse: Sendable {
             guard let device = self.simulator.device(token: phone.token) else { return nil }
             // The newest card of a push-to-start token; otherwise the device itself.
             let shown = device.device.shown(atSeconds: nowSeconds, rules: .phone)
-            // The JSON string, quotes included.
+            // The value as a JSON string, quotes included.
             let type = (try? JSONTree.parse(device.device.attributesType))?.plainText ?? ""
             return (phone.id, shown, device.isOnline, device.channel, type)
         }

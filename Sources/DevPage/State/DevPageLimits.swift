@@ -1,39 +1,43 @@
-/// What the page bounds, so that nothing that is forgotten in a tab grows with the days. What the timeline keeps: `Timeline.Limits`.
+/// Limits of the page, so that a forgotten tab does not make anything grow over days. `Timeline.Limits` holds those of
+/// the timeline.
 enum DevPageLimits {
-    /// Browsers that follow, and waits, at once; one more is answered 503.
+    /// Browsers that follow, and waits, at once. One more is answered 503.
     static let followersMax = 64
-    /// Connections at once; more wait until one is closed.
+    /// Connections at once. Further ones wait until one is closed.
     static let connectionsMax = 128
-    /// A request's body, bytes; a longer one is answered 413. An event may have 16 KiB, and a longer one shall be told so by the decoder.
+    /// Bytes of a request's body. A longer one is answered 413. An event may have 16 KiB; up to this limit, the decoder
+    /// reports that an event is too long.
     static let bodyByteCountMax = 65_536
     /// The request line and all header fields, bytes.
     static let headByteCountMax = 16_384
-    /// Records that Kafka has not taken yet; one more is answered 503.
+    /// Records that Kafka has not taken yet. One more is answered 503.
     static let unwrittenRecordsMax = 1_000
-    /// An activity's id as the page makes it, bytes: as a key.
+    /// Bytes of an activity's id, which is a record's key.
     static let activityByteCountMax = 256
     /// Members that one request lets join an audience.
     static let membersPerJoinMax = 5_000
-    /// Joins that wait for Kafka at once: fewer than `unwrittenRecordsMax`, so that others can publish meanwhile.
+    /// Joins that wait for Kafka at once. Fewer than `unwrittenRecordsMax`, so that others can publish meanwhile.
     static let joinsAtOnce = 500
-    /// How long something new waits for what belongs to it before a follower is told, milliseconds.
+    /// How long to gather news before waking a follower, in milliseconds. An event, its push and its card arrive
+    /// together this way.
     static let gatherMillis = 50
-    /// How long a follower that has just been told something is left alone, milliseconds. With `gatherMillis`: four times a second at most.
+    /// Pause after a message to a follower, in milliseconds. With `gatherMillis`: at most four messages a second.
     static let followDistanceMillis = 200
-    /// How far looks at phones are apart where there are very many members, milliseconds.
+    /// Least distance of looks at phones where there are very many members, in milliseconds.
     static let crowdedDistanceMillis = 250
-    /// Events at once whose phones the worker is asked for, after a flood; the next event for such an activity asks again.
+    /// Events whose phones the worker is asked for at once, after a flood. The next event for such an activity asks
+    /// again.
     static let needsAskedMax = 64
-    /// How often it is asked about each: it may not have read the event yet.
+    /// How often the worker is asked about each event. It may not have read the event yet.
     static let needAsksMax = 50
-    /// How far apart the worker is asked about one, milliseconds.
+    /// Distance of two questions about one event, in milliseconds.
     static let needAskDistanceMillis = 100
-    /// Broadcast channels that the page makes and shows.
+    /// Broadcast channels that the page creates and shows.
     static let channelsMax = 16
     /// Faults of the simulated APNs that are shown.
     static let faultsShownMax = 32
     /// Activities and audiences whose waiting events the worker is asked about at once.
     static let waitsAskedMax = 16
-    /// What came less long ago is on its way, milliseconds: nobody is asked about it.
+    /// An event younger than this, in milliseconds, is still on its way. The worker is not asked about it.
     static let waitUnaskedMillis: Int64 = 300
 }

@@ -1,41 +1,42 @@
 public import KafkaLog
 
-/// What the page is told.
+/// Settings of the page.
 public struct DevPageSettings: Sendable {
-    /// Where it listens.
+    /// Address on which the page listens.
     public var host = "127.0.0.1"
-    /// 0: any free port.
+    /// Port on which the page listens. 0: any free port.
     public var port = 0
-    /// The bundle id of events that name none.
+    /// The bundle id of events that name no app.
     public var app: String
-    /// An app that the page's own events name, where there are several; empty: they name none.
+    /// The app that the page's own events name where there are several apps. Empty: they name none.
     public var appNamed = ""
-    /// Where events are published and read.
+    /// The topic to which events are published, and from which they are read.
     public var eventsTopic: String
-    /// Where what became of them is read.
+    /// The topic from which outcomes are read.
     public var outcomesTopic: String
-    /// Partitions of either.
+    /// Partitions of each topic.
     public var partitionCount: Int
-    /// How Kafka is reached.
+    /// Settings of Kafka clients.
     public var kafka: KafkaSettings
-    /// What a person gives to Kafka clients: `host:port`.
+    /// The broker that a person gives to Kafka clients: `host:port`.
     public var bootstrapShown: String
-    /// Where the simulated APNs takes pushes, `host:port`; empty: it is told to nobody.
+    /// Where the simulated APNs takes pushes, `host:port`; empty: not shown.
     public var apnsShown = ""
-    /// An activity that nobody has registered a phone for gets one by itself.
+    /// Whether an activity without a registered phone gets one automatically.
     public var makesPhones = true
-    /// How long a simulated phone takes to start up again.
+    /// How long a simulated phone takes to restart.
     public var bootTime = Duration.seconds(5)
-    /// Pushes at priority 10 that a simulated phone shows in an hour; `nil`: all.
+    /// Pushes at priority 10 that a simulated phone shows in an hour; `nil`: all of them.
     public var phoneBudgetPerHour: Int?
-    /// Why nothing may be changed now, such as that a story is being played; `nil`: it may be.
+    /// Why nothing may be changed now, for example because a story is being played; `nil`: changes are allowed.
     public var refusalOfChanges: (@Sendable () -> String?)?
-    /// Bundle ids that a schema may be given for.
+    /// Bundle ids for which a schema may be given.
     public var apps: [String] = []
 
+    /// Creates settings.
     /// - Parameters:
     ///   - app: bundle id.
-    ///   - bootstrapShown: what a person gives to Kafka clients.
+    ///   - bootstrapShown: the broker that a person gives to Kafka clients.
     public init(
         app: String, eventsTopic: String, outcomesTopic: String, partitionCount: Int, kafka: KafkaSettings,
         bootstrapShown: String

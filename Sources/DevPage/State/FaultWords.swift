@@ -3,7 +3,7 @@ import PushInspection
 
 /// Faults of the simulated APNs in words.
 enum FaultWords {
-    /// What goes wrong, as a clause whose subject is APNs.
+    /// The fault's effect, as a clause whose subject is APNs.
     static func clause(_ effect: Fault.Effect) -> String {
         switch effect {
         case .answer(let status, let reason, _, _, _): "answers \(status)\(reason.isEmpty ? "" : " \(reason)")"
@@ -19,7 +19,7 @@ enum FaultWords {
         }
     }
 
-    /// One fault of the list.
+    /// One fault of the list, as a sentence.
     static func sentence(_ fault: Fault, firedCount: Int, phone: Int?) -> String {
         let whom = phone.map { " to phone \($0)" } ?? (fault.tokenPrefix.isEmpty ? "" : " to some tokens")
         let chance = fault.rate < 1 ? ", with a chance of \(Int((fault.rate * 100).rounded())) %" : ""
@@ -27,7 +27,7 @@ enum FaultWords {
         return "APNs \(Self.clause(fault.effect))\(whom)\(chance)\(left)."
     }
 
-    /// What is wrong besides the list.
+    /// What is wrong beside the list of faults.
     static func sentences(_ trouble: APNSSimulator.Trouble) -> [String] {
         var sentences: [String] = []
         let latency = trouble.latency

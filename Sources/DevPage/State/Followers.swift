@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Those who follow the timeline. A follower that is slow misses nothing: it is woken once, and then asks for all that is new.
+/// The followers of the timeline. A slow follower misses nothing: it is woken once, and then asks for everything new.
 final class Followers: Sendable {
-    /// One of them. Leaves when it is told to, or let go of.
+    /// One follower. It leaves by `leave`, or when it is released.
     final class Follower: Sendable {
-        /// Gets an element when something is new, and one at the beginning; ends with the page.
+        /// Yields when something is new, and once at the beginning. Ends with the page.
         let wakes: AsyncStream<Void>
         private let leaving: @Sendable () -> Void
 
@@ -13,7 +13,7 @@ final class Followers: Sendable {
             self.leaving = leaving
         }
 
-        /// Makes room for another. Idempotent.
+        /// Gives up the follower's place. Idempotent.
         func leave() { self.leaving() }
 
         deinit { self.leaving() }
@@ -30,7 +30,7 @@ final class Followers: Sendable {
 
     init(countMax: Int) { self.countMax = countMax }
 
-    /// `nil`: there are as many as there may be, or the page has ended.
+    /// Adds a follower; `nil`: the number of followers is at its limit, or the page has ended.
     func enter() -> Follower? {
         let (wakes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let id = self.state.withLock { state -> UInt64? in
@@ -48,7 +48,7 @@ final class Followers: Sendable {
         for continuation in self.state.withLock({ Array($0.continuations.values) }) { continuation.yield() }
     }
 
-    /// Ends all streams, and lets nobody in from then on.
+    /// Ends all streams and refuses further followers.
     func end() {
         let continuations = self.state.withLock { state in
             state.hasEnded = true

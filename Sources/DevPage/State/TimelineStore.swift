@@ -2,37 +2,40 @@ public import DeviceModel
 public import PushInspection
 import Synchronization
 
-/// The timeline behind its lock, and those who follow it. May be used from any thread.
+/// The timeline behind its lock, and its followers. Usable from any thread.
 ///
-/// Nothing is asked of the simulator while the lock is held: the simulator calls `takePush` under its own.
+/// Do not call the simulator while the lock is held: the simulator calls `takePush` under its own lock.
 public final class TimelineStore: Sendable {
     private let timeline: Mutex<Timeline>
-    /// What the apps' code asks of a `content-state`: for `SimulatorConfiguration.contentFault`.
+    /// What the apps' code expects of a `content-state`: for `SimulatorConfiguration.contentFault`.
     public let schemas = SchemaBook()
-    /// Such as `http://127.0.0.1:8484`; empty: the page is not served yet.
+    /// The page's origin, such as `http://127.0.0.1:8484`; empty: the page is not served yet.
     let origin = Mutex("")
-    /// The browsers, and requests that wait for something.
+    /// The browsers, and the requests that wait for something.
     let followers = Followers(countMax: DevPageLimits.followersMax)
-    /// The page itself.
+    /// The follower that belongs to the page itself.
     let keepers = Followers(countMax: 1)
 
+    /// Creates an empty timeline.
     /// - Parameters:
-    ///   - app: the bundle id of events that name none.
+    ///   - app: the bundle id of events that name no app.
     ///   - apps: the bundle ids of the events that the worker takes; empty: it takes all.
     ///   - limits: how much is kept.
     public init(app: String, apps: [String] = [], limits: Timeline.Limits = Timeline.Limits()) {
         self.timeline = Mutex(Timeline(app: app, apps: apps, limits: limits))
     }
 
-    /// Cards are drawn by these from now on, where one fits.
+    /// Draws cards with these templates from now on, where one fits.
     public func setTemplates(_ templates: [CardTemplate]) { self.change { $0.setTemplates(templates) } }
 
-    /// The phones of an app decode by this from now on. - Parameter app: bundle id; `nil`: all that have none of their own.
+    /// Decodes content with this schema on the phones of an app from now on.
+    /// - Parameter app: bundle id; `nil`: all apps without a schema of their own.
     public func setSchema(_ schema: GivenSchema, app: String?) {
         self.schemas.set(schema, app: app)
         self.change { $0.setSchemas(self.schemas.schemas) }
     }
 
+    /// Removes the schema of an app.
     /// - Returns: whether there was one.
     func removeSchema(app: String?) -> Bool {
         guard self.schemas.remove(app: app) else { return false }
@@ -51,13 +54,14 @@ public final class TimelineStore: Sendable {
         return isWanted
     }
 
-    /// A push that is wanted reached the simulated APNs: for `SimulatorConfiguration.onPush`.
+    /// Takes a wanted push that reached the simulated APNs: for `SimulatorConfiguration.onPush`.
     public func takePush(_ push: ObservedPush) { self.change { _ = $0.listPush(push) } }
 
-    /// A broadcast reached the simulated APNs: for `SimulatorConfiguration.onBroadcast`.
+    /// Takes a broadcast that reached the simulated APNs: for `SimulatorConfiguration.onBroadcast`.
     public func takeBroadcast(_ broadcast: ObservedBroadcast) { self.change { $0.takeBroadcast(broadcast) } }
 
-    /// Where a person can look at a push: for `SimulatorConfiguration.pageOfPush`. `nil`: the page is not served yet.
+    /// The page on which a person can look at a push: for `SimulatorConfiguration.pageOfPush`. `nil`: the page is not
+    /// served yet.
     public func page(ofPush messageID: String) -> String? {
         let origin = self.origin.withLock { $0 }
         return origin.isEmpty ? nil : "\(origin)/#search=push:\(messageID)"
@@ -84,9 +88,9 @@ public final class TimelineStore: Sendable {
     /// Whether a record of the outcomes topic is worth a copy.
     func wantsOutcome(key: Span<UInt8>) -> Bool { self.timeline.withLock { $0.wantsOutcome(key: key) } }
 
-    /// Somebody looks at an activity: all of it is listed for a while, whatever comes beside it.
-    /// - Parameter isByTheWay: it takes no place from what others look at.
-    /// - Returns: whether its phone had been forgotten, and is known again: what it shows has to be looked at.
+    /// Notes that somebody looks at an activity. All its entries are then listed for a while, whatever else arrives.
+    /// - Parameter isByTheWay: whether the look gives way to those of others.
+    /// - Returns: whether its phone had been forgotten and is known again. The caller must then look at what it shows.
     @discardableResult
     func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) -> Bool {
         self.change { timeline in

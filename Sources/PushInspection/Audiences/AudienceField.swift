@@ -1,43 +1,44 @@
 import DeviceModel
 
-/// The members of an audience as a field of pixels: one character a member, which names a row of a table.
+/// The members of an audience as a field of pixels. Each member is one character, which names a row of a table.
 ///
-/// The table has one row for each way to stand and each stamp shown, the newest first. So ten thousand members take ten kilobytes, and the page
-/// colours them by the clock without asking again.
+/// The table has one row for each pair of state and stamp shown, the newest first. Ten thousand members therefore take
+/// ten kilobytes. The page colours them by the clock without asking again.
 public struct AudienceField: Equatable, Sendable {
-    /// How a member stands.
+    /// State of a member.
     public enum State: String, Sendable {
-        /// Nothing is shown yet.
+        /// The member shows nothing yet.
         case none
-        /// As `Shown.Card` has it.
+        /// States of a card, as in `Shown.Card`.
         case active, stale, ended, dismissed
-        /// It has left, or APNs refuses its token.
+        /// The member has left, or APNs refuses its token.
         case gone
     }
 
-    /// How members of one row stand.
+    /// What members of one row have in common.
     public struct Row: Hashable, Sendable {
-        /// How they stand.
+        /// State of the members.
         public var state: State
-        /// `true`: the phone is away.
+        /// Whether the phone is offline.
         public var isAway: Bool
-        /// The stamp of what is shown, seconds since 1970; `nil`: nothing is.
+        /// The stamp of what is shown, seconds since 1970; `nil`: nothing is shown.
         public var stampSeconds: Int64?
     }
 
     /// Most rows of the table. A phone that shows something older than the last row is drawn as that row.
     public static let rowsMax = 60
-    /// Without hexadecimal digits: a row of members that stand alike is no device token, and shall not be taken for one.
+    /// Characters that name rows. None is a hexadecimal digit, so no sequence of members looks like a device token.
     static let alphabet = Array("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~".utf8)
 
-    /// Newest first.
+    /// The table's rows, newest first.
     public let rows: [Row]
-    /// A character for each member, in the order in which they joined.
+    /// One character for each member, in the order in which they joined.
     public let cells: String
 
+    /// Draws members.
     /// - Parameter members: at most `SimulatedAudiences.Limits.membersMax`.
     public init(_ members: [SimulatedAudience.Member]) {
-        // Most members stand as the one before.
+        // Most members have the row of the member before.
         var known: Set<Row> = []
         var last: Row?
         for member in members {
@@ -79,7 +80,7 @@ public struct AudienceField: Equatable, Sendable {
     }
 
     private static func rank(_ row: Row) -> (Int64, String, Int) {
-        // Rows without a stamp are few; they come first, so that none of them is lost.
+        // Rows without a stamp are few. They are first, so that none of them is lost.
         (row.stampSeconds ?? .max, row.state.rawValue, row.isAway ? 1 : 0)
     }
 }

@@ -4,7 +4,7 @@ public struct AudienceRound: Equatable, Sendable {
     public let stampSeconds: Int64?
     /// `aps.event` of the first push.
     public let event: String
-    /// When the first of the pushes came, milliseconds since 1970.
+    /// When the first of the pushes arrived, milliseconds since 1970.
     public let firstMillis: Int64
     /// When the last of them came, milliseconds since 1970.
     public private(set) var lastMillis: Int64

@@ -1,18 +1,19 @@
-/// A moment as a person reads it, in UTC. The calendar alone, without time zones or leap seconds.
+/// A moment in UTC as a person reads it. Only the calendar: no time zones, no leap seconds.
 public struct CivilTime: Equatable, Sendable {
-    /// In the proleptic Gregorian calendar.
+    /// The year in the proleptic Gregorian calendar.
     public let year: Int64
-    /// 1...12.
+    /// The month, 1...12.
     public let month: Int64
-    /// 1...31.
+    /// The day of the month, 1...31.
     public let day: Int64
     private let secondOfDay: Int64
 
+    /// Converts a moment.
     /// - Parameter secondsSince1970: within some thousands of years of today.
     public init(secondsSince1970: Int64) {
         let days = Self.floorDivide(secondsSince1970, 86_400)
         self.secondOfDay = secondsSince1970 - days * 86_400
-        // Years that begin in March, in eras of 400 years: Howard Hinnant's `civil_from_days`.
+        // Counts years that begin in March, in eras of 400 years: Howard Hinnant's `civil_from_days`.
         let shifted = days + 719_468
         let era = Self.floorDivide(shifted, 146_097)
         let dayOfEra = shifted - era * 146_097
@@ -35,14 +36,14 @@ public struct CivilTime: Equatable, Sendable {
         return (era * 146_097 + dayOfEra - 719_468) * 86_400
     }
 
-    /// `2026-11-25 12:41:10 UTC`.
+    /// Date and time, such as `2026-11-25 12:41:10 UTC`.
     public var text: String {
         let time = [self.secondOfDay / 3_600, self.secondOfDay / 60 % 60, self.secondOfDay % 60]
         return "\(self.year)-\(Self.two(self.month))-\(Self.two(self.day)) "
             + time.map(Self.two).joined(separator: ":") + " UTC"
     }
 
-    /// `12:41:10`, in UTC.
+    /// Time of day in UTC, such as `12:41:10`.
     public var clockText: String {
         [self.secondOfDay / 3_600, self.secondOfDay / 60 % 60, self.secondOfDay % 60].map(Self.two)
             .joined(separator: ":")

@@ -1,12 +1,12 @@
-/// What is different between two values of a `content-state`, path by path.
+/// The differences between two values of a `content-state`, path by path.
 public enum ContentDifference {
     /// One path at which they differ.
     public struct Change: Equatable, Sendable {
-        /// Such as `driver.name`; empty: the value as a whole.
+        /// The path, such as `driver.name`; empty: the whole value.
         public var path: String
-        /// As JSON; `nil`: it was not there.
+        /// The earlier value as JSON; `nil`: it was missing.
         public var before: String?
-        /// As JSON; `nil`: it is gone.
+        /// The later value as JSON; `nil`: it was removed.
         public var after: String?
 
         public init(path: String, before: String?, after: String?) {
@@ -21,10 +21,11 @@ public enum ContentDifference {
         }
     }
 
-    /// Changes told of; the others are left out.
+    /// Most changes reported. The others are left out.
     public static let changesMax = 64
 
-    /// In the order of `after`, then what is gone. The order of members and the spelling of equal numbers count for nothing.
+    /// The changes in the order of `after`, followed by what was removed. The order of members and the spelling of
+    /// equal numbers do not matter.
     public static func changes(from before: JSONTree?, to after: JSONTree?) -> [Change] {
         var changes: [Change] = []
         Self.compare(before, after, path: "", &changes)

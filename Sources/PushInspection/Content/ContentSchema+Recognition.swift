@@ -1,6 +1,7 @@
-/// What makes a document a schema. Both a schema and a sample are JSON objects, and a `content-state` may have a key `type` or `items`.
+/// Tells a schema from a sample. Both are JSON objects, and a `content-state` may have a key `type` or `items`.
 extension ContentSchema {
-    /// Every keyword of JSON Schema, of draft 7 and of 2020-12: also those that a schema for a page may not have, so that it is refused for them.
+    /// Every keyword of JSON Schema, draft 7 and 2020-12. Includes keywords that a page's schema may not have, so that
+    /// such a schema is recognized and refused.
     private static let keywords: Set<String> = [
         "$schema", "$id", "id", "$ref", "$anchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary", "$comment", "$defs",
         "definitions",
@@ -16,9 +17,10 @@ extension ContentSchema {
 
     /// Whether a JSON object is a schema; otherwise it is a sample.
     ///
-    /// It is one if it says so by `$schema`, or has `properties` as an object beside a `type` that allows objects. It is also one if every key is a
-    /// keyword of JSON Schema, and it describes a `content-state` as JSON Schema does. That is by a `type` that allows objects; or, without
-    /// a `type`, by `properties` that are schemas, `required` names, or a `$ref`.
+    /// An object with `$schema` is a schema. So is one with an object `properties` beside a `type` that allows objects.
+    /// An object is also a schema if every key is a keyword of JSON Schema, and it describes a `content-state` as JSON
+    /// Schema does. It does so by a `type` that allows objects. Without a `type`, it does so by `properties` that are
+    /// schemas, `required` names, or a `$ref`.
     static func isSchema(_ members: [JSONTree.Member]) -> Bool {
         func value(_ name: String) -> JSONTree? { members.first { $0.name == name }?.value }
         if case .string? = value("$schema") { return true }

@@ -1,47 +1,49 @@
 import PushModel
 
-/// What an app's `ContentState` asks of a `content-state`, as far as a page can know it: the required keys, and the type of each value.
+/// What an app's `ContentState` expects of a `content-state`, as far as a page can know it: the required keys, and the
+/// type of each value.
 ///
-/// Read from the app's own Swift type; from a JSON Schema (its `type`, `properties`, `required`, `items` and `enum`); or from a sample of a
-/// `content-state`, whose keys are then all required. A key that is not named is no fault: Swift's default coding passes over it.
+/// It is read from the app's own Swift type, from a JSON Schema (its `type`, `properties`, `required`, `items` and
+/// `enum`), or from a sample. All keys of a sample are required. An unknown key is no fault: Swift's default coding
+/// ignores it.
 public struct ContentSchema: Equatable, Sendable {
-    /// What it was read from.
+    /// The document from which it was read.
     public enum Source: String, Sendable {
-        /// JSON Schema.
+        /// A JSON Schema.
         case schema
-        /// A `content-state`.
+        /// A sample of a `content-state`.
         case sample
         /// The app's Swift type.
         case swift
     }
 
-    /// Why a file is none of these.
+    /// Why a file is none of the three.
     public struct Fault: Error, Equatable, Sendable {
-        /// Names the place and what was expected there.
+        /// The place in the file, and what was expected there.
         public var description: String
     }
 
     /// The types that JSON Schema knows.
     enum Kind: String, CaseIterable, Sendable { case object, array, string, number, integer, boolean, null }
 
-    /// What one value must be like.
+    /// What the schema expects of one value.
     struct Shape: Equatable, Sendable {
-        /// Empty: anything.
+        /// The allowed types; empty: any.
         var kinds: [Kind] = []
         var properties: [Property] = []
         var required: [String] = []
-        /// At most one: what each element must be like.
+        /// The shape of each array element; at most one.
         var items: [Shape] = []
-        /// Empty: anything.
+        /// The allowed values; empty: any.
         var allowed: [JSONTree] = []
-        /// At most one: what each value of a dictionary must be like.
+        /// The shape of each value of a dictionary; at most one.
         var values: [Shape] = []
-        /// Swift's `Date`: seconds since 2001.
+        /// Whether it is Swift's `Date`: seconds since 2001.
         var isDate = false
-        /// What a person is told to send; empty: the kinds say it.
+        /// What the message tells a person to send; empty: the kinds.
         var expected = ""
 
-        /// What a member must be like; `nil`: nobody has said.
+        /// The shape of a member; `nil`: not known.
         func member(_ name: String) -> Shape? {
             self.properties.first { $0.name == name }?.shape ?? self.values.first
         }
@@ -53,25 +55,25 @@ public struct ContentSchema: Equatable, Sendable {
     }
 
     let shape: Shape
-    /// What it was read from.
+    /// The document from which it was read.
     public let source: Source
 
-    /// Says what a schema only says to its readers.
+    /// Keywords that only inform readers of a schema.
     private static let annotations: Set<String> = [
         "$schema", "$id", "$comment", "title", "description", "default", "examples", "format", "additionalProperties",
     ]
 
-    /// What stands behind each keyword that counts.
+    /// The form of value that each supported keyword takes.
     private static let forms = [
         "type": "a type's name, or an array with at least one", "properties": "an object", "required": "an array",
         "items": "an object", "enum": "an array with at least one value",
     ]
-    /// Characters of a name that a message repeats.
+    /// Most characters of a name that a message repeats.
     private static let namedCountMax = 120
-    /// Characters of what is said of a content: a timeline keeps it with each push.
+    /// Most characters of a message about content. A timeline keeps it with each push.
     private static let faultCountMax = 400
 
-    /// Takes it for a schema or for a sample by what `isSchema` says.
+    /// Reads a JSON file as a schema or a sample, as `isSchema` decides.
     public init(_ file: JSONTree) throws(Fault) {
         guard case .object(let members) = file else {
             throw Fault(
@@ -87,7 +89,7 @@ public struct ContentSchema: Equatable, Sendable {
         }
     }
 
-    /// Reads what somebody gave, whichever of the three it is. A Swift type's document is its text.
+    /// Reads any of the three documents. A Swift type's document is its text.
     public static func read(_ text: [UInt8]) throws(Fault) -> (schema: ContentSchema, document: JSONTree) {
         switch Result(catching: { () throws(JSONFault) -> JSONTree in try JSONTree.parse(text) }) {
         case .success(let document): return (try ContentSchema(document), document)
@@ -103,7 +105,7 @@ public struct ContentSchema: Equatable, Sendable {
         }
     }
 
-    /// The app's Swift type as its source has it, with the types that it names.
+    /// Reads the app's Swift type from its source, with the types that it names.
     public init(swift text: String) throws(Fault) {
         var reader = SwiftTypeReader(text)
         self.source = .swift
@@ -158,7 +160,7 @@ public struct ContentSchema: Equatable, Sendable {
         return kind
     }
 
-    /// A null says that the value may be missing, and nothing of its type.
+    /// The shape of a sample's value. A null says that the value may be missing, and nothing about its type.
     private static func shape(ofSample sample: JSONTree) -> Shape {
         switch sample {
         case .object(let members):
@@ -186,7 +188,7 @@ public struct ContentSchema: Equatable, Sendable {
 
     // MARK: Judging
 
-    /// The first thing that keeps the app from decoding it; `nil`: nothing.
+    /// The first reason why the app cannot decode the content; `nil`: it can.
     public func fault(in content: JSONTree) -> String? {
         Self.fault(in: content, self.shape, path: "").map { String($0.prefix(Self.faultCountMax)) }
     }
@@ -229,7 +231,7 @@ public struct ContentSchema: Equatable, Sendable {
         return nil
     }
 
-    /// A server writes dates as text more often than as Swift decodes them.
+    /// Advice for a date that a server wrote as text, which is more common than the form that Swift decodes.
     private static func dateAdvice(_ value: JSONTree, _ shape: Shape) -> String {
         guard shape.isDate || shape.kinds.contains(.number) || shape.kinds.contains(.integer),
             case .string(let text) = value
@@ -241,7 +243,7 @@ public struct ContentSchema: Equatable, Sendable {
         return isSaid ? ": send \(seconds)" : "; a Date in Swift decodes seconds since 2001: send \(seconds)"
     }
 
-    /// A key that is there and differs by capitals or by what joins its words alone.
+    /// Names a key of the content that differs from this one only by capitals or by what joins its words.
     private static func besides(_ name: String, in value: JSONTree) -> String {
         guard case .object(let members) = value else { return "" }
         func plain(_ key: String) -> String { key.lowercased().filter { $0.isLetter || $0.isNumber } }
@@ -255,7 +257,7 @@ public struct ContentSchema: Equatable, Sendable {
         case (.object, .object), (.array, .array), (.string, .string), (.number, .number), (.boolean, .bool),
             (.null, .null):
             true
-        // As Swift's default coding: 12.0 is an Int, too.
+        // As in Swift's default coding, 12.0 is an Int, too.
         case (.integer, .number): value.double.map { $0 == $0.rounded() } ?? false
         default: false
         }

@@ -1,58 +1,62 @@
 /// Values in a `content-state` that look like dates, and what an app would make of them.
 ///
-/// ActivityKit decodes a `content-state` with Swift's default coding, where a `Date` is a number of seconds since 2001. Servers mostly count
-/// from 1970: the same number is then 31 years late on the phone, and nothing says so.
+/// Values in a `content-state` that look like dates, and how an app would read them.
+///
+/// ActivityKit decodes a `content-state` with Swift's default coding, where a `Date` is a number of seconds since 2001.
+/// Servers mostly count from 1970. The phone then reads a date that is 31 years late, and nothing reports it.
 public enum DateLens {
-    /// From 1970 to 2001-01-01 00:00 UTC, where Swift's default coding begins, seconds.
+    /// Seconds from 1970 to 2001-01-01 00:00 UTC, where Swift's default coding begins.
     public static let referenceSeconds: Int64 = 978_307_200
-    /// A number counts as a date when one of its readings lies in these years.
+    /// A number counts as a date if one of its readings is in these years.
     public static let years: ClosedRange<Int64> = 2_015...2_040
-    /// Findings of one content-state; the others are left out.
+    /// Most findings of one content-state. The others are left out.
     public static let findingsMax = 16
 
-    /// How the number was probably meant: the reading that gives a year of ours.
+    /// What the number was probably meant to be: the reading in a plausible year.
     public enum Meaning: String, Equatable, Sendable {
-        /// Swift's default coding reads it as it was meant.
+        /// Swift's default coding reads the number as intended.
         case secondsSince2001
-        /// Swift's default coding reads it 31 years late.
+        /// Swift's default coding reads the number 31 years late.
         case secondsSince1970
-        /// As JavaScript counts. Swift's default coding reads a year far away.
+        /// Milliseconds, as JavaScript counts. Swift's default coding reads a year far away.
         case millisecondsSince1970
-        /// As ISO 8601 writes it. Swift's default coding decodes no date from text.
+        /// Text in ISO 8601. Swift's default coding decodes no date from text.
         case text
-        /// The app's type says that it is a date, and no reading gives a year of ours.
+        /// The app's type says that it is a date, and no reading is in a plausible year.
         case farAway
     }
 
     /// One value and its readings.
     public struct Finding: Equatable, Sendable {
-        /// Where it stands, such as `driver.eta` or `legs.0.at`.
+        /// The value's path, such as `driver.eta` or `legs.0.at`.
         public var path: String
         /// The number or text as spelt.
         public var spelling: String
-        /// How it was probably meant.
+        /// What the value was probably meant to be.
         public var meaning: Meaning
-        /// Read as seconds since 1970, in UTC; `nil`: no year a calendar is for.
+        /// The value read as seconds since 1970, in UTC; `nil`: its year is beyond the calendar's range.
         public var since1970: String?
-        /// Read as seconds since 2001, in UTC, which is how Swift's default coding reads a `Date`; `nil`: no year a calendar is for.
+        /// The value read as seconds since 2001, in UTC, as Swift's default coding reads a `Date`; `nil`: its year is
+        /// beyond the calendar's range.
         public var since2001: String?
-        /// What Swift's default coding makes of it, and what to send instead where it is not what was meant.
+        /// How Swift's default coding reads the value, and what to send instead if that is not what was meant.
         public var advice: String
-        /// When the date is for a phone, seconds since 1970; `nil`: it reads none.
+        /// The date that a phone reads, seconds since 1970; `nil`: it reads none.
         public var momentSeconds: Int64?
-        /// An app that decodes a `Date` here reads something else than was meant.
+        /// Whether an app that decodes a `Date` here reads another date than was meant.
         public var isTrouble: Bool { self.meaning != .secondsSince2001 }
     }
 
     /// Every value that looks like a date, in order.
-    /// - Parameter schema: what the app's type says. Where it is a Swift type, its dates are exactly those; `nil`: nobody has said.
+    /// - Parameter schema: what the app's type says. The dates of a Swift type are exact; `nil`: not known.
     public static func findings(in content: JSONTree, schema: ContentSchema? = nil) -> [Finding] {
         var findings: [Finding] = []
         Self.visit(content, path: "", schema?.shape, isExact: schema?.source == .swift, &findings)
         return findings
     }
 
-    /// What to send for a moment that ISO 8601 writes, seconds since 2001; `nil`: the text is no such moment of these years.
+    /// What to send for a moment in ISO 8601, seconds since 2001; `nil`: the text is not such a moment in a plausible
+    /// year.
     static func seconds2001(ofText text: String) -> Int64? {
         guard
             let found = try?
@@ -93,7 +97,7 @@ public enum DateLens {
             let far = isDate ? Self.farAway(value, spelling: spelling, path: path) : nil
             if let finding = found ?? far { findings.append(finding) }
         case .string(let text):
-            // What the app takes for text is no date.
+            // A value that the app reads as text is not a date.
             guard shape.map({ $0.kinds.isEmpty }) ?? !isExact, let seconds = Self.seconds2001(ofText: text) else {
                 break
             }
@@ -107,7 +111,7 @@ public enum DateLens {
     }
 
     private static func finding(_ value: Double, spelling: String, path: String) -> Finding? {
-        // Beyond these no reading has a year in range, and a conversion could trap.
+        // Beyond these values no reading has a year in range, and a conversion could trap.
         guard value >= 0, value < 4e12 else { return nil }
         let seconds = Int64(value)
         let meaning: Meaning

@@ -1,12 +1,13 @@
 /// A member of objects that are samples of one type.
 struct SampledMember {
     var name: String
-    /// In the samples that have it; of one that has it twice the last, as decoders read it.
+    /// The member's values in the samples that have it. If a sample has it twice, the last value counts, as for
+    /// decoders.
     var values: [JSONTree]
-    /// Some sample does not have it.
+    /// Whether some sample lacks the member.
     var isMissingSomewhere: Bool
 
-    /// In the order in which they come first.
+    /// The members in the order of their first occurrence.
     static func all(of samples: [JSONTree]) -> [SampledMember] {
         var names: [String] = []
         var values: [String: [JSONTree]] = [:]

@@ -1,7 +1,8 @@
 extension SwiftCode {
-    /// A test for the app's own package: its type decodes this `content-state`, as ActivityKit does, and has these values.
+    /// Writes a test for the app's own package: its type decodes this `content-state`, as ActivityKit does, and has
+    /// these values.
     /// - Parameter activity: names the test.
-    /// - Parameter attributesType: the type that `ContentState` belongs to; empty: not known.
+    /// - Parameter attributesType: the type to which `ContentState` belongs; empty: not known.
     public static func test(of content: JSONTree, activity: String, attributesType: String = "") -> String {
         let type = attributesType.isEmpty ? "ContentState" : "\(Self.identifier(attributesType)).ContentState"
         let hint =
@@ -32,13 +33,13 @@ extension SwiftCode {
 
     private static let imports = ["Foundation", "Testing"]
 
-    /// What a value of the decoded type equals; `nil`: it is made of several.
+    /// The literal that a value of the decoded type equals; `nil`: the value has several parts.
     private static func expected(_ value: JSONTree) -> String? {
         switch value {
         case .string(let text):
             var marks = ""
             while text.contains("\"" + marks) || text.contains("\\" + marks) { marks += "#" }
-            // A literal of one line cannot have an end of line or another control character.
+            // A single-line literal cannot hold a line end or another control character.
             return text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
                 ? nil : "\(marks)\"\(text)\"\(marks)"
         case .bool(let isTrue): return isTrue ? "true" : "false"
@@ -50,7 +51,7 @@ extension SwiftCode {
         }
     }
 
-    /// `order-7` as `order7DecodesItsContentState`.
+    /// A test's name: `order-7` becomes `order7DecodesItsContentState`.
     private static func testName(_ activity: String) -> String {
         let name = activity.isEmpty ? "" : Self.identifier(activity).filter { $0 != "`" }
         let first = name.prefix(1).lowercased() + name.dropFirst()

@@ -1,6 +1,6 @@
-/// The Swift type that decodes a `content-state`, written from one.
+/// Writes the Swift type that decodes a given `content-state`.
 public enum SwiftCode {
-    /// Types within types; what lies deeper becomes a `String` that does not decode, and says so.
+    /// Depth of nested types. A deeper value becomes a `String`, which does not decode; the code says so.
     private static let depthMax = 6
     private static let words: Set<String> = [
         "as", "break", "case", "class", "continue", "default", "defer", "do", "else", "enum", "extension", "false",
@@ -10,20 +10,23 @@ public enum SwiftCode {
         "throw", "throws", "true", "try", "typealias", "var", "where", "while",
     ]
 
-    /// A type of that name would hide the one that is meant.
+    /// Names that a generated type must not have, because it would hide the standard type.
     private static let takenNames: Set<String> = [
         "Bool", "Codable", "CodingKey", "CodingKeys", "Date", "Double", "Hashable", "Int", "String", "UInt64",
     ]
 
-    /// `struct ContentState: Codable, Hashable`, with a type of its own for each object within. What lies in an array is written from all its elements.
-    /// - Parameter sample: a `content-state` that the developer gave, which may have keys that this one lacks; `nil`: none.
+    /// Writes `struct ContentState: Codable, Hashable`, with a type for each object in it. The type of an array's
+    /// elements covers all of them.
+    /// - Parameter sample: a `content-state` that the developer gave, which may have keys that this one lacks; `nil`:
+    ///   none.
     public static func contentState(_ content: JSONTree, sample: JSONTree? = nil) -> String {
         let samples = [content] + (sample.map { [$0] } ?? [])
         return Self.type("ContentState", samples.map(TokenHiding.hidden), indent: "", depth: 0).joined(separator: "\n")
             + "\n"
     }
 
-    /// - Parameter samples: objects of one type.
+    /// Writes one type.
+    /// - Parameter samples: objects of this type.
     private static func type(_ name: String, _ samples: [JSONTree], indent: String, depth: Int) -> [String] {
         let members = SampledMember.all(of: samples)
         guard samples.contains(where: { if case .object = $0 { true } else { false } }) else { return [] }
@@ -71,7 +74,8 @@ public enum SwiftCode {
         }
     }
 
-    /// - Parameter values: of one property, or the elements of one array.
+    /// The type's name for values.
+    /// - Parameter values: values of one property, or the elements of one array.
     static func typeName(_ values: [JSONTree], named name: String, depth: Int) -> (type: String, note: String) {
         let known = values.filter { $0 != .null }
         guard let first = known.first else { return ("String?", "the sample was null") }
@@ -122,7 +126,7 @@ public enum SwiftCode {
         }
     }
 
-    /// `delivery-time` as `deliveryTime`, `2nd` as `_2nd`, `class` in back quotes.
+    /// An identifier for a key: `delivery-time` as `deliveryTime`, `2nd` as `_2nd`, `class` in back quotes.
     static func identifier(_ name: String) -> String {
         var text = ""
         var startsWord = false

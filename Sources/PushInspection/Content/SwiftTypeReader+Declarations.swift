@@ -1,4 +1,4 @@
-/// Which types a Swift source declares, and the tokens that it is made of.
+/// Finds the types that a Swift source declares, and splits the source into tokens.
 extension SwiftTypeReader {
     private var current: String? { self.tokens.indices.contains(self.next) ? self.tokens[self.next] : nil }
 
@@ -8,7 +8,7 @@ extension SwiftTypeReader {
         return self.current ?? ""
     }
 
-    /// Up to the brace that ends the type, or to the end.
+    /// Reads up to the brace that ends the type, or to the end of the source.
     mutating func readDeclarations(into type: String?) throws(Fault) {
         while let token = self.current, token != "}" {
             self.next += 1
@@ -49,7 +49,7 @@ extension SwiftTypeReader {
             self.next += 1
         }
         self.next += 1
-        // An extension adds to what is there.
+        // An extension adds to the declaration that exists.
         if self.declarations[name] == nil {
             self.declarations[name] = Declaration(isEnum: isEnum, inherits: inherits)
         }
@@ -68,7 +68,7 @@ extension SwiftTypeReader {
         }
     }
 
-    /// `case baking, onItsWay = "on-its-way"`
+    /// Reads cases such as `case baking, onItsWay = "on-its-way"`.
     private mutating func readCases(of type: String?) {
         repeat {
             let name = self.pass().filter { $0 != "`" }
@@ -88,7 +88,8 @@ extension SwiftTypeReader {
         } while true
     }
 
-    /// `var status: String`, `var home, away: Int`, `var progress: Double = 0`. What is computed is not decoded.
+    /// Reads properties such as `var status: String`, `var home, away: Int`, `var progress: Double = 0`. Computed
+    /// properties are not decoded.
     private mutating func readProperties(isConstant: Bool, of type: String?) {
         var names = [self.pass().filter { $0 != "`" }]
         while self.current == "," {
@@ -121,7 +122,7 @@ extension SwiftTypeReader {
         self.declarations[type]?.properties += names.map { Property(name: $0, type: tokens) }
     }
 
-    /// A function's head and body.
+    /// Skips a function's head and body.
     private mutating func passHead() {
         while let token = self.current, token != "{", token != "}" { self.next += 1 }
         guard self.current == "{" else { return }
@@ -129,7 +130,7 @@ extension SwiftTypeReader {
         self.passBlock()
     }
 
-    /// The rest of a block whose brace has been passed.
+    /// Skips the rest of a block whose opening brace has been read.
     private mutating func passBlock() {
         var depth = 1
         while depth > 0, let token = self.current {
@@ -139,7 +140,8 @@ extension SwiftTypeReader {
         }
     }
 
-    /// Words, signs, ends of lines; a string begins with its quote and has no other. Comments are left out.
+    /// The source's tokens: words, signs, line ends. A string token begins with its quote and has no closing one.
+    /// Comments are left out.
     static func tokens(of text: String) -> [String] {
         var tokens: [String] = []
         var rest = Substring(text)

@@ -1,6 +1,7 @@
-/// Reads what a Swift type asks of a `content-state`: stored properties of structs, enums with raw values, and the types that they name.
+/// Reads what a Swift type expects of a `content-state`: stored properties of structs, enums with raw values, and the
+/// types that they name.
 ///
-/// It is no compiler. It takes what a `ContentState` mostly is, and names what it does not take.
+/// It is not a compiler. It understands a typical `ContentState`, and names what it does not understand.
 struct SwiftTypeReader {
     typealias Fault = ContentSchema.Fault
     typealias Shape = ContentSchema.Shape
@@ -16,9 +17,9 @@ struct SwiftTypeReader {
         var properties: [Property] = []
         /// Raw values of an enum whose raw values are strings.
         var cases: [String] = []
-        /// Keys of properties that have other names in JSON; `nil`: there are no `CodingKeys`.
+        /// The properties' names in JSON, from `CodingKeys`; `nil`: the type has none.
         var keys: [String: String]?
-        /// It has an `init(from:)`.
+        /// Whether the type has an `init(from:)`.
         var decodesByItself = false
     }
 
@@ -32,19 +33,19 @@ struct SwiftTypeReader {
     /// The enum that names the keys of the type around it.
     static let keysName = "CodingKeys"
     private static let namedCountMax = 80
-    /// Words and signs of one property's type.
+    /// Most tokens of one property's type.
     private static let typeTokensMax = 64
-    /// Types that lie within each other.
+    /// Deepest nesting of types.
     static let depthMax = 32
 
     var tokens: [String]
     var next = 0
     var depth = 0
     var declarations: [String: Declaration] = [:]
-    /// The types that were read: each is read once.
+    /// The shapes of types already read. Each type is read once.
     var shapes: [String: Shape] = [:]
     var begun: Set<String> = []
-    /// Names of structs in the order in which they end.
+    /// Names of structs in the order in which their declarations end.
     var structs: [String] = []
 
     init(_ text: String) { self.tokens = Self.tokens(of: text) }
@@ -56,7 +57,7 @@ struct SwiftTypeReader {
             throw Fault(description: "there is no struct in it: expected struct ContentState: Codable, Hashable { … }")
         }
         let named = Set(self.declarations.values.flatMap { $0.properties.flatMap(\.type) })
-        // Those that no other has a property of.
+        // Structs that are not the type of another struct's property.
         let outermost = self.structs.filter { !named.contains($0) }
         guard let name = self.structs.first(where: { $0 == "ContentState" }) ?? outermost.first,
             name == "ContentState" || outermost.count == 1
@@ -99,7 +100,7 @@ struct SwiftTypeReader {
         }
         var shape = Shape(kinds: [.object])
         for property in type.properties {
-            // Where there are `CodingKeys`, a property without one is not decoded.
+            // If there are `CodingKeys`, a property without one is not decoded.
             guard let key = type.keys.map({ $0[property.name] }) ?? property.name else { continue }
             guard property.type.count <= Self.typeTokensMax else {
                 throw Fault(description: "the type of “\(Self.named(property.name))” is too long")
@@ -140,7 +141,7 @@ struct SwiftTypeReader {
             if tokens.first == ">" { tokens.removeFirst() }
         default:
             var name = first
-            // `Attributes.Courier` is known by its last name.
+            // `Attributes.Courier` is found by its last name.
             while tokens.first == ".", let last = tokens.dropFirst().first {
                 name = last
                 tokens.removeFirst(2)

@@ -1,39 +1,40 @@
 public import PushModel
 
-/// One record of an events topic, read as a worker would read it, to be looked at.
+/// One record of an events topic as a worker would read it, for display.
 public struct EventReading: Equatable, Sendable {
-    /// Why the worker will not take it; `nil`: it will.
+    /// Why the worker would refuse the record; `nil`: it takes it.
     public var rejection: EventRejection?
-    /// The event of a record that is taken; `nil`: it is refused.
+    /// The event of an accepted record; `nil`: the record is refused.
     public var event: Event?
-    /// The value as JSON, without whole device tokens; `nil`: it is none.
+    /// The value as JSON, without whole device tokens; `nil`: it is not JSON.
     public var shown: JSONTree?
 
     /// What a page needs to know of an event.
     public struct Event: Equatable, Sendable {
-        /// `event`.
+        /// The event's kind, from `event`.
         public var kind: EventKind
-        /// Where it is addressed.
+        /// The event's target.
         public var target: EventTarget
-        /// Defaults already applied.
+        /// The priority, with defaults applied.
         public var priority: Int
-        /// Bundle id; empty: the one of the only app.
+        /// Bundle id; empty: that of the only app.
         public var app: String
-        /// `id`; empty: none.
+        /// The event's `id`; empty: none.
         public var eventID: String
-        /// The token it brings, in lower-case hex; empty: none. A secret.
+        /// The token in the event, in lower-case hex; empty: none. A secret.
         public var token: String
-        /// Id of the audience that it goes to or that a member joins or leaves, or of the channel that it goes to; empty: none.
+        /// Id of the audience that the event addresses or that a member joins or leaves. Or id of the channel that it
+        /// addresses. Empty: none.
         public var group: String
-        /// The member that joins has a push-to-start token.
+        /// Whether the joining member has a push-to-start token.
         public var isStartMember: Bool
-        /// The content, where it has some.
+        /// The content, if the event has any.
         public var contentState: JSONTree?
-        /// It has an alert.
+        /// Whether the event has an alert.
         public var hasAlert: Bool
     }
 
-    /// Judges a record by the rules that `mailboat check` asks.
+    /// Judges a record by the rules of `mailboat check`.
     /// - Parameters:
     ///   - key: `nil`: a null key.
     ///   - value: `nil`: a null value.

@@ -1,4 +1,4 @@
-/// Commands to be pasted into a shell, and code into Xcode.
+/// Commands to paste into a shell, and code to paste into Xcode.
 public enum Snippets {
     /// Publishes an event through the page.
     /// - Parameter origin: such as `http://127.0.0.1:8484`.
@@ -8,8 +8,8 @@ public enum Snippets {
             "curl --fail-with-body -sS \(Self.quoted("\(origin)/events\(query)")) --data-binary \(Self.quoted(event))"
     }
 
-    /// Publishes a record to Kafka, onto the partition where Java's clients would put it. `nil`: the key or event has a line end, where kcat
-    /// would end the record.
+    /// Publishes a record to Kafka, to the partition where Java's clients would put it. `nil`: the key or event
+    /// contains a line end, at which kcat would end the record.
     public static func kcat(bootstrap: String, topic: String, key: String, event: String) -> String? {
         guard !key.contains(where: \.isNewline), !event.contains(where: \.isNewline),
             let separator = ["|", ";", "~", "^", "#"].first(where: { !key.contains($0) })
@@ -18,7 +18,7 @@ public enum Snippets {
             + "-K '\(separator)' -X partitioner=murmur2_random"
     }
 
-    /// Publishes an event through the page with nothing but Python's own library.
+    /// Publishes an event through the page with Python's standard library alone.
     public static func python(origin: String, activity: String, event: String) -> String {
         """
         python3 - <<'END'
@@ -30,12 +30,12 @@ public enum Snippets {
         """
     }
 
-    /// In single quotes, as every POSIX shell takes them.
+    /// The text in single quotes, as every POSIX shell reads it.
     public static func quoted(_ text: String) -> String {
         "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
     }
 
-    /// Everything but letters, digits and `-._~`, as a part of a URL is written.
+    /// The text as part of a URL: everything but letters, digits and `-._~` is percent-encoded.
     public static func percentEncoded(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -52,7 +52,7 @@ public enum Snippets {
         return encoded
     }
 
-    /// A bytes literal: what is not printable ASCII is escaped.
+    /// A Python bytes literal. Bytes that are not printable ASCII are escaped.
     private static func pythonLiteral(_ text: String) -> String {
         var literal = "'"
         for byte in text.utf8 {

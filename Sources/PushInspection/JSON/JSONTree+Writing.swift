@@ -1,17 +1,17 @@
 import PushModel
 
 extension JSONTree {
-    /// As JSON on one line.
+    /// The value as JSON on one line.
     public var text: String { String(decoding: self.bytes, as: UTF8.self) }
 
-    /// As JSON on one line.
+    /// The value as JSON on one line.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         self.append(to: &bytes)
         return bytes
     }
 
-    /// Appends it as JSON on one line.
+    /// Appends the value as JSON on one line.
     public func append(to bytes: inout [UInt8]) {
         switch self {
         case .object(let members):
@@ -37,7 +37,7 @@ extension JSONTree {
         }
     }
 
-    /// As JSON over several lines, for a person.
+    /// The value as JSON over several lines, for a person.
     public var prettyText: String { self.pretty(indent: "") }
 
     private func pretty(indent: String) -> String {
@@ -56,7 +56,7 @@ extension JSONTree {
     /// A whole number.
     public static func integer(_ value: some BinaryInteger) -> JSONTree { .number("\(value)") }
 
-    /// `null` where there is none.
+    /// A string, or `null` without one.
     public static func optional(_ text: String?) -> JSONTree { text.map { .string($0) } ?? .null }
 }
 
@@ -70,7 +70,7 @@ extension JSONTree: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Exp
 }
 
 extension JSONTree: ExpressibleByDictionaryLiteral {
-    /// Members in the order written; those that are nil are left out.
+    /// Members in the order written. Those that are nil are left out.
     public init(dictionaryLiteral elements: (String, JSONTree?)...) {
         self = .object(elements.compactMap { name, value in value.map { Member(name, $0) } })
     }

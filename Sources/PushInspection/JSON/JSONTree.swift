@@ -2,15 +2,15 @@ public import PushModel
 
 /// A JSON value as a tree that keeps what a person wrote: the order of members and the spelling of numbers.
 ///
-/// For what is shown to a person, not for the way of a push.
+/// For display to a person, not for the path of a push.
 public indirect enum JSONTree: Equatable, Sendable {
-    /// Members in the order in which they came; a name may come twice.
+    /// Members in the order of the text. A name may occur twice.
     case object([Member])
     /// Elements in order.
     case array([JSONTree])
-    /// Unescaped.
+    /// A string, unescaped.
     case string(String)
-    /// As it was spelt.
+    /// A number as spelt.
     case number(String)
     /// `true` or `false`.
     case bool(Bool)
@@ -19,9 +19,9 @@ public indirect enum JSONTree: Equatable, Sendable {
 
     /// One member of an object.
     public struct Member: Equatable, Sendable {
-        /// Unescaped.
+        /// The member's name, unescaped.
         public var name: String
-        /// What stands behind the colon.
+        /// The member's value.
         public var value: JSONTree
 
         public init(_ name: String, _ value: JSONTree) {
@@ -32,7 +32,7 @@ public indirect enum JSONTree: Equatable, Sendable {
 
     /// Reads JSON text whole. Values nest at most `JSONCursor.depthMax` deep.
     public static func parse(_ bytes: [UInt8]) throws(JSONFault) -> JSONTree {
-        // The grammar and the depth of the whole come first: what reads the pieces counts no brackets.
+        // Check the grammar and the depth of the whole text first: the code that reads the parts counts no brackets.
         var check = JSONCursor()
         _ = try check.skipValue(bytes.span)
         try check.expectEnd(bytes.span)
@@ -71,13 +71,14 @@ public indirect enum JSONTree: Equatable, Sendable {
         }
     }
 
-    /// The first member of that name; `nil`: there is none, or this is no object.
+    /// The first member of that name; `nil`: the object has none, or this is not an object.
     public subscript(_ name: String) -> JSONTree? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
-    /// What lies at a path such as `driver.name` or `legs.0.city`; `nil`: nothing does. A member whose own name has dots is found first.
+    /// The value at a path such as `driver.name` or `legs.0.city`; `nil`: there is none. A member whose own name
+    /// contains dots is found first.
     public func value(at path: String) -> JSONTree? {
         if let whole = self[path] { return whole }
         var found = self
@@ -95,13 +96,13 @@ public indirect enum JSONTree: Equatable, Sendable {
         return found
     }
 
-    /// A string's text, or what any other value is spelt like.
+    /// A string's text, or the spelling of any other value.
     public var plainText: String {
         if case .string(let text) = self { return text }
         return self.text
     }
 
-    /// A number's value; `nil`: it is no number, or none that a `Double` can be.
+    /// A number's value; `nil`: not a number, or not one that a `Double` can represent.
     public var double: Double? {
         guard case .number(let spelling) = self, let value = Double(spelling), value.isFinite else { return nil }
         return value

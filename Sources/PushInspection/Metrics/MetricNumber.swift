@@ -1,16 +1,16 @@
-/// A number of the worker's `/metrics` that a developer looks at, in plain words.
+/// A number from the worker's `/metrics` that a developer looks at, in plain words.
 public struct MetricNumber: Equatable, Sendable {
     /// What it counts.
     public var label: String
-    /// The series it was added up from, such as `mailboat_events_consumed_total`.
+    /// The series from which it was added up, such as `mailboat_events_consumed_total`.
     public var metric: String
-    /// As a person reads it.
+    /// The number as a person reads it.
     public var value: String
 
     private struct Row {
         var label: String
         var metric: String
-        /// A label that has to stand in the series; empty: all are added up.
+        /// A label that a series must have; empty: all series are added up.
         var part = ""
     }
 
@@ -26,7 +26,7 @@ public struct MetricNumber: Equatable, Sendable {
         Row(label: "Activities in memory", metric: "mailboat_activities"),
     ]
 
-    /// Reads the Prometheus text format. A number whose series is not there is left out.
+    /// Reads the Prometheus text format. A number without its series is left out.
     public static func read(_ text: String) -> [MetricNumber] {
         var sums: [Int: Double] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {

@@ -1,16 +1,17 @@
-/// Activities that somebody looks at: they are written down whole, however much comes beside them.
+/// Activities that somebody looks at. Their entries are all recorded, however many others arrive.
 struct Attention: Sendable {
-    /// At once; of more, the ones that were looked at longest ago are let go.
+    /// Most activities at once. If there are more, the least recently looked at are dropped.
     static let activitiesMax = 16
-    /// How long a look lasts, milliseconds. Who goes on looking looks again.
+    /// How long a look lasts, in milliseconds. A page that continues to look looks again.
     static let lookMillis: Int64 = 30_000
 
     private var untilMillis: [String: Int64] = [:]
-    /// Those that nobody has asked for. They give way first.
+    /// Activities that nobody asked for. They give way first.
     private var byTheWay: Set<String> = []
 
-    /// - Parameter isByTheWay: it is only taken where there is room.
-    /// - Returns: whether nobody looked at it before.
+    /// Notes a look at an activity.
+    /// - Parameter isByTheWay: whether the look is taken only if there is room.
+    /// - Returns: whether nobody looked at the activity before.
     mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) -> Bool {
         guard !activity.isEmpty else { return false }
         self.untilMillis = self.untilMillis.filter { $0.value > nowMillis }
@@ -29,10 +30,10 @@ struct Attention: Sendable {
         return isNew
     }
 
-    /// Whether it is one of those that were looked at last, perhaps a while ago.
+    /// Whether the activity is among those last looked at, perhaps a while ago.
     func holds(_ activity: String) -> Bool { self.untilMillis[activity] != nil }
 
-    /// Those that are looked at.
+    /// The activities that somebody looks at now.
     func activities(nowMillis: Int64) -> Set<String> {
         Set(self.untilMillis.filter { $0.value > nowMillis }.keys)
     }

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Names a token or a key by 128 bits, so that it can be looked up by bytes that are only lent. Somebody who
-/// chooses the bytes can make two alike: nothing that has to be safe may rest on it.
+/// Identifies a token or a key by 128 bits, so that borrowed bytes can be looked up. Anyone who chooses the bytes can
+/// make two equal: do not rely on it for security.
 struct ByteKey: Hashable, Sendable {
     private let low: UInt64
     private let high: UInt64
@@ -18,7 +18,8 @@ struct ByteKey: Hashable, Sendable {
     /// A record's key.
     init(_ key: String) { self.init(Array(key.utf8).span) }
 
-    /// - Parameter mask: bits that are set in each byte before it counts.
+    /// Hashes bytes.
+    /// - Parameter mask: bits that are set in each byte before it is hashed.
     private init(_ bytes: Span<UInt8>, mask: UInt64) {
         var low = 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytes.count)
         var high: UInt64 = 0xD1B5_4A32_D192_ED03
@@ -31,7 +32,7 @@ struct ByteKey: Hashable, Sendable {
         }
         var index = 0
         while bytes.count - index >= 8 {
-            // Eight bytes are there.
+            // At least eight bytes remain.
             take(unsafe bytes.word(uncheckedAt: index))
             index &+= 8
         }

@@ -1,22 +1,23 @@
 import PushModel
 
-/// What a person looks for in the timeline: `activity:order-7 is:superseded -status:200 Anne`. Every part has to fit.
+/// What a person searches for in the timeline: `activity:order-7 is:superseded -status:200 Anne`. Every part must
+/// match.
 public struct EntryQuery: Equatable, Sendable {
     /// Why a query cannot be understood.
     public struct Fault: Error, Equatable, Sendable {
-        /// Names the part and what was expected.
+        /// The part that is wrong, and what was expected.
         public var description: String
     }
 
-    /// Longest query, bytes.
+    /// Length of the longest query, in bytes.
     public static let byteCountMax = 512
-    /// What `is:` takes: kinds of entries, outcomes, verdicts and traits.
+    /// Words that `is:` takes: kinds of entries, outcomes, verdicts and traits.
     public static let words: [String] =
         ["event", "push", "note", "pending", "alert", "merged", "downgraded"]
         + Outcome.allCases.map { "\($0.name)" } + PushVerdict.Word.allCases.map(\.rawValue)
         + [PhoneStatus.Word.doubtfulDate.name]
 
-    /// What stands before a colon: `push` is the id that APNs knows a push by, `entry` the number of a line.
+    /// Names before a colon. `push` is the id by which APNs knows a push; `entry` is the number of a line.
     public static let names = ["app", "activity", "event", "is", "status", "phone", "push", "entry"]
 
     private enum Filter: Equatable {
@@ -38,7 +39,7 @@ public struct EntryQuery: Equatable, Sendable {
 
     private var parts: [Part] = []
 
-    /// Reads what was typed; blank text fits every entry.
+    /// Reads what was typed. Blank text matches every entry.
     public init(_ text: String) throws(Fault) {
         guard text.utf8.count <= Self.byteCountMax else {
             throw Fault(description: "a search has at most \(Self.byteCountMax) bytes")
@@ -83,7 +84,7 @@ public struct EntryQuery: Equatable, Sendable {
         }
     }
 
-    /// Activities that it names, as they were spelt.
+    /// Activities that the query names, as spelt.
     public var activities: [String] {
         self.parts.compactMap { part in
             if case .activity(let name) = part.filter, !part.isNegated { name } else { nil }

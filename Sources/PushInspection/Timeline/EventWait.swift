@@ -1,6 +1,6 @@
 import PushModel
 
-/// What an event without an outcome waits for, as the worker says it.
+/// What an event without an outcome waits for, as reported by the worker.
 public struct EventWait: Equatable, Sendable {
     /// A word for it, such as `token` or `window`.
     public var cause: String
