@@ -109,7 +109,8 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 3, accepted: 3) }
     }
 
-    /// The alert is not for whoever joins while it goes round alone: it gets the newest once, and nothing is left waiting.
+    /// A member that joins while the alert goes round alone does not get the alert. It gets the newest version once,
+    /// and nothing is left waiting.
     @Test(arguments: 1...12) func whoJoinsMeanwhileGetsTheNewestOnce(member: Int) throws {
         let h = AudienceTests.harness()
         for other in 21...26 { h.join(other) }

@@ -58,7 +58,7 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [1])
     }
 
-    /// The same of one that has left since.
+    /// A join that is forwarded late does not bring back a member that has left since.
     @Test func aJoinThatIsForwardedLateBringsNobodyBack() {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -140,7 +140,8 @@ import Testing
         #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 2 && $0.alert == "penalty" })
     }
 
-    /// An owner that dies before its tombstone is followed by one that says it once more. Whoever has joined in between stays.
+    /// An owner that dies before its tombstone is followed by one that repeats the void. Members that joined in between
+    /// stay.
     @Test func aVoidThatIsToldTwiceTakesNobodyOfTheNextLife() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -169,7 +170,7 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [3])
     }
 
-    /// Of four the alert fails for three; its second try and the round of the newest meet.
+    /// The alert fails for three of four members. Its second try and the round of the newest version meet.
     @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -244,8 +245,8 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
-    /// The newest alert expires while its pushes fail. Whoever has had the alert of the version beneath does not get that again, and whoever has not
-    /// gets it: its push failed too, or is still on its way.
+    /// The newest alert expires while its pushes fail. A member that has had the alert of the version beneath does not
+    /// get it again. A member that has not gets it: its push failed too, or is still on its way.
     @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

@@ -22,7 +22,8 @@ import Testing
         h.advance(2_000)
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
-    /// The same while those of a life that is over are being removed: whoever comes next still knows that it is.
+    /// A void is repeated while members of a life that is over are being removed: the next owner still knows that it is
+    /// over.
     @Test func aFormerOwnersVoidIsSaidAgainWhileMembersLeave() throws {
         let h = AudienceTests.harness()
         for member in 0..<1_500 { h.join(member) }

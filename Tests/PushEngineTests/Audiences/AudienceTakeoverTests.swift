@@ -208,7 +208,8 @@ import Testing
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// A newer version lies in `state` and the progress that takes it does not: the alert before it is owed to whoever it was owed to.
+    /// `state` has a newer version, but not the progress that takes it up: members that were owed the alert before it
+    /// still are.
     @Test(arguments: [0, 3_980]) func anAlertIsOwedBesideAVersionThatNoProgressTellsOf(padding: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -237,7 +238,8 @@ import Testing
         #expect(Set(pushes.filter { $0.n == 2 }.map(\.token)).count == 4 && h.counters.members.waiting == 0)
     }
 
-    /// Who joined after an alert does not hear it, whoever sends the version that goes round next.
+    /// A member that joined after an alert does not hear it, no matter which owner sends the version that goes round
+    /// next.
     @Test func whoCameAfterAnAlertDoesNotHearItFromTheNextOwner() {
         let h = AudienceTests.harness()
         for member in 1...20 { h.join(member) }

@@ -74,7 +74,7 @@ import Testing
 
     // MARK: Supersession
 
-    /// Whoever has not got the alert gets it with the newest content; whoever has gets the content alone.
+    /// Members that have not got the alert get it with the newest content. The others get the content alone.
     @Test func aNewerVersionTakesOverInMidPass() {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -107,7 +107,7 @@ import Testing
         let waited = Set((1...10).map { EngineHarness.memberToken($0) }).subtracting(served)
         #expect(rest.allSatisfy { ($0.priority == 10) == waited.contains($0.token) })
         #expect(rest.allSatisfy { ($0.alert != nil) == waited.contains($0.token) })
-        // Of the next version they have it.
+        // All members have the right to priority 10 with the next version.
         h.audienceUpdate(3)
         h.advance(2_000)
         #expect(h.deliverAll().filter { $0.n == 3 }.map(\.priority) == Array(repeating: 10, count: 30))

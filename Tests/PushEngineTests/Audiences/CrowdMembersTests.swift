@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// A crowd whose one member is met, answered and goes over between two rings, one of which listens on a channel.
+/// A crowd whose one member is met, answered and moved between two rings. One of the rings listens on a channel.
 @Suite struct CrowdMembersTests {
     private final class Scene {
         static let distanceMillis: Int64 = 1_000

@@ -27,7 +27,7 @@ import Testing
         records.progressWritten(nowMillis: 10)
         #expect(records.horizonCount == 6_000 && !records.isHorizonNear)
     }
-    /// Nobody is served before Kafka has the versions and where their rounds begin, whichever comes first.
+    /// Nobody is served before Kafka has both the versions and where their rounds begin, in either order.
     @Test(arguments: [true, false]) func aVersionIsDurableWithBothRecords(versionsFirst: Bool) {
         var records = CrowdRecords()
         records.versionsWritten()
@@ -58,7 +58,7 @@ import Testing
         var required: UInt32 = 0
     }
 
-    /// Whatever happens in whichever order: every state is reached, and each says what the flags say.
+    /// Events happen in a random order: every state is reached, and each agrees with the flags.
     @Test func statesSayWhatFlagsSay() {
         var reached: Set<[UInt8]> = []
         for seed in UInt64(1)...40 {

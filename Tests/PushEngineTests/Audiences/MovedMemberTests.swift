@@ -72,7 +72,8 @@ import Testing
         #expect(pushes.first { $0.token == EngineHarness.memberToken(2) }?.priority == 10, "nobody else is")
     }
 
-    /// What is remembered of one that has left leaves `state` after an hour, whoever owns the partition then, unless it is back.
+    /// What is remembered of a member that has left is removed from `state` after an hour, by any owner of the
+    /// partition, unless the member is back.
     @Test(arguments: [false, true], [false, true]) func whatIsRememberedLeavesState(isRestored: Bool, isBack: Bool) {
         let h = AudienceTests.harness()
         h.join(1)
@@ -119,7 +120,7 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [5])
     }
 
-    /// Whoever left an audience that sent nothing of priority 10 has all of its tens.
+    /// A member that left an audience that sent nothing of priority 10 has all of its tens.
     @Test func whoLeavesAQuietAudienceIsNot() {
         let h = AudienceTests.harness()
         h.join(1, of: "match")
@@ -153,7 +154,8 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [priority])
     }
 
-    /// Of too many that a restore tells of some are forgotten: then whoever joins is taken for one of them.
+    /// A restore reads more former members than there is room for, and forgets some. Every member that joins then is
+    /// taken for one of them.
     @Test(arguments: [false, true]) func whoHasNoRoomInARestoreIsNotForgottenSilently(hadTens: Bool) {
         var leavers = RecentLeavers()
         func key(_ position: Int) -> Audiences.DepartedKey {

@@ -4,7 +4,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// An audience's owner by itself: a slot, Kafka and a keeper are played by whoever calls.
+/// An audience's owner by itself. The caller plays the slot, Kafka and the keeper.
 final class OwnerPlay {
     /// What kind an effect is of, for tables.
     enum Kind: String, CaseIterable {

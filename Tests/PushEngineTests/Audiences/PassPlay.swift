@@ -134,7 +134,7 @@ final class PassPlay {
             stampSeconds: self.stampSeconds, hasAlert: kind < 4, withdrawsAlert: kind == 4,
             expiresMillis: self.chance(30) ? self.nowMillis + Int64.random(in: 1...20_000, using: &self.random) : .max)
         self.take(play, audience)
-        // Nobody is met before it is written down; whoever takes over has the version all the same.
+        // Nobody is met before the version is written down, so the next owner has it in either case.
         if self.chance(10) { self.restore() } else { self.write(audience) }
         self.expire(audience)
     }

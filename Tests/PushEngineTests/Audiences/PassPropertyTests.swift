@@ -66,7 +66,7 @@ extension PassPlay {
             self.answer(Int.random(in: 0..<self.pushes.count, using: &self.random), answer)
         }
     }
-    /// Nothing fails any more: everybody gets what it is owed.
+    /// Lets nothing fail from here on: every member gets what it is owed.
     fileprivate func drain() {
         for _ in 0..<200 {
             for audience in self.audiences.indices {

@@ -153,7 +153,7 @@ import Testing
         #expect(pass.number("accepted") == 1 && pass.number("expired") == 3 && Self.isConserved(pass))
     }
 
-    /// Whom a version left unserved is owed the one before again; whoever was served then stays counted.
+    /// Members that a version left unserved are owed the one before again. Members that were served then stay counted.
     @Test func aVersionThatReturnsGoesOnCounting() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

@@ -87,7 +87,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
     }
 
-    /// The same when it is a member no more by then, and when it is still owed another, as nobody has answered: none of the two is known for sure.
+    /// A start that may have left counts although it is sent again, also when its member has left the audience
+    /// meanwhile. Its result is unknown after a takeover as well as after a lost answer.
     @Test(arguments: [true, false], [true, false])
     func whatMayHaveLeftCountsAlthoughItIsSentAgain(isTakeover: Bool, leaves: Bool) throws {
         let h = EngineHarness.starts {
@@ -218,7 +219,7 @@ import Testing
     }
 
     // MARK: Content
-    /// An update's content and alert leave with it, also for whoever is started later.
+    /// An update's content and alert expire with it, also for members that are started later.
     @Test(arguments: [true, false]) func whoIsStartedAfterAnUpdateExpiredGetsTheStartsOwnContent(isMade: Bool) {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -160,7 +160,8 @@ import Testing
         #expect(h.counters.membersHeld == 5, "start members stay")
     }
 
-    /// The same of update members alone, whose audience was forgotten after twelve hours without an event.
+    /// An audience with update members alone is forgotten after twelve hours without an event. They get the next life
+    /// although a clock was set back.
     @Test func updateMembersGetTheLifeAfterAClockWasSetBack() {
         let h = AudienceTests.harness()
         h.join(1)

@@ -164,7 +164,7 @@ import Testing
 
     // MARK: After the end
 
-    /// A void that is told twice says nothing of whoever joined in between.
+    /// A void that is written twice does not concern members that joined in between.
     @Test func aVoidToldTwiceConcernsNobodyWhoCameAfterIt() throws {
         let h = Self.harness()
         h.audienceStart(1)

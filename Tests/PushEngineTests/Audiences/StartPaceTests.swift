@@ -4,7 +4,8 @@ import Testing
 
 /// How many members a record announces a start to.
 @Suite struct StartPaceTests {
-    /// A round that sends so many a millisecond as long as they are announced, and Kafka, which takes so long to acknowledge.
+    /// A round that sends a number of announced starts each millisecond, and Kafka, which takes a given time to
+    /// acknowledge.
     private struct Play {
         var pace = StartPace()
         var recordCount = 0

@@ -203,7 +203,7 @@ struct StartPlay: ~Copyable {
             now: self.now)
         self.log.append(.progress(progress, number: self.starts.records.progress.number))
     }
-    /// Kafka has so many records more.
+    /// Kafka acknowledges `count` more records.
     mutating func acknowledge(_ count: Int) {
         for _ in 0..<count {
             let offset = self.acknowledgedCount

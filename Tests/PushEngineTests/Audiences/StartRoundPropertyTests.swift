@@ -3,7 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Start members against a plain loop: whatever happens in whatever order, nobody gets two cards of one start, and whoever is there gets one.
+/// Compares start members with a plain loop, in random orders of events. Nobody gets two cards of one start, and each
+/// remaining member gets one.
 @Suite struct StartRoundPropertyTests {
     /// What the test knows: who is a member, which start lives, and who was sent it.
     private struct Model {

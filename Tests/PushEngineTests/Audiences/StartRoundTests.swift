@@ -43,7 +43,8 @@ import Testing
         #expect(h.deliverAll(withinMillis: 3_000).count == 5)
     }
 
-    /// At every point at which an owner may die: nobody gets two cards, and whoever was not announced gets one.
+    /// The owner dies at every point at which it can: nobody gets two cards, and members that were not announced get
+    /// one.
     @Test func aNewOwnerSendsNoSecondCard() {
         for served in [0, 1, 5, 100, 255, 256, 257, 400, 599, 600] {
             let h = EngineHarness.starts()

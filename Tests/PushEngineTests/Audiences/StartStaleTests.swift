@@ -26,7 +26,8 @@ import Testing
         #expect(h.outcomes(of: next) == ["fanned-out"])
     }
 
-    /// Whoever has not had his turn by then is started no more, and neither is who comes later.
+    /// Members that have not had their turn when the card is stale are not started. Neither are members that join
+    /// later.
     @Test func aRoundEndsWhenItsCardWouldBeStale() {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }

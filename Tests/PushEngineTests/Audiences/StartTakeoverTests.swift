@@ -21,7 +21,8 @@ import Testing
     }
 
     // MARK: Pauses
-    /// Whoever was announced when an operator paused the audience, and not sent to, is started when it goes on, by whoever owns it then.
+    /// Members that were announced, but not sent to, when an operator paused the audience are started when it goes on,
+    /// by its owner at that time.
     @Test(arguments: [true, false]) func aPauseLeavesNobodyUnknown(isLate: Bool) {
         let h = EngineHarness.starts()
         if isLate {

@@ -75,7 +75,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["dead-lettered"])
     }
 
-    /// Whoever says that it listens gets the broadcast alone, everybody else the push alone.
+    /// Phones that report listening get the broadcast alone, all others the push alone.
     @Test func eachPhoneHasOneWay() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)
@@ -171,7 +171,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 2)
     }
 
-    /// Nobody is owed by token what a channel brings. Whoever was owed the version before is counted with that one.
+    /// Nobody is owed by token what a channel brings. Members that were owed the version before are counted with that
+    /// version.
     @Test func whatGivesWayToAChannelIsCountedWhereItWasDue() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)
@@ -399,8 +400,8 @@ import Testing
         #expect(h.deliver(route: 2)?.token == service.channels.last)
     }
 
-    /// A former owner's wish, late on its way, comes to the keeper behind the end of the life that it is for: the keeper knows nothing of that life
-    /// any more, and opens a channel.
+    /// A former owner's wish reaches the keeper late, after the end of the life that it is for. The keeper no longer
+    /// knows that life, and opens a channel.
     @Test(arguments: [false, true]) func aWishThatComesBehindTheEndLeavesNoChannel(isForgotten: Bool) throws {
         let h = KeeperHostTests.harness { $0.channelLingerMillis = 3_600_000 }
         var apple = SimpleApple()

@@ -81,7 +81,7 @@ import Testing
         #expect(reason.utf8.count == KeeperRefusal.reasonByteCountMax)
     }
 
-    /// This release keeps no channel: it passes over them, and whoever wishes asks again.
+    /// This release keeps no channel and skips the records. An owner that wishes for a channel asks again.
     @Test(arguments: Self.samples.indices)
     func itIsTakenAndDoesNothing(index: Int) {
         let h = AudienceTests.harness()

@@ -67,7 +67,7 @@ import Testing
         #expect(h.newsTold().count == 1)
     }
 
-    /// Whoever takes over shows what the lost answer may have made, and creates another.
+    /// The next owner shows what the lost answer may have made, and creates another channel.
     @Test(arguments: [false, true]) func aNewOwnerFindsWhatALostAnswerMade(isExclusive: Bool) throws {
         let h = Self.harness { $0.channelsExclusive = isExclusive }
         var apple = SimpleApple()
@@ -264,7 +264,7 @@ extension EngineHarness {
         bytes.append(using: &scratch) { wish.write(to: &$0) }
         self.consume(keyBytes: Array(audience.utf8), valueBytes: bytes, topic: 1, kind: .channelWish)
     }
-    /// Of the newest record of a kept channel; `nil`: there is none.
+    /// Phase of the kept channel in its newest record; `nil`: it has no record.
     func keptPhase() -> KeptChannel.Phase? {
         guard let record = self.stateLog.last(where: { $0.keyText.hasPrefix("k/") }), !record.isNull else { return nil }
         var reader = StateReader(record.value.span)

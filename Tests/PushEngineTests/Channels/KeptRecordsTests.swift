@@ -65,7 +65,7 @@ import Testing
         #expect(h.stateLog.count { $0.keyText == Self.key } == count, "nobody has to write it again")
     }
 
-    /// Whoever has lost the partition wrote over it: compaction would take what was there.
+    /// A worker that has lost the partition wrote over the record: compaction would take what was there.
     @Test(arguments: [true, false])
     func whatAStrangerWroteOverItIsMended(isNull: Bool) throws {
         let h = try Self.harness()
@@ -85,7 +85,7 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
-    /// The same, met by the next takeover.
+    /// A record that a former owner wrote too late is found and mended by the next takeover.
     @Test func whatAFormerOwnerWroteTooLateIsMended() throws {
         let h = try Self.harness()
         h.register()
@@ -95,7 +95,8 @@ import Testing
         #expect(try Self.newest(h).value == Self.value(Self.channel(), epoch: try Self.epoch(h)))
     }
 
-    /// That of a worker which died over it comes to lie before the owner's records: they are believed by whoever comes next.
+    /// The marker of a worker that died over it is stored before the owner's records: the next owner believes those
+    /// records.
     @Test func aFirstMarkerThatComesLateHidesNoRecord() throws {
         let h = try Self.harness()
         let marker = MarkerRecord(epoch: -1, takenOverWallMillis: 1, partitionCount: 8, clusterID: [])

@@ -23,7 +23,7 @@ struct ListenerAlertTests {
         for member in 1...4 { h.join(member, channel: AudienceChannelTests.channel) }
         return h
     }
-    /// The worker dies before progress tells of whom it owes the alert.
+    /// The worker dies before progress says which members it owes the alert.
     @Test func itIsOwedTheAlertByTheNextOwner() {
         let h = Self.harnessOwingAlerts()
         h.crash()
@@ -195,7 +195,8 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// The channel has not had the alert when the next version goes to the tokens: whoever listens gets it by that, but for one that came after it.
+    /// The channel has not had the alert when the next version goes to the tokens. Listeners get the alert with that
+    /// version, except one that joined after the alert.
     @Test func whoCameAfterTheAlertDoesNotGetItWithTheNextVersion() throws {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)
@@ -227,7 +228,7 @@ struct ListenerAlertTests {
         #expect(alerts[EngineHarness.memberToken(3)] == [])
     }
 
-    /// The same of one that was owed to it where it listens, while the next version is broadcast.
+    /// A push of an alert owed to a listener comes back while the next version is broadcast: the alert is still owed.
     @Test(arguments: [false, true]) func anOwedAlertThatComesBackIsOwedAlthoughTheNextVersionIsBroadcast(
         isTakenOver: Bool
     ) throws {
@@ -282,8 +283,9 @@ struct ListenerAlertTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// An older version is on its way to a phone that listens, and has no answer. The newest is left to its channel: it comes to that phone by no token,
-    /// as that would be without the alert, and the phone would ignore the broadcast that brings it under the same stamp.
+    /// An older version is on its way to a phone that listens, and has no answer. The newest version is left to the
+    /// channel and sent to no token. A push by token would be without the alert, and the phone would then ignore the
+    /// broadcast with the same stamp.
     @Test(arguments: [false, true]) func whatIsOnItsWayWhenTheNextVersionIsBroadcastIsNotFollowedByToken(
         isTakenOver: Bool
     ) throws {

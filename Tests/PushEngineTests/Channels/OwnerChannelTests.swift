@@ -170,8 +170,8 @@ import Testing
 
     // MARK: By chance
 
-    /// Whatever happens in whichever order: nobody is told what `state` does not have, each event has one outcome, after Kafka had its version for
-    /// all; lives and turns only grow. Every effect is seen, and every standing.
+    /// Events happen in a random order. Nobody is told what `state` does not have. Each event has one outcome, after
+    /// Kafka had its version for all. Lives and turns only grow. Every effect is seen, and every standing.
     @Test func whateverHappens() {
         var seen: Set<OwnerPlay.Kind> = []
         var standings: Set<UInt8> = []

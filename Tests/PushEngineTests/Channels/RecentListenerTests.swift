@@ -78,7 +78,8 @@ struct RecentListenerTests {
         #expect(tokens.contains(EngineHarness.memberToken(3)) && !tokens.contains(EngineHarness.memberToken(2)))
     }
 
-    /// Of very many not each can be named: the ring is walked for them, and progress has no room for all. Nobody is left out.
+    /// Too many listeners to name each: the ring is walked for them, and progress has no room for all. Nobody is left
+    /// out.
     @Test(arguments: [false, true]) func veryManyAreServedToo(isTakenOver: Bool) throws {
         let count = RecentListeners.countMax + RetrySet.countMax + 500
         let h = Self.harness()
@@ -99,7 +100,7 @@ struct RecentListenerTests {
         #expect(h.counters.members.isConserved)
     }
 
-    /// Whoever joined earlier is left to the channel; the next version is left to it for all.
+    /// Members that joined earlier are left to the channel. All members are left to it for the next version.
     @Test func whoListenedBeforeIsLeftToTheChannel() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)
@@ -113,7 +114,7 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// Of very many that were members before nobody loses the alert.
+    /// Very many phones were members before: none of them loses the alert.
     @Test func veryManyThatWereMembersBeforeGetTheAlert() throws {
         let count = RecentListeners.countMax + 200
         let h = Self.harness()
@@ -131,7 +132,8 @@ struct RecentListenerTests {
         }
         #expect((0..<count).allSatisfy { alerts.contains(EngineHarness.memberToken(10 + $0)) })
     }
-    /// The clock of whoever writes joins is an hour ahead: that makes nobody late for the versions of that hour, but for those of its first minutes.
+    /// The clock of the service that writes joins is an hour ahead. Members are late for the versions of the first
+    /// minutes only, not for those of the whole hour.
     @Test func joinsFromTheFutureAreJoinsOfSoon() throws {
         let h = Self.harness()
         h.consume(

@@ -56,7 +56,7 @@ import Testing
         #expect(try Self.record(h).number("members") == 1, "those that listen are not among them")
     }
 
-    /// Whoever comes after the broadcast gets the version by its token, and is a member of its pass.
+    /// A member that joins after the broadcast gets the version by its token, and is a member of the version's pass.
     @Test func lateListenersAreNotAmongThem() throws {
         let h = Self.harness()
         h.audienceUpdate(2)

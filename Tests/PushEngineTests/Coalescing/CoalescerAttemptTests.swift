@@ -27,7 +27,7 @@ import Testing
         #expect(bench.ended == [3, 1, 2].map { Ended(event: $0, outcome: .expired, cause: cause) })
     }
 
-    /// Whoever reads "expired" may rely on it that the phone never got it.
+    /// A reader of the outcome "expired" may rely on it: the phone never got the event.
     @Test func whatMayBeOnThePhoneIsUnknown() {
         let bench = CoalescerBench()
         bench.take(at: 10, expires: 30, mayBeSent: true)

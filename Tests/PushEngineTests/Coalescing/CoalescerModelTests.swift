@@ -96,7 +96,8 @@ import Testing
         #expect(bench.counters.count(.superseded) + UInt64(bench.ended.count) + held == UInt64(bench.takenCount))
     }
 
-    /// Of what has not expired the newest is shown, whatever expires in between. As many events as fit beneath one.
+    /// The newest event that has not expired is shown, no matter which expire in between. As many events are used as
+    /// fit beneath one.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func theNewestThatHasNotExpiredIsShown(seed: UInt64) {
         var random = SplitMix64(seed: seed)

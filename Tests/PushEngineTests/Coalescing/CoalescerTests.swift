@@ -29,7 +29,7 @@ import Testing
         var testDescription: String { self.name }
     }
 
-    /// Of two events the newest is sent. The older is kept beneath if it could still be shown when the newest may not.
+    /// The newest of two events is sent. The older is kept beneath if it could still be shown when the newest may not.
     @Test(arguments: [
         Pair(name: "a newer one", seconds: (10, 20), expires: (nil, nil), events: [2], superseded: (1, 2)),
         Pair(name: "one of the same second", seconds: (10, 10), expires: (nil, nil), events: [2], superseded: (1, 2)),
@@ -101,7 +101,8 @@ import Testing
         #expect(bench.pending?.stampSeconds == nil)
     }
 
-    /// What may be on the phone gives way: of what takes its place it is not known any more that the phone has not got it.
+    /// An event that may be on the phone gives way. Whether the phone has the event that takes its place is then
+    /// unknown as well.
     @Test(arguments: [(10, 20), (20, 10)] as [(Int64, Int64)])
     func thatItMayBeSentIsPassedOn(first: Int64, second: Int64) {
         let bench = CoalescerBench()
@@ -111,7 +112,7 @@ import Testing
         #expect(bench.ended.first?.cause == .mayBeSentBefore)
     }
 
-    /// So many may lie beneath; the oldest gives way then.
+    /// At most `Update.underMax` events are kept beneath; beyond that the oldest gives way.
     @Test func theOldestOfTooManyGivesWay() {
         let bench = CoalescerBench()
         let count = Int64(Update.underMax) + 2
@@ -185,7 +186,7 @@ import Testing
         #expect(bench.pending?.alertText == (shown.isEmpty ? nil : alert))
     }
 
-    /// Beneath an update there is room for so many: the oldest ends.
+    /// The room beneath an update is limited: beyond `Update.underMax` the oldest event ends.
     @Test func moreThanFitBeneathEnd() {
         let bench = CoalescerBench()
         for expires in [90, 80, 70, 60] as [Int64] { bench.take(at: 10, expires: expires, mayBeSent: expires == 90) }
@@ -221,7 +222,7 @@ import Testing
         #expect(bench.heldCount == 0 && bench.updateCount == 0 && bench.ended.isEmpty)
     }
 
-    /// Whichever of the three it is, the ones after it move up.
+    /// Each of the three events may be done first: the ones after it move up.
     @Test func anUpdateThatIsDoneLeavesItsPlace() {
         let bench = CoalescerBench()
         bench.take(at: 10)

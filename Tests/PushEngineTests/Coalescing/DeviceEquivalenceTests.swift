@@ -16,7 +16,7 @@ import Testing
         /// The payload each event would be on its own, by offset.
         var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
-        /// What happened, for whoever has to find out why.
+        /// What happened, for the reader of a failure.
         var trace: [String] = []
         var faults: [String] = []
 

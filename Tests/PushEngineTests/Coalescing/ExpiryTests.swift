@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import Testing
 
-/// What must not be sent any more (contract: Expiry), and what then shows instead.
+/// Updates that have expired and must not be sent (contract: Expiry), and what then shows instead.
 @Suite struct ExpiryTests {
     private static func alive() -> EngineHarness {
         let h = EngineHarness()
@@ -201,7 +201,7 @@ import Testing
         #expect(h.outcomes(of: end) == ["delivered"])
     }
 
-    /// The same for what waited, and expired without anyone noticing.
+    /// An update that waited, and expired without anyone noticing, is not superseded.
     @Test func whatExpiredUnnoticedIsTakenOverByNothing() {
         let h = Self.alive()
         let update = h.update(1, priority: 10, more: Self.expires(30))
@@ -221,7 +221,8 @@ import Testing
         #expect(h.outcomes(of: update) == ["delivered"])
     }
 
-    /// The same of one that has expired since, unnoticed. Owners read more or less of the log at once after a takeover; each says the same of what follows.
+    /// Updates are not late for an end that has expired since, unnoticed. Owners read more or less of the log at once
+    /// after a takeover; each says the same of what follows.
     @Test(arguments: ["update", "end"]) func nothingIsLateForAnEndThatExpiredUnnoticed(kind: String) {
         let h = Self.alive()
         let end = h.end(1, more: Self.expires(30))
@@ -305,7 +306,7 @@ import Testing
         #expect(h.outcomes(of: third) == ["unknown"])
     }
 
-    /// The same when an older one comes between.
+    /// An update that gave way to an older one is not forgotten when yet another, older one arrives in between.
     @Test func whatGaveWayToAnOlderOneIsNotForgotten() {
         let h = Self.alive()
         let first = h.update(1, at: 1, priority: 10, more: Self.expires(400))
@@ -350,8 +351,9 @@ import Testing
         #expect(next.body.contains(#""n":1"#) && !next.body.contains("goal"))
     }
 
-    /// One that is older than the pending one and outlives it comes to lie above one with an alert that does not fit beside its content.
-    /// Everything newer expires: the alert goes first, with what it came with, then the content.
+    /// An update is older than the pending one and outlives it. It is kept above one whose alert does not fit beside
+    /// its content. Everything newer expires: the alert goes first, with the content that it came with, then the
+    /// update's content.
     @Test(arguments: [false, true])
     func anAlertBeneathThatDoesNotFitGoesFirst(hasFollower: Bool) throws {
         let h = EngineHarness()

@@ -4,8 +4,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// An update that only takes the place of an unsent one goes a shorter way, unless outcomes of superseded events are published. Whoever
-/// watches the pushes must not be able to tell which way was taken.
+/// An update that only replaces an unsent one takes a shorter path, unless outcomes of superseded events are published.
+/// An observer of the pushes must not be able to tell which path was taken.
 @Suite struct ReplaceTests {
     /// What left the engine, and when.
     private struct Sent: Equatable {

@@ -62,7 +62,7 @@ import Testing
             let alert = self.int(0...5) == 0 ? "alert \(n)" : nil
             let withdrawsAlert = alert == nil && self.int(0...7) == 0
             let priority = [nil, 5, 10][self.int(0...2)]
-            // Of one length, of lengths that differ, too large beside an alert.
+            // The payloads have one length, different lengths, or are too large beside an alert.
             let padding = self.int(0...30) == 0 ? 3_990 : self.int(0...2) == 0 ? self.int(0...40) : 0
             var more: [String] = []
             switch self.int(0...9) {
@@ -206,7 +206,7 @@ import Testing
         return day
     }
 
-    /// Of two activities for which the same moment has come it is not promised which is first.
+    /// Sorts the lines of each moment: the order of two activities that are due at the same moment is not promised.
     private static func sorted(_ day: Day) -> [Line] {
         guard day.activities.contains("b") else { return day.lines }
         return day.lines.map { ($0, $0.description) }

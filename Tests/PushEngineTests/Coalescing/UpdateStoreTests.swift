@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Of all attempts that ever were, exactly those under way are found, each where it is.
+    /// Exactly the attempts under way are found among all that ever were, each where it is.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func onlyWhatIsUnderWayIsFound(seed: UInt64) {
         var random = SplitMix64(seed: seed)

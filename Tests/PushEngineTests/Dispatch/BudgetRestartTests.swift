@@ -85,7 +85,7 @@ import Testing
         #expect(BudgetHarness.spend(h, 3) == [10, 10, 10])
     }
 
-    /// The same of an activity that no record tells of yet.
+    /// Every owner that died over an activity that no record mentions yet counts.
     @Test func everyOwnerThatDiedOverANewActivityCounts() {
         let h = BudgetHarness.alive(perHour: 2, reserve: 0)
         h.acknowledgesAtOnce = false

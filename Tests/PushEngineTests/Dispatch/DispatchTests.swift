@@ -40,7 +40,7 @@ import Testing
         #expect(bench.dispatch.laneCount(route: 7) == 0)
     }
 
-    /// What cannot be sent any more stands in no queue; who was only put there once leaves once.
+    /// A slot that cannot be sent is in no queue, and a slot that was queued once leaves once.
     @Test func whoeverIsNotReadyLeavesTheQueue() {
         let bench = DispatchBench()
         let slot = bench.ready("a")

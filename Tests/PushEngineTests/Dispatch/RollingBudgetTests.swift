@@ -12,8 +12,8 @@ import Testing
         func holds(at now: Int64) -> Bool { self.answeredMillis.map { now < $0 + RollingBudgetTests.hour } ?? true }
     }
 
-    /// Never N+1 in any rolling hour and never held below N: at every moment the count is exactly what is out, refusals given back,
-    /// and the time named for the next unit is the first at which one is free.
+    /// The budget never allows N+1 in any rolling hour, and never holds back below N. At every moment the count is
+    /// exactly what is out, without refusals. The time named for the next unit is the first at which one is free.
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func countsExactly(seed: UInt64) {
         var random = SplitMix64(seed: seed)

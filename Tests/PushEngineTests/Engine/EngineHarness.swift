@@ -129,13 +129,13 @@ final class EngineHarness {
         if replays { self.replay() }
     }
 
-    /// The same, by one that knows another configuration.
+    /// Crashes the worker; its successor has another configuration.
     func crash(by configuration: EngineConfiguration) {
         self.configuration = configuration
         self.crash()
     }
 
-    /// The group has committed nothing: whoever takes over reads from the beginning.
+    /// Loses the group's commits: the next owner reads from the beginning.
     func loseCommits() { self.committed = [:] }
 
     /// Compaction takes all markers but the last few; what lies at the other offsets stays there.
@@ -207,7 +207,7 @@ final class EngineHarness {
             recordMillis: recordMillis, origin: origin, traceparent: traceparent)
     }
 
-    /// The same of bytes, and of any kind.
+    /// Consumes one record given as bytes, of any kind.
     @discardableResult
     func consume(
         keyBytes key: [UInt8]?, valueBytes value: [UInt8]?, topic: UInt16, kind: RoutedKind = .event,

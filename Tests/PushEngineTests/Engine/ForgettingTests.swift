@@ -2,7 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A life that is over is forgotten when nothing of it will be read again: whoever owns the partition next would take that for another life.
+/// A life that is over is forgotten only when none of its records will be read again: the partition's next owner would
+/// take them for another life.
 @Suite struct ForgettingTests {
     private static let retentionMillis: Int64 = 60_000
     private static let heldUp = "held-up"
@@ -87,7 +88,8 @@ import Testing
         Self.expectOver(h, isAudience: isAudience, late: late)
     }
 
-    /// Kafka takes its time over so many records that nothing more is read. That ends by itself, and what is not committed will be read again.
+    /// Kafka is slow to acknowledge, so nothing more is read. That ends by itself, and what is not committed will be
+    /// read again.
     @Test(arguments: [false, true]) func whatKafkaTakesItsTimeOverIsNoReasonToForget(isAudience: Bool) {
         let h = Self.playLife(isAudience: isAudience, unacknowledgedMax: 1)
         let late = Self.playLate(h, isAudience: isAudience)

@@ -306,7 +306,7 @@ import Testing
         h.written.count { $0.topic == .outcomes && $0.valueText.hasPrefix("{\"outcome\":\"\(outcome)\"") }
     }
 
-    /// An app that reports tokens, of which some are dead, and some for the second time.
+    /// An app that reports tokens. Some are dead, and some are reported for the second time.
     private struct PlayedApp {
         /// In the order in which they were registered last.
         var tokens: [String] = []

@@ -32,8 +32,8 @@ import Testing
         #expect(h.deliver()?.stamp == 3)
     }
 
-    /// Whoever comes after one that died over a push must not step less far than it, though compaction has taken the traces of earlier
-    /// owners away meanwhile.
+    /// An owner after one that died over a push must not step less far than it. Compaction has removed the traces of
+    /// earlier owners meanwhile.
     @Test func itGrowsFromOwnerToOwnerThoughTheirTracesAreCompacted() throws {
         let h = Self.alive()
         for _ in 0..<5 { h.crash() }

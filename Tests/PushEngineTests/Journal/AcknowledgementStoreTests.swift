@@ -42,7 +42,7 @@ import Testing
         #expect(store.close(number)?.waiter.slot == 1)
     }
 
-    /// Whichever numbers are used again in between.
+    /// The record that was made first is found, no matter which numbers are used again in between.
     @Test func whatWasMadeFirstCanBeTold() {
         var store = AcknowledgementStore()
         let first = store.open(Self.element(1))

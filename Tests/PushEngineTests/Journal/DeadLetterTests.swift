@@ -48,7 +48,7 @@ import Testing
         #expect(h.counters.deadLetters == 1)
         #expect(h.counters.activities == 0)
         #expect(h.isCommitted())
-        // And the partition goes on.
+        // The partition goes on.
         h.register()
         h.update(1, priority: 10)
         #expect(h.deliver() != nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// The journal alone: what an acknowledgement means, and to whom it means nothing any more.
+/// The journal alone: what an acknowledgement means, and for which records it no longer means anything.
 @Suite struct JournalAcknowledgementTests {
     // MARK: What a push waits for
 
@@ -22,7 +22,7 @@ import Testing
         #expect(bench.acknowledge(bench.takeWritten()[0]) == .nothing, "nothing waits for it")
     }
 
-    /// A newer one does as well, whichever is acknowledged first.
+    /// A newer record's acknowledgement lets the push leave as well, in either order.
     @Test func aNewerRecordLetsThePushLeave() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")

@@ -33,8 +33,8 @@ import Testing
         }
     }
 
-    /// What is committed is covered by a state record in Kafka, and none of those was made while an outcome of its slot was on its way.
-    /// Once Kafka has everything, everything is committed.
+    /// Each committed offset is covered by a state record in Kafka. No such record was made while an outcome of its
+    /// slot was on its way. Once Kafka has everything, everything is committed.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func nothingIsCommittedBeforeKafkaHasIt(seed: UInt64) {
         var random = SplitMix64(seed: seed)

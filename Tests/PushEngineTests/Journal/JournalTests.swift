@@ -29,7 +29,7 @@ import Testing
         #expect(bench.watermark() == offset + 1 && bench.openCount == 0)
     }
 
-    /// The same of a slot that was due already when the outcome came.
+    /// A slot that was already due when the outcome arrived waits for the outcome.
     @Test func whatIsDueWaitsForAnOutcomeThatComesMeanwhile() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")
@@ -75,8 +75,8 @@ import Testing
         #expect(bench.watermark() == offset + 1)
     }
 
-    /// An activity that is never quiet: its state record waits for so many events that need no push. From there on the offset waits for the
-    /// outcome instead.
+    /// An activity is never quiet: its state record waits for a limited number of events that need no push. After that
+    /// the offset waits for the outcome instead.
     @Test func aStateRecordDoesNotWaitForEver() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// The same order in every run.
+    /// Sorts the entries, so that every run has one order.
     private static func sorted(_ ids: some Sequence<EntryID>) -> [EntryID] { ids.sorted { $0.rawValue < $1.rawValue } }
 
     /// Commits never pass an unresolved offset, whatever order settlements and acknowledgements come in, over several logs that come

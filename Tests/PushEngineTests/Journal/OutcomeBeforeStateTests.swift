@@ -5,7 +5,7 @@ import Testing
 /// An outcome is in Kafka before the state record that says its event is done: of one that was lost in between, a replay could only say
 /// `duplicate`.
 @Suite struct OutcomeBeforeStateTests {
-    /// Of events that need no push.
+    /// Outcomes of events that need no push are written before `state`.
     @Test(arguments: ["register", "unregister", "late update", "older update"])
     func theRecordWaitsForTheOutcomeOfAnEventThatEndsAtOnce(_ kind: String) {
         let h = EngineHarness()

@@ -197,7 +197,7 @@ import Testing
 
     // MARK: Audiences and channels
 
-    /// A goal for three phones, one of which has a dead token.
+    /// Publishes a goal for three phones; one of them has a dead token.
     private static func audience() -> EngineHarness {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

@@ -129,7 +129,7 @@ import Testing
         let offset = h.consume(key: "a", value: values[outcome], traceparent: trace)
         #expect(h.outcome(of: offset)?.outcome == outcome)
         #expect(h.outcome(of: offset)?.fields["traceparent"] as? String == trace)
-        // And not into the next one's.
+        // The ids are not in the next outcome.
         let next = h.register()
         #expect(h.outcome(of: next)?.fields["traceparent"] == nil)
     }

@@ -43,7 +43,7 @@ import Testing
         h.audienceUpdate(7)
         #expect(Set(h.deliverAll().map(\.token)) == Set((1...3).map { EngineHarness.memberToken($0) }))
 
-        // Whoever is a member may go over to another audience; whoever leaves makes room.
+        // A member may move to another audience; a member that leaves makes room.
         h.join(1, of: "other")
         h.leave(2)
         h.join(4)

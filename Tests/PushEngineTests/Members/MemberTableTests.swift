@@ -37,7 +37,7 @@ import Testing
         #expect(count == 1)
     }
 
-    /// Whoever asks first never meets `none`.
+    /// A caller that asks for room first never meets `none`.
     @Test func aFullTableSaysSo() {
         var table = MemberTable(seed: 1, chunksMax: 2)
         let ring = table.makeRing(of: .update)
@@ -69,7 +69,7 @@ import Testing
         #expect(longer != first && same == first)
     }
 
-    /// The same bytes as an update token and as a start token are two things.
+    /// An update token and a start token with the same bytes are two members.
     @Test func kindsAreApart() {
         var table = MemberTable(seed: 1)
         let updates = table.makeRing(of: .update)
@@ -114,7 +114,7 @@ import Testing
         #expect(kind == .start)
     }
 
-    /// Those that are marked stay for whoever marked them.
+    /// Marked members stay for the caller that marked them.
     @Test func aRingIsEmptiedStepByStep() {
         var table = MemberTable(seed: 1)
         let ring = table.makeRing(of: .update)
@@ -137,7 +137,7 @@ import Testing
             steps += 1
         }
         #expect(removed == 2_000)
-        // Besides members, buckets go.
+        // Buckets are removed as well as members.
         #expect(steps <= 2 * 2_000 / 64 + 1)
         let left = (table.count, table.count(of: other))
         #expect(left == (1_000, 1_000))

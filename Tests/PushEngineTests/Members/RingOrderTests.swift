@@ -40,7 +40,7 @@ import Testing
         #expect(entries == first + first.prefix(10))
     }
 
-    /// Members come and go between the portions of a round, and others go over; whoever stays is met once.
+    /// Members join, leave and move to other rings between the portions of a round. Each member that stays is met once.
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func aRoundMeetsWhoeverStaysOnce(seed: UInt64) {
         var tokens = MemberTokens(seed: seed)
@@ -71,7 +71,7 @@ import Testing
             position = next == RingPosition.end ? 0 : next
             for _ in 0..<Int.random(in: 0..<(shrinks ? 80 : 5), using: &tokens.random) where !passing.isEmpty {
                 let member = passing.swapRemove(at: Int.random(in: 0..<passing.count, using: &tokens.random))
-                // Numbers are used again: whoever has one next is another.
+                // Numbers are used again: the next holder of one is another member.
                 met[member] = nil
                 if Bool.random(using: &tokens.random), table.ring(of: member) == ring {
                     table.move(member, to: other)

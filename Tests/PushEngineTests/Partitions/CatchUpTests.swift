@@ -29,7 +29,7 @@ import Testing
         #expect(try #require(h.deliver()).body.contains(#""n":2"#))
     }
 
-    /// The same of one that was written down as waiting, and merged with a newer one after that.
+    /// An event that `state` has as waiting, and that merged with a newer one later, waits for the log.
     @Test func whatWaitsInStateWaitsForTheLog() throws {
         let h = EngineHarness()
         h.register()

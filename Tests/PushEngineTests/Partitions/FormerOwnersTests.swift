@@ -83,7 +83,8 @@ import Testing
         #expect(!bench.couldBeSent(slot) && bench.couldHaveUnrecordedPush(slot))
     }
 
-    /// Each owner that was met at work counts once, whichever of its records are met, and only for slots that were read before.
+    /// Each owner that was met at work counts once, no matter which of its records are met, and only for slots that
+    /// were read before.
     @Test func ownersSinceARecordAreCounted() {
         let bench = Bench()
         let slot = bench.restored("a")
@@ -231,7 +232,7 @@ import Testing
         #expect(bench.partition.voids.cause == nil && bench.partition.voids.before == 30)
     }
 
-    /// Of many partitions the first that is due counts; after a look at all of them it is noted anew.
+    /// The first due time of all partitions counts. It is computed anew after a look at all of them.
     @Test func theEarliestOfAllIsDue() {
         var ownership = Ownership()
         #expect(ownership.nextDeadlineMillis == .max && !ownership.isCatchingUp)

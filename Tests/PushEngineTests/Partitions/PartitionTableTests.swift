@@ -74,7 +74,7 @@ import Testing
         #expect(state.gaps == gaps && noted == gaps.count)
     }
 
-    /// There is room for so many; the last one grows then, and covers all that follows.
+    /// The number of gaps is limited: then the last one grows, and covers all that follow.
     @Test func manyGapsBecomeOneLongStretch() {
         var state = PartitionState(number: 0, generation: 0)
         for index in 0...Int64(PartitionState.gapsMax) + 4 { _ = state.noteStateOffset(2 * index) }

@@ -35,7 +35,7 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// The same of one that stands in `state` as waiting.
+    /// A push that `state` has as waiting may have left.
     @Test func whatWaitedMayHaveLeft() {
         let h = Self.alive()
         let offset = h.update(1, priority: 10, more: Self.expires(30))
@@ -151,7 +151,7 @@ import Testing
         #expect(h.outcomes.last { $0.offset == first }?.reason == reason)
     }
 
-    /// The same of one that had read a part of it, and so wrote the slot down when it left.
+    /// A worker that had read a part of `state`, and so wrote the slot down when it left, hands nothing over.
     @Test func whoHasReadAPartHandsNothingOver() {
         let h = Self.alive()
         // What waits in `state` would be doubted by itself: nothing waits.

@@ -8,6 +8,6 @@ import Testing
         #expect(MemoryLayout<Slot>.offset(of: \.registeredWallMillis) == Slot.ofEachEventByteCount)
     }
 
-    /// A million of them lie in memory: whoever needs more bytes says so here.
+    /// The size of a slot, of which a million are in memory: a change that needs more bytes says so here.
     @Test func aSlotIsNoLargerThanItHasToBe() { #expect(MemoryLayout<Slot>.stride == 176) }
 }

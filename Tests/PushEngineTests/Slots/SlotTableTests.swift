@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// Any member may leave, whichever place among the others it has.
+    /// Any member may leave, at any position among the others.
     @Test func theOthersKeepTheirPlaceAmongTheMembers() {
         let bench = Bench()
         let slots = (0..<4).map { bench.make("activity-\($0)") }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct BroadcastTraceTests {
     private static let traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    /// A member with a token, and two that listen, all of whom have what there is.
+    /// A member with a token and two members that listen. All have the newest version.
     private static func harness() -> EngineHarness {
         let (h, _) = AudienceChannelTests.harness()
         for member in 2...3 { h.join(member, channel: AudienceChannelTests.channel) }

@@ -73,7 +73,7 @@ import Testing
         #expect(Self.passes(h).isEmpty)
     }
 
-    /// Beyond the first, those that APNs has not taken: so many, and no more.
+    /// Pushes beyond the first are reported if APNs has not taken them, up to a limit.
     @Test func refusalsAreToldBeyondTheFirst() throws {
         let h = Self.harness()
         for member in 1...60 { h.join(member) }
@@ -303,7 +303,7 @@ import Testing
         }
     }
 
-    /// Whoever joins the first of a partition is brought what was published long ago.
+    /// The first member of a partition is brought what was published long ago.
     @Test func whatIsLongPastIsNotTraced() throws {
         let h = Self.harness()
         h.audienceUpdate(1)

@@ -59,7 +59,7 @@ import Testing
         }
         #expect(answer.id == push.id && answer.result == .accepted)
         #expect(ends.last == .ended(.delivered, reason: "", into: nil))
-        // Whoever reads outcomes goes on with the trace as any consumer does.
+        // A reader of outcomes continues the trace as any consumer does.
         let outcome = h.written.last { $0.topic == .outcomes }
         #expect(outcome?.headers["traceparent"] == Self.traceparent)
     }
@@ -189,7 +189,7 @@ import Testing
 
     @Test func aMisplacedRecordIsToldWhereItGoes() throws {
         let h = Self.harness(placement: true)
-        // Of nine keys at least one belongs elsewhere.
+        // At least one of nine keys belongs elsewhere.
         for key in 1...9 { h.register(of: "\(key)") }
         let forwards = h.traceNotes().filter {
             if case .forwarded = $0.happening { true } else { false }
