@@ -1,70 +1,70 @@
 public import PushModel
 
-/// What a shard knows of one activity, for an operator. Neither tokens nor content.
+/// What a shard knows of one activity, for an operator. It has neither tokens nor content.
 public struct ActivityReport: Sendable, Equatable, Encodable {
     /// Budget of its high-priority pushes in the last hour.
     public struct Budget: Sendable, Equatable, Encodable {
-        /// Allowed in any rolling hour.
+        /// Number of pushes allowed in any rolling hour.
         public var perHour: Int
         /// Units of the budget that are kept for alerts and `end`.
         public var reserve: Int
-        /// Sent and not returned, the one in flight included.
+        /// Units sent and not returned, including the one in flight.
         public var out: Int
-        /// May be sent now, with alerts and `end`.
+        /// Units that may be sent now, with alerts and `end`.
         public var left: Int
-        /// When each of those that were answered returns, seconds from now, the next first. The one in flight is not among them.
+        /// Seconds until each answered unit returns, the next first. The unit in flight is not included.
         public var returnsInSeconds: [Int64]
-        /// What happens past it.
+        /// What happens when the budget is spent.
         public var policy: String
     }
-    /// What a push says, or will say.
+    /// What a push says, or is going to say.
     public struct Push: Sendable, Equatable, Encodable {
         /// `start`, `update` or `end`.
         public var event: String
-        /// `high` or `low`. Of one in flight, with which it left.
+        /// `high` or `low`. For a push in flight, the priority with which it left.
         public var priority: String
-        /// It has an alert.
+        /// Whether it has an alert.
         public var hasAlert: Bool
-        /// Events that went into it.
+        /// Number of events that it merges.
         public var merged: Int
         /// `aps.timestamp`; `nil`: not given yet.
         public var stampSeconds: Int64?
-        /// Since its first event was taken, or since it left, milliseconds.
+        /// Milliseconds since its first event was taken, or since it left.
         public var ageMillis: Int64
     }
 
     /// The app's bundle identifier.
     public var app: String
-    /// Where it lies.
+    /// Number of its partition.
     public var partition: Int32
     /// `awaiting` (no token, no start), `alive`, `starting`, `started`, `ending` or `ended`.
     public var life: String
-    /// An `end` was accepted.
+    /// Whether an `end` was accepted.
     public var hasEnded: Bool
-    /// `none`, `usable`, `former` (usable: the one before the newest, which APNs has refused), `doubted` (refused, and perhaps for a fault of
-    /// ours) or `dead`.
+    /// `none`, `usable`, `former` (usable; it is the one before the newest, which APNs has refused), `doubted`
+    /// (refused, perhaps through our own fault) or `dead`.
     public var token: String
-    /// Where its token belongs.
+    /// Environment of its token.
     public var environment: String
-    /// Its registration asks for frequent updates.
+    /// Whether its registration asks for frequent updates.
     public var frequentUpdates: Bool
-    /// Its high-priority pushes.
+    /// Budget of its high-priority pushes.
     public var budget: Budget
-    /// Events without an outcome.
+    /// Number of events without an outcome.
     public var eventsPending: Int
     /// What is sent next; `nil`: nothing.
     public var pending: Push?
-    /// What waits for an answer of APNs; `nil`: nothing.
+    /// The push that waits for an answer of APNs; `nil`: none does.
     public var inFlight: Push?
     /// The last `aps.timestamp` given; `nil`: none was.
     public var lastStampSeconds: Int64?
     /// Event time of the newest event accepted; `nil`: none was.
     public var lastAcceptedSeconds: Int64?
-    /// Nothing leaves for so long: the distance between two pushes, or rest after a failure, milliseconds.
+    /// Milliseconds until something may leave: the distance between two pushes, or the rest after a failure.
     public var restMillis: Int64
-    /// Failed attempts in a row.
+    /// Number of failed attempts in a row.
     public var attempts: Int
-    /// The record of its last push has not been acknowledged: nothing leaves before.
+    /// Whether the record of its last push is still unacknowledged. Nothing leaves before it is.
     public var awaitsRecord: Bool
 }
 
@@ -73,7 +73,7 @@ extension ShardEngine {
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
     ///   - id: as the record's key names it.
-    ///   - now: what is left of its budget then, and how long it rests.
+    ///   - now: time for which the rest of its budget and its rest are computed.
     public func activityReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> ActivityReport? {
         let key = SlotKey(app: app, id: id)
         for partition in self.memory.partitions.identifiers

@@ -1,6 +1,6 @@
 public import PushModel
 
-/// What the owner of an audience knows of it, for an operator. Neither tokens nor content.
+/// What the owner of an audience knows of it, for an operator. It has neither tokens nor content.
 public struct AudienceReport: Sendable, Equatable, Encodable {
     /// A version that has its stamp.
     public struct PublishedVersion: Sendable, Equatable, Encodable {
@@ -10,99 +10,99 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var event: String
         /// `high` or `low`.
         public var priority: String
-        /// It has an alert.
+        /// Whether it has an alert.
         public var hasAlert: Bool
-        /// Events that went into it.
+        /// Number of events that it merges.
         public var merged: Int
-        /// `state` has it: it may be told.
+        /// Whether `state` has it, so that it may be published.
         public var isDurable: Bool
-        /// Records of `routed` about it that Kafka has not acknowledged.
+        /// Number of records of `routed` about it that Kafka has not acknowledged.
         public var recordsOutstanding: Int
         /// When its event was written, milliseconds since 1970.
         public var recordMillis: Int64
     }
     /// One of the two ledgers of versions with priority 10.
     public struct Budget: Sendable, Equatable, Encodable {
-        /// Allowed in any rolling hour.
+        /// Number of versions allowed in any rolling hour.
         public var perHour: Int
-        /// Kept for alerts and ends.
+        /// Units kept for alerts and ends.
         public var reserve: Int
-        /// Made and not returned.
+        /// Units spent and not returned.
         public var out: Int
-        /// May be made now.
+        /// Units that may be spent now.
         public var left: Int
-        /// Seconds until each of those out returns, the next first; those whose round goes on are not among them.
+        /// Seconds until each unit returns, the next first. Units of versions whose round goes on are not included.
         public var returnsInSeconds: [Int64]
     }
     /// A broadcast channel of the audience.
     public struct Channel: Sendable, Equatable, Encodable {
         /// `production` or `development`.
         public var environment: String
-        /// As APNs spells it; empty: none has been opened yet.
+        /// The id as APNs spells it; empty: none has been opened yet.
         public var id: String
         /// `wanted`, `open` or `dead`.
         public var standing: String
-        /// Members that listen get the newest version by broadcast.
+        /// Whether members that listen get the newest version by broadcast.
         public var serves: Bool
-        /// The newest version that APNs has taken on it; 0: none.
+        /// Stamp of the newest version that APNs has taken on the channel; 0: none.
         public var takenStampSeconds: Int64
     }
-    /// What partitions have told of a version.
+    /// What partitions have reported of a version.
     public struct RollUp: Sendable, Equatable, Encodable {
-        /// Which version.
+        /// Stamp of the version.
         public var stampSeconds: Int64
-        /// Partitions that were told of it.
+        /// Partitions that were sent the version.
         public var asked: [Int32]
         /// Partitions among these that have sent no report.
         public var missing: [Int32]
         /// Partitions whose members are still owed it.
         public var unfinished: [Int32]
-        /// Members it was due to.
+        /// Number of members that it was due to.
         public var due: UInt64
-        /// To whom APNs has taken it.
+        /// Number of members whose push APNs has accepted.
         public var accepted: UInt64
-        /// Owed still.
+        /// Number of members that are still owed it.
         public var waiting: UInt64
-        /// Whose token was dead.
+        /// Number of members whose token was dead.
         public var gone: UInt64
-        /// Refused for good.
+        /// Number of members for whom it was refused for good.
         public var failed: UInt64
-        /// When it was first and last accepted, milliseconds since 1970; 0: not yet.
+        /// When it was first accepted, milliseconds since 1970; 0: not yet.
         public var firstAcceptedMillis: Int64
-        /// When the last one was accepted, in milliseconds since 1970.
+        /// When it was last accepted, milliseconds since 1970; 0: not yet.
         public var lastAcceptedMillis: Int64
     }
 
     /// The app's bundle identifier.
     public var app: String
-    /// The owner's: where versions are made.
+    /// Number of the owner's partition, where versions are made.
     public var partition: Int32
-    /// Its life: an `end` was accepted, or is on its way.
+    /// Whether an `end` was accepted, or is on its way.
     public var hasEnded: Bool
-    /// Which life it is, seconds since 1970; 0: it has had no version.
+    /// The audience's life, seconds since 1970; 0: it has had no version.
     public var life: Int64
-    /// Partitions that have members, or had some, and asked for versions.
+    /// Partitions that have or had members, and asked for versions.
     public var askedPartitions: [Int32]
-    /// The oldest first.
+    /// Published versions, the oldest first.
     public var versions: [PublishedVersion]
-    /// Events that wait to become a version.
+    /// Number of events that wait to become a version.
     public var eventsPending: Int
-    /// For members without `frequent-updates`.
+    /// Budget for members without `frequent-updates`.
     public var budget: Budget
-    /// For those with.
+    /// Budget for members with `frequent-updates`.
     public var frequentBudget: Budget
-    /// Where phones may listen.
+    /// Channels on which phones may listen.
     public var channels: [Channel]
-    /// The oldest first, as far as reports have come.
+    /// Reports by version, the oldest first.
     public var rollUps: [RollUp]
 }
 
 extension ShardEngine {
-    /// What the audience's owner knows, if that is here; `nil`: the audience is not in memory.
+    /// What the audience's owner knows, if it is here; `nil`: the audience is not in memory.
     /// - Parameters:
     ///   - app: index into `EngineConfiguration.apps`.
     ///   - id: as the record's key names it.
-    ///   - now: what is left of its budgets then.
+    ///   - now: time for which the rest of its budgets is computed.
     public func audienceReport(app: UInt16, id: Span<UInt8>, now: EngineTime) -> AudienceReport? {
         let key = SlotKey(kind: .audience, app: app, id: id)
         for partition in self.memory.partitions.identifiers
@@ -131,7 +131,7 @@ extension ShardEngine {
             rollUps: rollUps.map { AudienceReport.RollUp($0) })
     }
 
-    /// What the partitions here know of the audience's members, one element for each that knows any.
+    /// What the partitions here know of the audience's members: one element for each that knows any.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     /// - Parameter id: as the record's key names it.
     public func crowdStatuses(app: UInt16, id: Span<UInt8>) -> [CrowdStatus] {

@@ -1,50 +1,50 @@
 import PushModel
 
-/// What one partition knows of an audience's members. Neither tokens nor content.
+/// What one partition knows of an audience's members. It has neither tokens nor content.
 public struct CrowdStatus: Sendable, Equatable, Encodable {
-    /// How far the newest version has come to the members of one ring.
+    /// How far the newest version has been sent to the members of one ring.
     public struct Ring: Sendable, Equatable, Encodable {
         /// `production` or `development`.
         public var environment: String
-        /// Its members listen on a channel.
+        /// Whether its members listen on a channel.
         public var listens: Bool
-        /// How many there are.
+        /// Number of members.
         public var members: Int
-        /// How much of the round is done, 0 to 1.
+        /// Share of the round that is done, 0 to 1.
         public var progress: Double
-        /// Members that are owed something, those without an answer included.
+        /// Number of members that are owed something, including those without an answer.
         public var waiting: Int
-        /// Members without an answer.
+        /// Number of members without an answer.
         public var inFlight: Int
-        /// Members that wait to be tried again.
+        /// Number of members that wait for another attempt.
         public var retrying: Int
     }
 
     /// The app's bundle identifier.
     public var app: String
-    /// Where these members lie.
+    /// Number of the partition that has these members.
     public var partition: Int32
-    /// The audience is over: its members are being removed.
+    /// Whether the audience is over, and its members are being removed.
     public var isLeaving: Bool
-    /// An operator has stopped it.
+    /// Whether an operator has stopped it.
     public var isPaused: Bool
-    /// The newest version here; 0: there was none.
+    /// Stamp of the newest version here; 0: there was none.
     public var stampSeconds: Int64
-    /// Update members.
+    /// Number of update members.
     public var members: Int
-    /// Push-to-start members.
+    /// Number of push-to-start members.
     public var startMembers: Int
-    /// Push-to-start members that a start still comes to.
+    /// Number of push-to-start members that a start has not reached yet.
     public var startsWaiting: Int
-    /// By environment and way.
+    /// Rings by environment and by the way that versions take.
     public var rings: [Ring]
 }
 
 extension Crowd {
     /// - Parameters:
-    ///   - bundleID: of its app.
-    ///   - partition: the number of its own.
-    ///   - members: of that; `nil`: it never had any.
+    ///   - bundleID: bundle identifier of its app.
+    ///   - partition: number of its partition.
+    ///   - members: members of that partition; `nil`: it never had any.
     func status(bundleID: String, partition: Int32, members: CrowdTable.Members?) -> CrowdStatus {
         let rings = self.passes.map { pass in
             CrowdStatus.Ring(
@@ -61,7 +61,7 @@ extension Crowd {
 }
 
 extension Pass {
-    /// How much of the newest version's round is done, 0 to 1.
+    /// Share of the newest version's round that is done, 0 to 1.
     fileprivate var progress: Double {
         let left = max(0, (self.course.targets.last?.until ?? 0) - self.course.position)
         return 1 - min(1, Double(left) / Double(Self.circle))

@@ -98,6 +98,6 @@ extension VersionLedger {
         }
         self.restore(open: open, ages: ages, nowMillis: now.steadyMillis)
     }
-    /// Units that are out, as far as the ledger was last looked at.
+    /// Number of units that are out, as of the ledger's last update.
     fileprivate var count: Int { self.open.count + self.returning.count }
 }

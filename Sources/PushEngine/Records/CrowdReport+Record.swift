@@ -1,6 +1,7 @@
 import PushModel
 
-/// What became of the members of a version, as progress and reports have it. Listeners stand apart, in reports alone.
+/// What became of the members of a version, in records of progress and reports. Only reports have listeners, after the
+/// counts.
 extension CrowdReport {
     func write(to writer: inout ByteCursor) {
         writer.signed(self.stampSeconds)
@@ -29,7 +30,7 @@ extension CrowdReport {
 }
 
 extension MemberCounters {
-    /// No record counts more; the sums of all partitions stay in range.
+    /// Maximum of a count in a record, so that the sums over all partitions stay in range.
     static let countMax = 1 << 40
 }
 

@@ -1,7 +1,7 @@
 import APNSProtocol
 import ChannelKeeping
 
-/// The record of a kept channel, which `ChannelKeeping` writes and reads, as tools show it.
+/// Describes the record of a kept channel for tools. `ChannelKeeping` writes and reads it.
 extension KeptChannel {
     /// - Parameters:
     ///   - key: of the record.

@@ -1,6 +1,6 @@
 import PushModel
 
-/// One event that waits, or what a version brings, as records have it.
+/// Writes and reads one event that waits, or the content of a version.
 extension Layer {
     static func write(_ layer: borrowing Layer, topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.unsigned(UInt64(topicHashes[Int(layer.source.topic)]))
@@ -18,7 +18,7 @@ extension Layer {
         )
         writer.signed(layer.alertSeconds)
         writer.signed(layer.contentSeconds)
-        // The ranges come before the bytes they lie in.
+        // The ranges are written before the bytes that they point into.
         layer.content.write(to: &writer)
         layer.alert.write(to: &writer)
         layer.eventID.write(to: &writer)
@@ -27,7 +27,7 @@ extension Layer {
     }
     init(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) {
         let topicHash = try reader.unsigned()
-        // One that is configured no more counts as the first.
+        // A topic that is no longer configured counts as the first.
         let topic = topicHashes.firstIndex { UInt64($0) == topicHash } ?? 0
         let partition = try StateCodec.readPartition(&reader)
         self.source = SourcePosition(topic: UInt16(topic), partition: partition, offset: try reader.signed())

@@ -1,10 +1,11 @@
 import PushModel
 
-/// An owner took the partition, or says once more that it has it. Its key is `m`.
+/// The record with which an owner takes the partition, or confirms that it has it. Its key is `m`.
 ///
-/// The one that lies there before an owner's first push has a header beside it, `RecordHeader.takeovers`; releases that do not know it pass over it.
+/// A marker before an owner's first push also has the header `RecordHeader.takeovers`. Releases that do not know the
+/// header ignore it.
 struct MarkerRecord: Equatable {
-    /// Offset of the owner's first marker; -1: of this record.
+    /// Offset of the owner's first marker; -1: this record is the first.
     var epoch: Int64
     /// Wall milliseconds.
     var takenOverWallMillis: Int64
@@ -12,7 +13,7 @@ struct MarkerRecord: Equatable {
     var partitionCount: Int32
     /// Kafka's name of the cluster; empty: not known.
     var clusterID: [UInt8]
-    /// What lies in `state` below this offset knows positions of other logs; -1: nothing does.
+    /// Records of `state` below this offset name positions of other logs; -1: none does.
     var voidBefore: Int64 = -1
 
     static let key: [UInt8] = [UInt8(ascii: "m")]
@@ -24,13 +25,13 @@ struct MarkerRecord: Equatable {
         writer.signed(self.takenOverWallMillis)
         writer.signed(Int64(self.partitionCount))
         writer.run(self.clusterID.span)
-        // Releases that do not know it halt over it, so it stands only where it says something.
+        // Releases that do not know the field stop at it, so it is written only when it says something.
         if self.voidBefore >= 0 { writer.signed(self.voidBefore) }
     }
 }
 
 extension MarkerRecord {
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.takenOverWallMillis = try reader.signed()

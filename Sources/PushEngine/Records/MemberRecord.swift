@@ -1,15 +1,15 @@
 import PushModel
 
-/// A member of an audience, or one that has left and stays for an hour. Its key is `t`, then the raw token.
+/// A member of an audience, or one that has left and is kept for an hour. Its key is `t`, then the raw token.
 struct MemberRecord: Equatable {
-    /// A position of an input topic, which goes by the hash of its name.
+    /// A position in an input topic, which is named by the hash of its name.
     struct Origin: Equatable {
         var topicHash: UInt32
         var partition: Int32
         var offset: Int64
     }
     static let keyMark = UInt8(ascii: "t")
-    /// Channels that members of a crowd in one environment name, at a time.
+    /// Maximum number of channels that members of a crowd name in one environment at a time.
     static let channelNumbersMax: UInt8 = 8
 
     /// Offset of the marker of the owner that wrote it.
@@ -17,24 +17,25 @@ struct MemberRecord: Equatable {
     var environment = PushEnvironment.production
     var isFrequent = false
     var isMoved = false
-    /// Written again of a member that was known, and not late.
+    /// Whether the record is a rewrite for a member that was known, and not late.
     var isKnown = false
     /// Number of the channel that the member listens on, among the crowd's channels in `PassesRecord`; `nil`: it
     /// listens on none.
     var channelNumber: UInt8?
-    /// Seconds since 1970; of one that has left, when it did.
+    /// When the member joined, seconds since 1970. For one that has left, when it did.
     var joinedSeconds: UInt32 = 0
-    /// `CrowdTable.reference`; of one that has left, 0 where it had come from another audience within the hour.
+    /// `CrowdTable.reference`. For one that has left, 0 if it had moved from another audience within the hour.
     var reference: UInt64 = 0
-    /// Where its last record first lay, if it was forwarded.
+    /// First position of the member's last record, if that was forwarded.
     var origin: Origin?
-    /// Where the last one from another partition than that first lay.
+    /// First position of the last forwarded record from any other partition.
     var formerOrigin: Origin?
-    /// It is a member no more.
+    /// Whether it is no longer a member.
     var hasLeft = false
-    /// It has left, and may have had priority 10 there within the hour.
+    /// Whether it has left, and may have had priority 10 there within the hour.
     var hadTens = false
-    /// It came to its ring before the alert of this version had come to it where it was; 0: none is owed.
+    /// Stamp of the version whose alert the member is owed. It moved to its ring before it got the alert in its former
+    /// one; 0: none is owed.
     var owedAlertStampSeconds: Int64 = 0
 
     func write(to writer: inout ByteCursor) {
@@ -58,7 +59,7 @@ struct MemberRecord: Equatable {
 }
 
 extension MemberRecord {
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         let flags = try reader.byte()

@@ -1,6 +1,6 @@
 import PushModel
 
-/// How far the members of a crowd have been brought to its versions. Its key is `p/<bundle id>/<audience id>`.
+/// How far the versions of a crowd have been sent to its members. Its key is `p/<bundle id>/<audience id>`.
 struct PassesRecord {
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64 = -1
@@ -9,44 +9,46 @@ struct PassesRecord {
     var stampSeconds: Int64 = 0
     /// Stamp of the version whose alert is owed to some members; 0: none is.
     var alertStampSeconds: Int64 = 0
-    /// Offset in `state`: members whose record lies before it are not late.
+    /// Offset in `state`: members whose record is before it are not late.
     var servedJoins: Int64 = -1
     /// When the newest member joined, seconds since 1970.
     var lastJoinSeconds: Int64 = 0
     var passes: [PassPart] = []
-    /// Until when no member's mark of a move is given up.
+    /// Until when every member keeps its mark of a move.
     var lateMovesUntilSeconds: Int64 = 0
     /// What became of members so far.
     var report = CrowdReport()
     /// Report of the version whose alert is owed, if that is not the newest: members may be sent the alert alone.
     var alertReport: CrowdReport?
 
-    /// One pass as it is written down. Positions within one turn; ends counted from the position.
+    /// One pass as it is written down. Positions are within one turn of the ring, and ends are counted from the
+    /// position.
     struct PassPart {
         var environment = PushEnvironment.production
         /// Environment and channel of a pass whose members listen on a channel.
         var listening: Listening?
         var position: Int64 = 0
-        /// By version: its stamp, and where its round ends.
+        /// For each version, its stamp and where its round ends.
         var untils: [(stampSeconds: Int64, until: Int64)] = []
         var aloneUntil: Int64?
         var alertUntil: Int64 = 0
         var highUntil: Int64 = 0
         var frequentHighUntil: Int64 = 0
         var horizon: Int64 = 0
-        /// Members behind it that are unanswered or wait: their positions, and whether they are owed the alert.
+        /// Members behind the position that are unanswered or wait: their positions, and whether they are owed the
+        /// alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members before it that were served already, or that were served by token where a channel brings the version; and of those
-        /// that joined after the alert that goes round.
+        /// Positions of members ahead that the round skips. They were served already, or by token while a channel
+        /// brings the version, or they joined after the alert that goes round.
         var skipped: [Int64] = []
         var quiet: [Int64] = []
     }
-    /// What is said of a pass over members that listen on a channel.
+    /// What the record says of a pass over members that listen on a channel.
     struct Listening {
-        /// As members' records name it.
+        /// Number of the channel, as members' records name it.
         var number: UInt8
         var id: [UInt8]
-        /// The newest version reaches them by broadcast.
+        /// Whether the newest version reaches the members by broadcast.
         var isServed: Bool
     }
 
@@ -68,7 +70,7 @@ struct PassesRecord {
 }
 
 extension PassesRecord {
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.life = try StateCodec.readSeconds(&reader)

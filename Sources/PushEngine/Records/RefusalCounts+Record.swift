@@ -1,6 +1,6 @@
 import PushModel
 
-/// How often APNs gave which reason, as reports have it.
+/// Writes and reads how often APNs gave each reason, for reports.
 extension RefusalCounts {
     func write(to writer: inout ByteCursor) {
         writer.unsigned(UInt64(self.all.count))

@@ -1,40 +1,41 @@
 import APNSProtocol
 import PushModel
 
-/// What `state` says of an activity, a channel or the owner of an audience: the slot, then what waits in it (`Update`), then the book of an audience.
+/// What `state` says of an activity, a channel or the owner of an audience: the slot, then what waits in it (`Update`),
+/// then the book of an audience.
 ///
-/// Its key is `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>` or `o/<bundle id>/<audience id>`. Read, it has nothing on the heap: a restore
-/// reads millions.
+/// Its key is `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>` or `o/<bundle id>/<audience id>`. Once read
+/// it has nothing on the heap: a restore reads millions.
 struct SlotRecord {
     var slot = Slot()
-    /// What a channel has before the rest.
+    /// Fields of a channel, before the others.
     var channel: Channel?
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64 = -1
-    /// Its writer was giving the partition back: it took nothing more, and sent nothing more.
+    /// Whether the writer was giving the partition back: it took and sent nothing after this record.
     var isReleased = false
-    /// Where it lies in the record's bytes.
+    /// Range of the token in the record's bytes.
     var token = 0..<0
     var routed = RoutedPositions()
 
     struct Channel {
-        /// Not known, too, where it is configured.
+        /// Storage policy; also not known if it is configured.
         var storage: StoragePolicy
         var throttleSteps: UInt8
         var notBeforeWallMillis: Int64
-        /// Its keeper has said that it keeps it for no audience. Records from before it was asked do not say so.
+        /// Whether the keeper has said that it keeps the channel for no audience. Older records do not have the field.
         var isUnkept = false
     }
 
-    /// More budget units than a slot may ever have out.
+    /// Upper bound of budget units; no slot ever has this many out.
     static let budgetUnitsMax = 4_096
     private static let heldMax = 3
 
-    /// Everything but what waits, and the book.
+    /// Writes everything but what waits, and the book.
     /// - Parameters:
-    ///   - isUnkept: of a channel: its keeper has said that it keeps it for no audience.
-    ///   - answers: of its budget's units, oldest first, steady milliseconds.
-    ///   - isInFlight: another unit of it is.
+    ///   - isUnkept: for a channel, whether its keeper has said that it keeps it for no audience.
+    ///   - answers: when pushes of its budget's units were answered, oldest first, steady milliseconds.
+    ///   - isInFlight: whether another unit is in flight.
     static func write(
         _ slot: borrowing Slot, isStorageConfigured: Bool = false, isUnkept: Bool = false, token: Span<UInt8>,
         routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool, epoch: Int64, isReleased: Bool,
@@ -69,10 +70,10 @@ struct SlotRecord {
         while first < answers.count, answers[first] + RollingBudget.windowMillis <= now.steadyMillis { first += 1 }
         writer.unsigned(UInt64(answers.count - first + (isInFlight ? 1 : 0)))
         for index in first..<answers.count { writer.signed(now.wallMillis - (now.steadyMillis - answers[index])) }
-        // A unit in flight counts as spent now: who restores this cannot know the answer.
+        // A unit in flight counts as spent now: an owner that restores this cannot know the answer.
         if isInFlight { writer.signed(now.wallMillis) }
     }
-    /// What waits in the slot, or was on its way.
+    /// Writes what waits in the slot, or was on its way.
     @inline(__always) static func writeHeld(
         _ held: (UpdateID, UpdateID, UpdateID), of updates: borrowing UpdateStore, topicHashes: [UInt32],
         now: EngineTime, to writer: inout ByteCursor
@@ -85,8 +86,9 @@ struct SlotRecord {
 }
 
 extension SlotRecord {
-    /// Reads on behind the kind.
-    /// - Parameter ages: gets how long ago each unit of its budget was answered, oldest first, milliseconds by the wall clock.
+    /// Reads what follows the kind.
+    /// - Parameter ages: gets how long ago each unit of its budget was answered, oldest first, milliseconds by the wall
+    ///   clock.
     init(
         _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime, ages: inout [Int64]
     ) throws(StateError) {
@@ -123,7 +125,7 @@ extension SlotRecord {
             ages.append(now.wallMillis - (try StateCodec.readMillis(&reader)))
         }
     }
-    /// What waits in the slot, or was on its way.
+    /// Reads what waits in the slot, or was on its way.
     static func readHeld(
         _ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> [Update] {
@@ -133,8 +135,8 @@ extension SlotRecord {
         }
         return held
     }
-    /// What follows that to the end of the record.
-    /// - Returns: `nil`: it is no audience.
+    /// Reads the book, up to the end of the record.
+    /// - Returns: `nil`: the slot is no audience.
     static func readBook(
         _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
     ) throws(StateError) -> AudienceOwner? {
@@ -182,14 +184,14 @@ extension RoutedPositions {
     }
 }
 
-/// Where a record that was forwarded first lay.
+/// First position of a record that was forwarded.
 extension SourcePosition {
     fileprivate func writeOrigin(topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.unsigned(self.offset < 0 ? 0 : UInt64(topicHashes[Int(self.topic)]))
         writer.signed(Int64(self.partition))
         writer.signed(self.offset)
     }
-    /// `RoutedPositions.nowhere` if its topic is not configured.
+    /// Reads a position; it is `RoutedPositions.nowhere` if its topic is not configured.
     fileprivate init(originFrom reader: inout StateReader, topicHashes: [UInt32]) throws(StateError) {
         let hash = try reader.unsigned()
         let partition = try reader.signed()
@@ -220,7 +222,7 @@ extension SlotRecord {
         var book: AudienceOwner?
 
         init() {}
-        /// Reads on behind the kind, to the end.
+        /// Reads what follows the kind, to the end.
         init(
             _ reader: inout StateReader, kind: SlotKind, topicHashes: [UInt32], now: EngineTime
         ) throws(StateError) {
@@ -233,7 +235,7 @@ extension SlotRecord {
             self.book = try SlotRecord.readBook(&reader, kind: kind, topicHashes: topicHashes, now: now)
         }
 
-        /// - Parameter topics: the names of those that positions name.
+        /// - Parameter topics: names of the topics that positions name.
         func described(topics: [String]) -> StateRecordDescription.Slot {
             func position(_ origin: SourcePosition) -> StateRecordDescription.Position? {
                 origin.offset < 0 ? nil : .init(origin, topics: topics)

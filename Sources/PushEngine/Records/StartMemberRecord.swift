@@ -1,13 +1,13 @@
 import PushModel
 
-/// A start member of an audience, or one that has left and is kept to remember what it was sent. Its key is `s`, 8 bytes of the audience's
-/// reference, then the raw token.
+/// A start member of an audience, or one that has left and is kept to remember what it was sent. Its key is `s`, 8
+/// bytes of the audience's reference, then the raw token.
 struct StartMemberRecord: Equatable {
     enum Mark: UInt8 {
         case none
-        /// It joined late, and waits for the start.
+        /// The member joined late, and waits for the start.
         case waits
-        /// It was sent the start, or may have been.
+        /// The member was sent the start, or may have been.
         case sent
     }
 
@@ -16,12 +16,12 @@ struct StartMemberRecord: Equatable {
     var environment = PushEnvironment.production
     var isFrequent = false
     var isChannelCapable = false
-    /// Kept to remember what it was sent.
+    /// Whether the member has left, and is kept to remember what it was sent.
     var hasLeft = false
-    /// Seconds since 1970.
+    /// When the member joined, seconds since 1970.
     var joinedSeconds: UInt32 = 0
     var mark = Mark.none
-    /// Which start the mark is about.
+    /// The start that the mark is about.
     var start = StartStamp()
 
     func write(to writer: inout ByteCursor) {
@@ -39,7 +39,7 @@ struct StartMemberRecord: Equatable {
 }
 
 extension StartMemberRecord {
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         let flags = try reader.byte()
@@ -93,7 +93,7 @@ extension StartMemberRecord {
         }
         bytes.append(copying: token)
     }
-    /// Where the token lies in such a key; `nil`: it is another's.
+    /// Range of the token in such a key; `nil`: the key is of another kind.
     static func tokenRange(inKey key: Span<UInt8>) -> Range<Int>? {
         let head = 1 + Self.referenceByteCount
         guard key.count > head, key[0] == Self.keyMark, key.count - head <= MemberTable.tokenByteCountMax else {

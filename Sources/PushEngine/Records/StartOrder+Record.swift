@@ -1,8 +1,8 @@
 import PushModel
 
-/// A start, as a version or the book of its audience has it.
+/// Writes and reads a start, for a version or the book of its audience.
 extension StartOrder {
-    /// A version names its start's stamp, as it may carry one of a version before.
+    /// Writes the start with its stamp: a version may carry the start of an earlier version.
     func write(topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.signed(self.stampSeconds)
         writer.signed(self.expiresSeconds)
@@ -22,10 +22,10 @@ extension StartOrder {
     }
 }
 
-/// A start's life lies near its stamp, so that their difference is short.
+/// Writes and reads a start's life as its difference to the stamp. The two are close, so the difference is short.
 extension StartStamp {
     func writeLife(to writer: inout ByteCursor) { writer.signed(self.life &- self.stampSeconds) }
-    /// - Parameter stampSeconds: has been read before.
+    /// - Parameter stampSeconds: the stamp, which has been read before.
     init(stampSeconds: Int64, lifeFrom reader: inout StateReader) throws(StateError) {
         let (life, isOver) = stampSeconds.addingReportingOverflow(try reader.signed())
         guard !isOver, life >= 0, life <= StateCodec.timeSecondsMax else { throw .malformed("a life of \(life)") }

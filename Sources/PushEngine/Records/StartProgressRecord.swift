@@ -5,33 +5,33 @@ struct StartProgressRecord: Equatable {
     /// One ring of start members.
     struct Round: Equatable {
         var environment = PushEnvironment.production
-        /// Members before it are announced.
+        /// Members before this position are announced.
         var horizon: Int64 = 0
-        /// Late members whose record lies below it are announced.
+        /// Late members whose record is below this offset are announced.
         var lateOffset: Int64 = 0
         /// Number of announced members that have no answer.
         var unansweredCount: UInt64 = 0
         /// Positions of announced members that surely were not started, in ascending order.
         var named: [Int64] = []
-        /// The position from which on, up to the horizon, no member has been met; `nil`: the record does not say.
+        /// The position from which no member has been met, up to the horizon; `nil`: the record does not say.
         var unmet: Int64?
-        /// Positions of other members that are announced and have no answer: `unansweredMax` at most.
+        /// Positions of other announced members without an answer, at most `unansweredMax`.
         var unanswered: [Int64] = []
     }
-    /// The most members that are told of singly.
+    /// Maximum number of members that are listed one by one.
     static var unansweredMax: Int { StartReports.membersToldMax }
 
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64 = -1
-    /// The newest that has gone round here, or does; 0, 0: none has.
+    /// The newest start that has gone round here, or is going round; 0, 0: none has.
     var start = StartStamp()
     /// Whether the start is over: nobody is owed it now.
     var isOver = false
-    /// Wall milliseconds.
+    /// When the start began, wall milliseconds.
     var beganMillis: Int64 = 0
     var rounds: [Round] = []
     var report = StartReport()
-    /// Which, and wall milliseconds of the last push.
+    /// Earlier starts, each with the time of its last push in wall milliseconds.
     var past: [CrowdStarts.Past] = []
 
     func write(to writer: inout ByteCursor) {
@@ -58,7 +58,7 @@ struct StartProgressRecord: Equatable {
 }
 
 extension StartProgressRecord {
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.start.life = try StateCodec.readSeconds(&reader)
@@ -116,7 +116,7 @@ extension StartProgressRecord.Round {
         }
     }
 
-    /// The rest of it, at the end of the record.
+    /// Writes the rest of the round, at the end of the record.
     func writeUnanswered(to writer: inout ByteCursor) {
         writer.signed(self.unmet ?? self.horizon)
         writer.unsigned(UInt64(self.unanswered.count))

@@ -1,6 +1,7 @@
 import PushModel
 
-/// What became of a start, as its progress and reports have it: all but the refusals, which stand at the end of a record.
+/// Writes and reads what became of a start, for its progress and reports. The refusals are not included; they are at
+/// the end of a record.
 extension StartReport {
     func write(to writer: inout ByteCursor) {
         writer.signed(self.life)

@@ -1,21 +1,21 @@
 import PushModel
 
-/// What all records of `state` have in common, version 1. Each kind has a file of its own beside this one, which writes and reads it: integers LEB128 (signed:
-/// zigzag), byte runs behind their count.
+/// What all records of `state` have in common, version 1. Each kind has a file of its own beside this one that writes
+/// and reads it. Integers are LEB128 (signed: zigzag), and byte runs follow their count.
 ///
 /// Positions name topics by a hash of their name, so that a changed order of `topics.events` does not move them.
 enum StateCodec {
     private static let version: UInt8 = 1
-    /// No run in a record is longer: a payload is at most 4,096 bytes. Releases before this one could let an update grow with every attempt, up
-    /// to what Kafka takes.
+    /// Maximum length of a run in a record. A payload is at most 4,096 bytes; former releases could let an update grow
+    /// with every attempt, up to what Kafka takes.
     static let runByteCountMax = 1_048_576
     static let tokenByteCountMax = 1_024
-    /// No time in a record lies further from 1970, either way: in seconds, so that milliseconds and what is added to them stay in range.
+    /// Maximum distance of a time from 1970, in seconds. Milliseconds, and what is added to them, stay in range.
     static let timeSecondsMax: Int64 = 1 << 50
-    /// More events than one push can have merged; three such counts can be added.
+    /// Upper bound of the events that one push can have merged. Three such counts can be added without overflow.
     static let mergedCountMax = 1 << 30
 
-    /// What a record is about. 11 has never been one.
+    /// The kind of a record. 11 has never been used.
     enum Kind: UInt8 {
         /// See `SlotRecord`.
         case activity = 1, channel = 3, audience = 4
@@ -30,12 +30,12 @@ enum StateCodec {
         case keptChannel = 13
     }
 
-    /// What a record begins with.
+    /// Writes what a record begins with.
     @inline(__always) static func writeKind(_ kind: Kind, to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.byte(kind.rawValue)
     }
-    /// Reads version and kind; what follows is read by the kind's own record.
+    /// Reads version and kind. The kind's own type reads what follows.
     static func readKind(_ reader: inout StateReader) throws(StateError) -> Kind {
         let version = try reader.byte()
         guard version == Self.version else { throw .unknownVersion(version) }
@@ -61,7 +61,7 @@ enum StateCodec {
         }
         return millis
     }
-    /// When a member joined, seconds since 1970.
+    /// Reads when a member joined, seconds since 1970.
     static func readJoined(_ reader: inout StateReader) throws(StateError) -> UInt32 {
         let joined = try reader.unsigned()
         guard joined <= UInt64(UInt32.max) else { throw .malformed("joined at \(joined)") }
@@ -87,7 +87,7 @@ enum StateCodec {
 
     // MARK: Keys
 
-    /// Which record of a crowd a key names.
+    /// The record of a crowd that a key names.
     enum CrowdRecord: UInt8, CaseIterable {
         case versions, progress, voided, starts
 
@@ -106,7 +106,7 @@ enum StateCodec {
         bytes.append(UInt8(ascii: "/"))
         bytes.append(contentsOf: id)
     }
-    /// The key of a slot's record.
+    /// Appends the key of a slot's record.
     static func appendKey(
         kind: SlotKind = .activity, bundleID: String, id: Span<UInt8>, to bytes: inout [UInt8]
     ) {
@@ -115,7 +115,7 @@ enum StateCodec {
         bytes.append(UInt8(ascii: "/"))
         bytes.append(copying: id)
     }
-    /// What the key of a record about such a slot begins with.
+    /// The beginning of the key of a record about such a slot.
     static func keyPrefix(of kind: SlotKind) -> StaticString {
         switch kind {
         case .activity: "a/"

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// What waits in a slot, or was on its way, as the slot's record has it.
+/// Writes and reads what waits in a slot, or was on its way, in the slot's record.
 extension Update {
     static func write(_ update: borrowing Update, topicHashes: [UInt32], now: EngineTime, to writer: inout ByteCursor) {
         writer.byte(
@@ -26,7 +26,7 @@ extension Update {
         self.withdrawsAlert = flags & 32 != 0
         self.stampSeconds = try reader.optional()
         if let stamp = self.stampSeconds { try StateCodec.checkSeconds(stamp) }
-        // The wait begins anew.
+        // The wait begins anew, so the old one is ignored.
         _ = try reader.signed()
         self.firstUnsentMillis = now.steadyMillis
         self.mergedCount = UInt32(try reader.count(atMost: StateCodec.mergedCountMax, "merged events"))
@@ -35,11 +35,11 @@ extension Update {
         guard count >= 1, count <= UInt64(Update.underMax + 1) else { throw .malformed("\(count) layers") }
         for _ in 1..<count { self.under.append(try Layer(&reader, topicHashes: topicHashes, now: now)) }
         self.top = try Layer(&reader, topicHashes: topicHashes, now: now)
-        // A stamp was given: it was about to leave, or had left.
+        // The update had a stamp: it was about to leave, or had left.
         if self.stampSeconds != nil { self.noteAttemptUnanswered() }
     }
 
-    /// - Parameter topics: the names of those that positions name.
+    /// - Parameter topics: names of the topics that positions name.
     func described(topics: [String]) -> StateRecordDescription.Update {
         let byteCount =
             self.top.blob.count + self.under.reduce(0) { $0 + $1.blob.count } + (self.start.first?.blob.count ?? 0)

@@ -1,10 +1,10 @@
 import PushModel
 
-/// A version, as records of `state` and of `routed` have it.
+/// Writes and reads a version, for records of `state` and of `routed`.
 extension Version {
-    /// Versions in one record: those kept, and one for its alert.
+    /// Maximum number of versions in one record: those kept, and one for its alert.
     private static let countMax = 16
-    /// What a record says of an audience's channels: ids by environment, and an alert.
+    /// Maximum bytes of what a record says of an audience's channels: ids by environment, and an alert.
     static let channelsByteCountMax = 16_384
 
     func write(topicHashes: [UInt32], to writer: inout ByteCursor) {
@@ -47,7 +47,7 @@ extension Version {
 
     // MARK: Some of them
 
-    /// The newest last.
+    /// Writes several versions, the newest last.
     static func write(_ versions: [Version], topicHashes: [UInt32], to writer: inout ByteCursor) {
         writer.unsigned(UInt64(versions.count))
         for version in versions { version.write(topicHashes: topicHashes, to: &writer) }
@@ -64,9 +64,9 @@ extension Version {
 }
 
 extension VersionChannel {
-    /// A header field has to hold it.
+    /// Maximum length of an id: it has to fit into a header field.
     static let idByteCountMax = 2_048
-    /// One in each environment.
+    /// Maximum number of channels: one in each environment.
     fileprivate static let countMax: UInt64 = 2
 
     fileprivate func write(to writer: inout ByteCursor) {

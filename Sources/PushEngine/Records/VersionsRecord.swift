@@ -1,6 +1,6 @@
 import PushModel
 
-/// The versions that a partition brings its members to. Its key is `v/<bundle id>/<audience id>`.
+/// The versions that a partition sends to its members. Its key is `v/<bundle id>/<audience id>`.
 struct VersionsRecord {
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64 = -1
@@ -8,11 +8,11 @@ struct VersionsRecord {
     var life: Int64 = 0
     var stampSeconds: Int64 = 0
     var versions: [Version] = []
-    /// Whose alert is owed to some, unless it is the newest.
+    /// The version whose alert is owed to some members, unless it is the newest.
     var alert: Version?
     /// Whether that life is over: none of its versions is sent to anybody now.
     var isLifeOver = false
-    /// A start that goes round and whose version has expired: one element, or none.
+    /// A start that is going round although its version has expired: one element, or none.
     var orders: [StartOrder] = []
 
     init() {}
@@ -27,7 +27,7 @@ struct VersionsRecord {
         self.alert?.write(topicHashes: topicHashes, to: &writer)
         self.orders.first?.write(topicHashes: topicHashes, to: &writer)
     }
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader, topicHashes: [UInt32], now: EngineTime) throws(StateError) {
         self.epoch = try reader.signed()
         self.life = try StateCodec.readSeconds(&reader)

@@ -1,10 +1,11 @@
 import PushModel
 
-/// An audience is over in a partition: members whose record lies before this one are none. Its key is `d/<bundle id>/<audience id>`.
+/// The end of an audience in a partition: members whose record is before this one are no longer members. Its key is
+/// `d/<bundle id>/<audience id>`.
 struct VoidedRecord: Equatable {
     /// Offset of the marker of the owner that wrote it.
     var epoch: Int64
-    /// Which life of the audience has ended.
+    /// The life of the audience that has ended.
     var life: Int64
 
     func write(to writer: inout ByteCursor) {
@@ -17,7 +18,7 @@ struct VoidedRecord: Equatable {
 }
 
 extension VoidedRecord {
-    /// Reads on behind the kind.
+    /// Reads what follows the kind.
     init(_ reader: inout StateReader) throws(StateError) {
         self.epoch = try reader.signed()
         self.life = try StateCodec.readSeconds(&reader)

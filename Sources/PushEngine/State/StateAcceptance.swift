@@ -1,16 +1,18 @@
 import PushModel
 
-/// The record by which a person accepts that a partition's `state` is lost: a marker that no owner wrote, under the key of markers.
+/// The record by which a person accepts that a partition's `state` is lost: a marker that no owner wrote, under the key
+/// of markers.
 ///
-/// It holds until an owner has been at work behind it, and for one loss alone: its header `RecordHeader.acceptedEnd` says how far `state` had
-/// been acknowledged. Releases that do not know the header take it for the claim of an owner that did nothing.
+/// It holds for one loss alone, and until an owner has written behind it. Its header `RecordHeader.acceptedEnd` says
+/// how far `state` had been acknowledged. Releases that do not know the header take it for the claim of an owner that
+/// did nothing.
 public enum StateAcceptance {
     /// The record's key.
     public static var key: [UInt8] { MarkerRecord.key }
 
     /// The record's value.
     /// - Parameters:
-    ///   - partitionCount: of the topics.
+    ///   - partitionCount: number of partitions of the topics.
     ///   - clusterID: Kafka's name of the cluster; empty: not known.
     ///   - wallMillis: now, milliseconds since 1970.
     public static func value(partitionCount: Int32, clusterID: String, wallMillis: Int64) -> [UInt8] {

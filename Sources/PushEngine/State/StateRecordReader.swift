@@ -2,25 +2,25 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Reads records of the `state` topic without being their owner: for tools. Reads what `ShardEngine.restore` reads, and traps no more than
-/// it does.
+/// Reads records of the `state` topic for tools, without being their owner. It reads what `ShardEngine.restore` reads,
+/// and traps no more than that.
 public struct StateRecordReader: Sendable {
     private let topics: [String]
     private let topicHashes: [UInt32]
 
     /// - Parameter inputTopics: names of the input topics and the routed one; records name them by a hash.
     public init(inputTopics: [String]) {
-        // 0 is the hash of no topic: what is not known is found at the first place.
+        // 0 is the hash of no topic: unknown names are found at index 0.
         self.topics = ["?"] + inputTopics
         self.topicHashes = [0] + inputTopics.map { StateCodec.topicHash($0) }
     }
 
-    /// What a record says.
+    /// Describes a record.
     /// - Parameters:
     ///   - key: names the slot, or is that of markers.
     ///   - value: `nil`: a tombstone.
-    ///   - tombstoneEpoch: what its header `RecordHeader.epoch` says.
-    ///   - nowMillis: since 1970; units of budget that are back by then are not counted.
+    ///   - tombstoneEpoch: value of the header `RecordHeader.epoch`.
+    ///   - nowMillis: now, since 1970; units of budget that have returned by then are not counted.
     public func read(key: [UInt8], value: [UInt8]?, tombstoneEpoch: Int64? = nil, nowMillis: Int64)
         -> StateRecordDescription
     {
@@ -50,7 +50,7 @@ public struct StateRecordReader: Sendable {
         return description
     }
 
-    /// `a/<bundle id>/<activity id>`, `c/<bundle id>/<channel id>`; a bundle id has no slash.
+    /// Parts of the key `a/<bundle id>/<activity id>` or `c/<bundle id>/<channel id>`; a bundle id has no slash.
     private static func names(in key: [UInt8]) -> (kind: SlotKind, app: String, id: String)? {
         let slash = UInt8(ascii: "/")
         for (kind, text) in SlotKind.allCases.map({ ($0, StateCodec.keyPrefix(of: $0)) })
@@ -71,7 +71,7 @@ public struct StateRecordReader: Sendable {
     private func content(
         _ value: [UInt8], kind: SlotKind?, key: [UInt8], nowMillis: Int64
     ) throws(StateError) -> StateRecordDescription.Content {
-        // One clock for both: times of the budget come out as they were written.
+        // One clock for both: times of the budget are shown as they were written.
         let now = EngineTime(steadyMillis: nowMillis, wallMillis: nowMillis)
         var reader = StateReader(value.span)
         switch try StateCodec.readKind(&reader) {
@@ -108,8 +108,9 @@ public struct StateRecordReader: Sendable {
             topics: self.topics)
     }
 
-    /// Whether a key names an activity, a channel or an audience itself, and not something that is remembered beside it.
-    /// - Parameter key: of a record of `state`.
+    /// Whether a key names an activity, a channel or an audience itself, and not something that is remembered beside
+    /// it.
+    /// - Parameter key: the key of a record of `state`.
     public static func isOfSlot(key: [UInt8]) -> Bool {
         SlotKind.allCases.contains { kind in
             var prefix: [UInt8] = []
@@ -117,28 +118,28 @@ public struct StateRecordReader: Sendable {
             return key.starts(with: prefix)
         }
     }
-    /// Whose pause a record is about, also one that lifts it; `nil`: it is about something else.
-    /// - Parameter key: of a record of `state`.
-    /// - Returns: `audience` is empty where all audiences of the app are meant.
+    /// The app or audience that a record pauses or lets continue; `nil`: the record is about something else.
+    /// - Parameter key: the key of a record of `state`.
+    /// - Returns: `audience` is empty if all audiences of the app are meant.
     public static func pause(inKey key: [UInt8]) -> (app: String, audience: String)? {
         var prefix: [UInt8] = []
         prefix.append(utf8: ShardEngine.pauseKeyPrefix)
         guard key.starts(with: prefix), let names = Self.names(in: key) else { return nil }
         return (names.app, names.id)
     }
-    /// The raw token in the key of a member's record; `nil`: the record is no member's. Nobody is to see it whole.
-    /// - Parameter key: of a record of `state`.
+    /// The raw token in the key of a member's record; `nil`: the record is no member's. It must not be shown whole.
+    /// - Parameter key: the key of a record of `state`.
     public static func memberToken(inKey key: [UInt8]) -> [UInt8]? {
         if key.count > 1, key[0] == MemberRecord.keyMark { return Array(key.dropFirst()) }
         return StartMemberRecord.tokenRange(inKey: key.span).map { Array(key[$0]) }
     }
-    /// How records of members name an audience: `StateRecordDescription.Member.audienceReference`.
+    /// The audience as records of members name it: `StateRecordDescription.Member.audienceReference`.
     public static func audienceReference(app bundleID: String, audience: String) -> String {
         let (bundleID, id) = (Array(bundleID.utf8), Array(audience.utf8))
         return Self.digits(CrowdTable.reference(bundleID: bundleID.span, id: id.span))
     }
 
-    /// A token is never shown itself.
+    /// Hash of a token, in digits; the token itself is never shown.
     static func hash(_ token: [UInt8]) -> String { Self.digits(PushComposer.hash(ofToken: token.span)) }
     static func digits(_ value: UInt64) -> String {
         var digits: [UInt8] = []
@@ -148,12 +149,12 @@ public struct StateRecordReader: Sendable {
 }
 
 extension StateRecordDescription.Position {
-    /// - Parameter topics: the names of all that a record can name.
+    /// - Parameter topics: names of all topics that a record can name.
     init(_ position: SourcePosition, topics: [String]) {
         self.init(topicIndex: Int(position.topic), topics: topics, offset: position.offset)
         self.partition = position.partition
     }
-    /// In the partition of the record.
+    /// Creates a position in the partition of the record.
     init(topicIndex: Int, topics: [String], offset: Int64) {
         self.init(topic: topics.indices.contains(topicIndex) ? topics[topicIndex] : "?", partition: nil, offset: offset)
     }

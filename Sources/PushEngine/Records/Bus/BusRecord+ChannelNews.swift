@@ -2,7 +2,8 @@ import ChannelKeeping
 import PushModel
 
 extension BusRecord {
-    /// The keeper tells the owner of an audience what has become of its channel (fan-out contract: The keeper). The key is the audience's id.
+    /// News of an audience's channel, from the keeper to the audience's owner (fan-out contract: The keeper). The key
+    /// is the audience's id.
     struct ChannelNews: Equatable {
         var bundleID: [UInt8] = []
         var environment = PushEnvironment.production
@@ -49,7 +50,7 @@ extension BusRecord.ChannelNews {
 }
 
 extension KeeperRefusal {
-    /// A refusal's reason, as Apple spells it, is no longer.
+    /// Maximum length of a refusal's reason, as Apple spells it.
     static let reasonByteCountMax = 256
     private static let countMax = Int(Int32.max)
 

@@ -3,12 +3,13 @@ import ChannelKeeping
 import PushModel
 
 extension BusRecord {
-    /// The owner of an audience tells the keeper what it wants for a life (fan-out contract: The keeper). The key is the audience's id.
+    /// What the owner of an audience wants for a life, sent to the keeper (fan-out contract: The keeper). The key is
+    /// the audience's id.
     struct ChannelWish: Equatable {
         enum Demand: Equatable {
-            /// A channel that keeps such messages.
+            /// A channel that keeps messages by this policy is wanted.
             case open(MessageStoragePolicy)
-            /// The life has ended; what is to be broadcast again. Empty: nothing is.
+            /// The life has ended. `content` is to be broadcast again; empty: nothing is.
             case ended(content: [UInt8])
             /// The life is forgotten.
             case voided

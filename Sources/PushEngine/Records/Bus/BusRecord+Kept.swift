@@ -1,13 +1,14 @@
 import ChannelKeeping
 import PushModel
 
-/// What the partition of a channel asks the keeper of its app's channels before the channel's first broadcast, and what that answers (fan-out contract: Mixed audiences;
-/// events sent straight to a kept channel are rejected). The key of both is the channel's id.
+/// The question of a channel's partition to the keeper of its app's channels, before the channel's first broadcast, and
+/// the keeper's answer (fan-out contract: Mixed audiences; events sent straight to a kept channel are rejected). The
+/// key of both is the channel's id.
 extension BusRecord {
     struct KeptQuestion: Equatable {
         var bundleID: [UInt8] = []
         var environment = PushEnvironment.production
-        /// Where the channel's slot is, and the answer goes.
+        /// Partition of the channel's slot, where the answer goes.
         var partition: Int32 = 0
 
         func write(to writer: inout ByteCursor) {
@@ -19,9 +20,9 @@ extension BusRecord {
     struct KeptAnswer: Equatable {
         var bundleID: [UInt8] = []
         var environment = PushEnvironment.production
-        /// The channel is one of the keeper's.
+        /// Whether the channel is one of the keeper's.
         var isKept = false
-        /// For whom; empty: for an audience that has not come yet, or nobody.
+        /// The audience that it is kept for; empty: an audience that is not known yet, or none.
         var audience: [UInt8] = []
 
         func write(to writer: inout ByteCursor) {

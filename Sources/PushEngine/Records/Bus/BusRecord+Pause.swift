@@ -1,10 +1,11 @@
 import PushModel
 
 extension BusRecord {
-    /// An operator stops the pushes to members, or lets them go on. The key is the audience's id, or the app's.
+    /// An operator's order to stop the pushes to members, or to let them continue. The key is the audience's id, or the
+    /// app's.
     struct Pause: Equatable {
         var bundleID: [UInt8] = []
-        /// The key names the app, and not one audience.
+        /// Whether the key names the app instead of one audience.
         var isOfApp = false
         var isPaused = false
 

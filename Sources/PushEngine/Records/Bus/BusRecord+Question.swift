@@ -1,17 +1,18 @@
 import PushModel
 
 extension BusRecord {
-    /// A partition asks the owner of an audience. The key is the audience's id.
+    /// A partition's question to the owner of an audience. The key is the audience's id.
     struct Question: Equatable {
         var bundleID: [UInt8] = []
         var partition: Int32 = 0
-        /// The newest life that the partition has met; 0: none.
+        /// The newest life that the partition knows; 0: none.
         var life: Int64 = 0
         /// When the newest member there joined, seconds since 1970.
         var lastJoinSeconds: Int64 = 0
-        /// Until when it keeps start members, seconds since 1970; 0: it has none.
+        /// Until when the partition keeps start members, seconds since 1970; 0: it has none.
         var startsUntilSeconds: Int64 = 0
-        /// Those in which it has members, by `AudienceChannels.bit`; 0: it does not say, as its app has no channels.
+        /// Environments in which the partition has members, by `AudienceChannels.bit`; 0: not said, as its app has no
+        /// channels.
         var environments: UInt8 = 0
 
         func write(to writer: inout ByteCursor) {

@@ -1,14 +1,14 @@
 import PushModel
 
 extension BusRecord {
-    /// A partition tells the owner of an audience how far it is. The key is the audience's id.
+    /// A partition's report to the owner of an audience on how far it is. The key is the audience's id.
     struct Report: Equatable {
         var bundleID: [UInt8] = []
         var partition: Int32 = 0
         var life: Int64 = 0
         /// Newest version that gives nobody here priority 10 now, nor does any before it.
         var doneStampSeconds: Int64 = 0
-        /// Nobody here is owed the version that is counted.
+        /// Whether nobody here is owed the version that is counted.
         var isFinished = false
         var counts = CrowdReport()
         /// Report on a start; `nil`: the report is on a version.

@@ -1,7 +1,7 @@
 import PushModel
 
 extension BusRecord {
-    /// The owner of an audience tells a partition of versions. The key is the audience's id.
+    /// Versions that the owner of an audience sends to a partition. The key is the audience's id.
     struct Versions {
         var bundleID: [UInt8] = []
         /// In ascending order of stamps; the last is the newest.

@@ -1,11 +1,12 @@
 import PushModel
 
 extension BusRecord {
-    /// The owner of an audience tells a partition that a life of it is over. The key is the audience's id.
+    /// The word of an audience's owner to a partition that a life of the audience is over. The key is the audience's
+    /// id.
     struct Void: Equatable {
         var bundleID: [UInt8] = []
         var life: Int64 = 0
-        /// It was ended; otherwise nothing has come for it for so long that it is forgotten.
+        /// Whether the life was ended. Otherwise it is forgotten, because nothing has arrived for it for a long time.
         var isEnded = false
 
         func write(to writer: inout ByteCursor) {

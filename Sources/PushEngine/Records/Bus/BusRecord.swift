@@ -1,19 +1,20 @@
 import PushModel
 
-/// What a record of `routed` is (fan-out, "`routed` as a bus"). Its header `RecordHeader.kind` says so; without one it is an event that lay on the
-/// wrong partition.
+/// The kind of a record of `routed` (fan-out, "`routed` as a bus"), named by its header `RecordHeader.kind`. A record
+/// without the header is an event that was on the wrong partition.
 public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// An event, as its producer wrote it.
     case event
-    /// A partition has a member of an audience it does not know, and asks the audience's owner for its newest version.
+    /// A partition has a member of an audience that it does not know, and asks the audience's owner for the newest
+    /// version.
     case question
-    /// The owner of an audience tells a partition of a version.
+    /// The owner of an audience sends a version to a partition.
     case version
     /// The owner of an audience has forgotten it.
     case void
     /// A partition tells the owner how far it is.
     case report
-    /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them go on.
+    /// An operator stops the pushes to members of an audience, or of all audiences of an app, or lets them continue.
     case pause
     /// The owner of an audience tells the keeper of its app's channels what it wants for a life.
     case channelWish
@@ -26,7 +27,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// Kind of a later release. Its name is given in place of the record's `traceparent`.
     case unknown
 
-    /// What the header says; `nil`: there is none.
+    /// The header's value; `nil`: there is no header.
     public var name: StaticString? {
         switch self {
         case .event, .unknown: nil
@@ -54,12 +55,13 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     }
 }
 
-/// The values of such records, version 1: integers LEB128, as in `state`. Each has a file of its own beside this one, which writes and reads it.
+/// The values of such records, version 1: integers are LEB128, as in `state`. Each has a file of its own beside this
+/// one that writes and reads it.
 enum BusRecord {
     private static let version: UInt8 = 1
     private static let bundleIDByteCountMax = 512
 
-    /// What each begins with: its version, and the app that it is about.
+    /// Writes what each value begins with: its version, and the app that it is about.
     static func writeHead(_ bundleID: [UInt8], to writer: inout ByteCursor) {
         writer.byte(Self.version)
         writer.run(bundleID.span)
