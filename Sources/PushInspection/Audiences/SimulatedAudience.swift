@@ -3,74 +3,74 @@ import PushModel
 
 /// An audience as the page knows it: who has joined, what each shows, and the rounds of pushes.
 public struct SimulatedAudience: Sendable {
-    /// One who has joined.
+    /// A member of the audience.
     public struct Member: Sendable {
-        /// In lower-case hex. A secret.
+        /// The token in lower-case hex. A secret.
         public let token: String
-        /// It joined with a push-to-start token.
+        /// Whether the member joined with a push-to-start token.
         public let isStartMember: Bool
-        /// It has left, or joined another audience since.
+        /// Whether the member has left, or has joined another audience since.
         public internal(set) var hasLeft = false
-        /// What it shows; `nil`: not looked at yet.
+        /// What the member shows; `nil`: not looked at yet.
         public internal(set) var glance: CardGlance?
     }
 
     /// Members that show the same content.
     public struct Group: Equatable, Sendable {
-        /// Names the content.
+        /// Hash of the content.
         public var contentHash: UInt64
-        /// How many show it.
+        /// Number of members that show it.
         public var count: Int
         /// The newest stamp with which one of them shows it, seconds since 1970.
         public var stampSeconds: Int64?
-        /// Token of one of them. A secret.
+        /// Token of one of the members. A secret.
         public var example: String
         /// The content; `nil`: not asked for yet.
         public var content: JSONTree?
     }
 
-    /// Counted from 1.
+    /// Number of the audience, counted from 1.
     public let id: Int
-    /// The audience's id, as it is published to.
+    /// The audience's id in events.
     public let name: String
-    /// Bundle id; empty: the one of the only app.
+    /// Bundle id; empty: that of the only app.
     public internal(set) var app: String
-    /// In the order in which they joined.
+    /// Members in the order in which they joined.
     public internal(set) var members: [Member] = []
-    /// Joins beyond what is followed.
+    /// Number of joins beyond those that are followed.
     public internal(set) var unfollowedCount = 0
     /// What the members show, most frequent first; at most `groupsMax`.
     public internal(set) var groups: [Group] = []
-    /// Newest last.
+    /// Rounds of pushes, newest last.
     public internal(set) var rounds: [AudienceRound] = []
-    /// Counts of members by how they are.
+    /// Counts of members by state.
     public internal(set) var counts = Counts()
-    /// The body of the newest push: one with the same belongs to the same round, and is not read again.
+    /// The body of the newest push. A push with an equal body belongs to the same round, and is not read again.
     var lastBody: [UInt8] = []
     /// The timeline's revision when it last changed.
     public internal(set) var revision = 0
 
-    /// How many members are how.
+    /// Number of members in each state.
     public struct Counts: Equatable, Sendable {
-        /// There, and with a card that shows the newest stamp of all.
+        /// Members that are online and whose card shows the newest stamp of all.
         public var newest = 0
-        /// There, and with a card that shows something older.
+        /// Members that are online and whose card shows something older.
         public var older = 0
-        /// Nothing has been shown on them yet.
+        /// Members that show nothing yet.
         public var untouched = 0
-        /// The phone is away.
+        /// Members whose phone is offline.
         public var away = 0
-        /// Their card has ended and is still up.
+        /// Members whose card has ended and is still visible.
         public var ended = 0
-        /// Their card has left the Lock Screen.
+        /// Members whose card has left the Lock Screen.
         public var dismissed = 0
-        /// APNs refuses their token, or they have left.
+        /// Members that have left, or whose token APNs refuses.
         public var gone = 0
     }
 
-    /// Groups of what is shown that are told apart.
+    /// Groups of content that are counted apart.
     static let groupsMax = 8
-    /// Rounds kept.
+    /// Most rounds kept.
     static let roundsMax = 8
 
     init(id: Int, name: String, app: String) {
@@ -84,7 +84,8 @@ public struct SimulatedAudience: Sendable {
 
     // MARK: What is seen
 
-    /// Takes what was seen of the members. - Returns: whether something is different.
+    /// Takes what was seen of the members.
+    /// - Returns: whether something changed.
     mutating func take(_ glances: [(member: Int, glance: CardGlance)]) -> Bool {
         var isNew = false
         for (member, glance) in glances where self.members.indices.contains(member) {
@@ -140,7 +141,7 @@ public struct SimulatedAudience: Sendable {
 
     // MARK: Pushes
 
-    /// A push to a member: of the round that is under way, or the first of a new one.
+    /// Takes a push to a member. It belongs to the current round, or begins a new one.
     mutating func takePush(_ push: PushGlimpse, body: Span<UInt8>) {
         if self.rounds.isEmpty || !body.holdsSameBytes(as: self.lastBody.span) {
             self.lastBody.removeAll(keepingCapacity: true)

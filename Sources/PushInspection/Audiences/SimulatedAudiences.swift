@@ -1,48 +1,49 @@
 import DeviceModel
 
-/// The audiences that somebody has joined, and their members. Bounded; told what happened, it looks at nothing itself.
+/// The audiences that have been joined, and their members. Bounded. The caller reports what happened; this type looks
+/// at nothing itself.
 public struct SimulatedAudiences: Sendable {
-    /// How much is followed.
+    /// Limits of what is followed.
     public struct Limits: Sendable {
-        /// Audiences; joins to further ones are not followed.
+        /// Most audiences. Joins to further ones are not followed.
         public var audiencesMax = 16
-        /// Members of all audiences together; further ones are only counted.
+        /// Most members of all audiences together. Further ones are only counted.
         public var membersMax = 10_000
-        /// The first members of each audience have a phone with a card, too.
+        /// Number of each audience's first members that also have a phone with a card.
         public var membersWithPhoneMax = 2
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// Where a member stands.
+    /// A member's index in its audience.
     struct Place: Equatable {
         var audience: Int
         var member: Int
     }
 
-    /// What a join came to.
+    /// The result of a join.
     enum Joining: Equatable {
-        /// It was one already, or is one of too many.
+        /// The token was a member already, or exceeds a limit.
         case nothing
-        /// It is a member, and is drawn as a pixel.
+        /// The token is a member, and is drawn as a pixel.
         case pixel
-        /// It is a member, and is to have a phone with a card.
+        /// The token is a member, and needs a phone with a card.
         case phone
     }
 
-    /// More members are many.
+    /// Number of members above which a look at all of them is costly.
     static let crowdedCount = 1_000
 
     let limits: Limits
-    /// In the order in which they came; the id of one is its place plus one.
+    /// Audiences in the order of their first join. An audience's id is its index plus one.
     public private(set) var audiences: [SimulatedAudience] = []
-    /// Members followed, those who have left included.
+    /// Number of members followed, including those who have left.
     public private(set) var memberCount = 0
     private var placesByToken: [ByteKey: [Place]] = [:]
-    /// Audiences whose members were pushed to since `tell`.
+    /// Audiences with pushes to members since the last `tell`.
     private var moved: Set<Int> = []
-    /// Number of joins that were not followed. An unknown token that is pushed to may be one of these.
+    /// Number of joins that were not followed. An unknown token in a push may be one of these.
     private(set) var unfollowedCount = 0
 
     init(limits: Limits) { self.limits = limits }
@@ -50,7 +51,7 @@ public struct SimulatedAudiences: Sendable {
     /// The audience with a name; `nil`: nobody has joined it.
     public func audience(named name: String) -> SimulatedAudience? { self.audiences.first { $0.name == name } }
 
-    /// Audiences that a token is a member of; a push-to-start token may be in several.
+    /// Audiences of which a token is a member. A push-to-start token may be in several.
     func places(token: String) -> [Place] { self.placesByToken[ByteKey(token: token)] ?? [] }
 
     // MARK: Joining and leaving
@@ -61,7 +62,7 @@ public struct SimulatedAudiences: Sendable {
             self.change(place.audience, revision: revision) { $0.members[place.member].hasLeft = false }
             return .pixel
         }
-        // An update token is in one audience: the latest join wins.
+        // An update token is in one audience, so the latest join wins.
         if !isStartMember { self.leave(name: nil, token: token, revision: revision) }
         guard let index = self.index(of: name, app: app) else {
             self.unfollowedCount += 1
@@ -82,7 +83,7 @@ public struct SimulatedAudiences: Sendable {
         return member < self.limits.membersWithPhoneMax ? .phone : .pixel
     }
 
-    /// A card that was started has an update token of its own: what comes with it is for the same member.
+    /// Adds the update token of a started card. Pushes to it are for the same member.
     mutating func add(updateToken: String, ofStartToken startToken: String) {
         let updateKey = ByteKey(token: updateToken)
         guard self.placesByToken[updateKey] == nil, let places = self.placesByToken[ByteKey(token: startToken)] else {
@@ -91,11 +92,12 @@ public struct SimulatedAudiences: Sendable {
         self.placesByToken[updateKey] = places
     }
 
-    /// - Parameter name: `nil`: all audiences of the token.
+    /// Removes a token from an audience.
+    /// - Parameter name: the audience; `nil`: all audiences of the token.
     mutating func leave(name: String?, token: String, revision: Int) {
         for place in self.places(token: token) {
             let audience = self.audiences[place.audience]
-            // The update token of a start member may go; the member stays.
+            // The update token of a start member may be removed; the member stays.
             guard name == nil || audience.name == name, audience.members[place.member].token == token,
                 !audience.members[place.member].hasLeft
             else { continue }
@@ -112,7 +114,8 @@ public struct SimulatedAudiences: Sendable {
 
     // MARK: What happens to members
 
-    /// - Returns: whether the push was to a member. Nobody is told of it before `tell`.
+    /// Counts a push to a member. Followers learn of it at the next `tell`.
+    /// - Returns: whether the push was to a member.
     mutating func takePush(_ push: PushGlimpse, to token: ByteKey, body: Span<UInt8>) -> Bool {
         guard let place = self.placesByToken[token]?.first else { return false }
         // Counted in place: a copy of ten thousand members for each push would cost more than the push.
@@ -121,7 +124,7 @@ public struct SimulatedAudiences: Sendable {
         return true
     }
 
-    /// Somebody was pushed to since `tell`.
+    /// Whether a member received a push since the last `tell`.
     var hasNews: Bool { !self.moved.isEmpty }
 
     mutating func tell(revision: Int) {

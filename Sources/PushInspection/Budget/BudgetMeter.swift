@@ -1,4 +1,5 @@
-/// How many of an hour's pushes at priority 10, or of an audience's versions, are spent: drawn as a meter, and in words.
+/// How much of an hour's budget is spent, as a meter and in words. It counts pushes at priority 10, or versions of an
+/// audience.
 public struct BudgetMeter: Equatable, Sendable {
     /// Who keeps the count.
     public enum Keeper: Equatable, Sendable {
@@ -6,24 +7,25 @@ public struct BudgetMeter: Equatable, Sendable {
         case worker(reserve: Int, defers: Bool)
         /// The worker, for the members of an audience: one count for those with `frequent-updates`, one for the others.
         case audience(reserve: Int, isFrequent: Bool)
-        /// The phone: past it, it drops pushes in silence.
+        /// The phone. Beyond its budget it silently drops pushes.
         case phone
     }
 
     /// Who keeps the count.
     public let keeper: Keeper
-    /// Allowed in any rolling hour.
+    /// The number allowed in any rolling hour.
     public let perHour: Int
-    /// Spent, the one in flight included.
+    /// The number spent, including the push in flight.
     public let spent: Int
-    /// When each that was answered returns, seconds from now, the next first; empty: not known.
+    /// When each answered push returns to the budget, in seconds from now, the next first; empty: not known.
     public let returnsInSeconds: [Int64]
 
+    /// Creates a meter.
     /// - Parameters:
     ///   - keeper: who keeps the count.
-    ///   - perHour: allowed in any rolling hour.
-    ///   - spent: the one in flight included.
-    ///   - returnsInSeconds: when each that was answered returns, the next first.
+    ///   - perHour: the number allowed in any rolling hour.
+    ///   - spent: the number spent, including the push in flight.
+    ///   - returnsInSeconds: when each answered push returns to the budget, the next first.
     public init(keeper: Keeper, perHour: Int, spent: Int, returnsInSeconds: [Int64] = []) {
         self.keeper = keeper
         self.perHour = perHour
@@ -31,7 +33,7 @@ public struct BudgetMeter: Equatable, Sendable {
         self.returnsInSeconds = returnsInSeconds
     }
 
-    /// May still be spent now.
+    /// The number that may still be spent now.
     public var left: Int { max(0, self.perHour - self.spent) }
 
     /// Number of units left that are kept for alerts and ends.
@@ -42,17 +44,17 @@ public struct BudgetMeter: Equatable, Sendable {
         }
     }
 
-    /// How it stands.
+    /// How much of the budget is left.
     public enum Level: String, Equatable, Sendable {
         /// Any push may have priority 10.
         case plenty
-        /// Only alerts and ends may.
+        /// Only alerts and ends may have priority 10.
         case reserve
-        /// None may.
+        /// No push may have priority 10.
         case empty
     }
 
-    /// How it stands.
+    /// How much of the budget is left.
     public var level: Level { self.left == 0 ? .empty : self.left <= self.reserve ? .reserve : .plenty }
 
     /// The meter in words, for those who cannot see the picture.
@@ -85,7 +87,7 @@ public struct BudgetMeter: Equatable, Sendable {
             "\(self.spent) of \(self.perHour) \(what) at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
     }
 
-    /// Until so few are spent that one more may be.
+    /// The time until fewer than `limit` are spent, in words.
     private func until(below limit: Int) -> String {
         limit > 0 ? self.back(after: self.spent - limit).map { " until one more is back, \($0)" } ?? "" : ""
     }

@@ -1,4 +1,4 @@
-/// What a card has on it, drawn from a `content-state`: the first template whose keys are there.
+/// What a card shows, drawn from a `content-state` by the first template whose keys it has.
 ///
 /// The page has no code of the app. A face shows what arrived, in the places where an app would show it.
 public struct CardFace: Equatable, Sendable {
@@ -6,60 +6,60 @@ public struct CardFace: Equatable, Sendable {
     public enum Template: String, Sendable, CaseIterable {
         /// Two sides and their scores.
         case match
-        /// A status, and how far it is.
+        /// A status and its progress.
         case delivery
         /// Names and values.
         case generic
-        /// One that a developer gave.
+        /// A template that a developer gave.
         case own
     }
 
     /// One side of a match.
     public struct Side: Equatable, Sendable {
-        /// Its name, or `Home` and `Away`.
+        /// The side's name, or `Home` and `Away`.
         public var name: String
-        /// As spelt.
+        /// The score as spelt.
         public var score: String
     }
 
     /// One line of names and values.
     public struct Row: Equatable, Sendable {
-        /// The key.
+        /// The value's key.
         public var name: String
-        /// The value as text, cut where it is long.
+        /// The value as text, cut if it is long.
         public var value: String
         /// Path of the value in the `content-state`.
         public var key: String
     }
 
-    /// The template that fits.
+    /// The template that matches.
     public var template: Template
     /// The line in large type; empty: none.
     public var headline: String
-    /// Before the camera in the Dynamic Island.
+    /// Text before the camera in the Dynamic Island.
     public var leading: String
-    /// Behind the camera.
+    /// Text behind the camera.
     public var trailing: String
-    /// When another activity has the island: a few characters.
+    /// A few characters for when another activity has the island.
     public var minimal: String
-    /// 0...1; `nil`: it has none.
+    /// Progress, 0...1; `nil`: the card has none.
     public var progress: Double?
-    /// When a timer runs out, or since when it runs, seconds since 1970; `nil`: it has none.
+    /// When a timer runs out, or since when it runs, seconds since 1970; `nil`: the card has no timer.
     public var timerSeconds: Int64?
-    /// Home and away of a match; otherwise none.
+    /// Home and away of a match; otherwise empty.
     public var sides: [Side]
-    /// What the template has no place for.
+    /// Values for which the template has no place.
     public var rows: [Row]
     /// Keys that a developer's template names and the content lacks.
     public var missing: [String] = []
 
-    /// Rows of a card; a phone has no room for more.
+    /// Most rows of a card. A phone has no room for more.
     public static let rowsMax = 6
     static let valueCharactersMax = 60
     static let islandCharactersMax = 10
     static let minimalCharactersMax = 4
 
-    /// The face of an object; one without keys of a value that is none.
+    /// Draws an object. A value that is not an object gives a face without keys.
     public init(_ content: JSONTree) {
         guard case .object(let members) = content else {
             self = CardFace(template: .generic)

@@ -1,48 +1,48 @@
-/// How a developer wants cards of one kind to be drawn: which keys of a `content-state` stand where.
+/// How a developer wants cards of one kind to be drawn: the place of each key of a `content-state`.
 public struct CardTemplate: Equatable, Sendable {
     /// One line of a card.
     public struct Line: Equatable, Sendable {
-        /// What stands before the value.
+        /// The text before the value.
         public var label: String
         /// Path of the key.
         public var key: String
     }
 
-    /// Which cards it is for. All that is given has to fit; nothing given: every card.
+    /// The cards that a template is for. All given conditions must match; without any, the template is for every card.
     public struct Condition: Equatable, Sendable {
-        /// Activity, or its beginning with a `*` behind it.
+        /// The activity, or its beginning followed by `*`.
         public var activity: String?
         /// `attributes-type` of the start that put the card up.
         public var attributesType: String?
-        /// Paths that the content has.
+        /// Paths that the content must have.
         public var keys: [String] = []
     }
 
-    /// Which cards it is for.
+    /// The cards that the template is for.
     public var when = Condition()
     /// Path of the line in large type; `nil`: none.
     public var title: String?
-    /// In order.
+    /// Lines in order.
     public var lines: [Line] = []
     /// Path of a number from 0 to 1, or from 1 to 100.
     public var progress: String?
-    /// Path of a `Date` as Swift's default coding has it: seconds since 2001. The card counts down to it, or up from it.
+    /// Path of a `Date` in Swift's default coding: seconds since 2001. The card counts down to it, or up from it.
     public var timer: String?
-    /// Path of what stands before the camera in the Dynamic Island; `nil`: the title.
+    /// Path of the value before the camera in the Dynamic Island; `nil`: the title.
     public var leading: String?
-    /// Path of what stands behind it; `nil`: the progress, or the first line.
+    /// Path of the value behind the camera; `nil`: the progress, or the first line.
     public var trailing: String?
-    /// Path of what stands there beside another activity; `nil`: what stands behind the camera.
+    /// Path of the value beside another activity; `nil`: the value behind the camera.
     public var minimal: String?
 
-    /// Templates at once.
+    /// Most templates at once.
     public static let countMax = 16
-    /// Lines of one; a phone has no room for more.
+    /// Most lines of a template. A phone has no room for more.
     public static let linesMax = CardFace.rowsMax
-    /// Keys that a condition may name.
+    /// Most keys that a condition may name.
     static let keysMax = 16
 
-    /// Whether a card is drawn by it.
+    /// Whether the template is for this card.
     func fits(_ content: JSONTree, activity: String, attributesType: String) -> Bool {
         if let wanted = self.when.activity {
             let isBeginning = wanted.hasSuffix("*")
@@ -56,9 +56,9 @@ public struct CardTemplate: Equatable, Sendable {
 // MARK: Reading
 
 extension CardTemplate {
-    /// Why a document holds no templates.
+    /// Why a document is not a valid set of templates.
     public struct Fault: Error, Equatable, Sendable {
-        /// Names the field and what was expected.
+        /// The field that is wrong, and what was expected.
         public var description: String
     }
 
@@ -67,7 +67,7 @@ extension CardTemplate {
     ]
     private static let conditionNames = ["activity", "attributes-type", "keys"]
 
-    /// Reads one template, or several as `{"templates": […]}`. The first that fits a card draws it.
+    /// Reads one template, or several as `{"templates": […]}`. The first that matches a card draws it.
     public static func read(_ document: JSONTree) throws(Fault) -> [CardTemplate] {
         guard case .object(let members) = document else {
             throw Fault(description: "expected an object: a template, or {\"templates\": […]}")
@@ -158,7 +158,7 @@ extension CardTemplate {
 // MARK: Drawing
 
 extension CardFace {
-    /// The face of a content, by the first template that fits, or else by the page's own.
+    /// Draws content with the first matching template, or with the page's own if none matches.
     public init(_ content: JSONTree, templates: [CardTemplate], activity: String, attributesType: String) {
         let template = templates.first { $0.fits(content, activity: activity, attributesType: attributesType) }
         guard let template else {
@@ -192,7 +192,7 @@ extension CardFace {
 }
 
 extension CardTemplate {
-    /// As it can be read again.
+    /// The template in the form that can be read again.
     public var json: JSONTree {
         var members: [JSONTree.Member] = []
         func add(_ name: String, _ text: String?, to members: inout [JSONTree.Member]) {

@@ -2,13 +2,13 @@ import PushModel
 
 /// What an event without an outcome waits for, as reported by the worker.
 public struct EventWait: Equatable, Sendable {
-    /// A word for it, such as `token` or `window`.
+    /// A word for the cause, such as `token` or `window`.
     public var cause: String
-    /// What follows “it waits for”.
+    /// The words that follow “it waits for”.
     public var text: String
-    /// When time alone ends it, milliseconds since 1970; `nil`: time does not.
+    /// When the wait ends by time alone, milliseconds since 1970; `nil`: time does not end it.
     public var untilMillis: Int64?
-    /// It is given up then. `false`: it may leave then.
+    /// Whether the event is given up at that time. `false`: it may be sent then.
     public var isGivenUpThen: Bool
 
     public init(cause: String, text: String, untilMillis: Int64?, isGivenUpThen: Bool) {
@@ -16,10 +16,11 @@ public struct EventWait: Equatable, Sendable {
         (self.untilMillis, self.isGivenUpThen) = (untilMillis, isGivenUpThen)
     }
 
-    /// Two that were asked for at different moments may differ by so much, milliseconds, and mean the same.
+    /// Largest difference, in milliseconds, between the ends of two waits that still mean the same. They may be asked
+    /// for at different moments.
     private static let untilSlackMillis: Int64 = 1_500
 
-    /// Whether a reader would be told the same.
+    /// Whether both waits read the same.
     func saysTheSame(as other: EventWait?) -> Bool {
         guard let other, self.cause == other.cause, self.text == other.text,
             self.isGivenUpThen == other.isGivenUpThen
@@ -30,13 +31,13 @@ public struct EventWait: Equatable, Sendable {
         return abs(mine - its) <= Self.untilSlackMillis
     }
 
-    /// The worker goes on by itself. `false`: somebody has to register a token.
+    /// Whether the worker continues by itself. `false`: somebody must register a token.
     var isLeftToTheWorker: Bool { !["token", "registration"].contains(self.cause) }
 
-    /// What stands before the moment.
+    /// The words before the moment.
     private var untilText: String { self.isGivenUpThen ? "It is given up at" : "It may leave at" }
 
-    /// Two sentences at most, the moment in UTC.
+    /// The wait in at most two sentences, with the moment in UTC.
     var summary: String {
         guard let until = self.untilMillis else { return "Waits for \(self.text)." }
         let clock = CivilTime(secondsSince1970: (until + 999) / 1_000).clockText
@@ -53,17 +54,18 @@ public struct EventWait: Equatable, Sendable {
 }
 
 extension Timeline {
-    /// Something that waits in the worker: an activity's, a channel's or an audience's newest event without an outcome, and those before it.
+    /// Events that wait in the worker for one activity, channel or audience: the newest without an outcome, and those
+    /// before it.
     public struct Waiting: Sendable {
         /// The record's key.
         public var key: String
         /// Bundle id; empty: the events name none.
         public var app: String
-        /// It goes to an audience.
+        /// Whether the events go to an audience.
         public var isForAudience: Bool
-        /// The partition of the newest.
+        /// The partition of the newest event.
         public var partition: Int32
-        /// Their entries.
+        /// Entries of the events.
         public var entries: [Int]
     }
 
@@ -73,10 +75,11 @@ extension Timeline {
         var isForAudience: Bool
     }
 
-    /// What has waited for a moment, the newest first.
+    /// The events that have waited for a moment, the newest first.
     /// - Parameters:
     ///   - countMax: most activities and audiences.
-    ///   - beforeMillis: only what came before this, milliseconds since 1970: what is on its way needs no asking.
+    ///   - beforeMillis: only events that arrived before this, milliseconds since 1970. Later ones are still on their
+    ///     way.
     public func waiting(countMax: Int, beforeMillis: Int64) -> [Waiting] {
         var found: [Waiting] = []
         var places: [WaitingKey: Int] = [:]
@@ -99,10 +102,10 @@ extension Timeline {
         return found
     }
 
-    /// What the worker says of them. Those that have an outcome by now are left as they are.
+    /// Sets what the worker reports about waiting events. Events that have an outcome by now are left as they are.
     /// - Parameters:
-    ///   - wait: `nil`: it does not say.
-    ///   - ids: of their entries.
+    ///   - wait: `nil`: the worker does not say.
+    ///   - ids: the events' entries.
     public mutating func setWait(_ wait: EventWait?, of ids: [Int]) {
         for id in ids {
             guard case .event(let event)? = self.entry(id)?.body, event.outcome == nil else { continue }

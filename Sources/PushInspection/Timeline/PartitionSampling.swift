@@ -1,6 +1,7 @@
 import PushModel
 
-/// The partitions that are read of the events topic and of the outcomes topic, which have as many.
+/// The partitions of the events topic and of the outcomes topic that are read. Both topics have the same number of
+/// partitions.
 public struct ReadPartitions: Equatable, Sendable {
     /// Partitions of the events topic.
     public var events: Set<Int32>
@@ -8,50 +9,54 @@ public struct ReadPartitions: Equatable, Sendable {
     public var outcomes: Set<Int32>
 }
 
-/// Which partitions are read while a flood is sampled: those of a few activities. A key lies in the same partition of the events and of the
-/// outcomes, so that what is said of an activity is read whole.
+/// Chooses the partitions that are read while a flood is sampled: those of a few activities. A key has the same
+/// partition in both topics, so everything about such an activity is read.
 struct PartitionSampling: Sendable {
-    /// Number of partitions of either topic. 1: there is nothing to choose.
+    /// Number of partitions of each topic. With 1, there is no choice.
     let partitionCount: Int32
-    /// Those of the sample.
+    /// Partitions of the sample.
     private(set) var chosen: Set<Int32> = []
-    /// What is read when nobody looks at anything.
+    /// The partition that is read when nobody looks at anything.
     private var home: Int32?
-    /// Partitions with events of the sample whose keys belong to others, and until when these are read.
+    /// Partitions that hold events of the sample although their keys belong to others, and until when these partitions
+    /// are read.
     private var strayUntilMillis: [Int32: Int64] = [:]
-    /// By the partition of their outcomes.
+    /// Events that wait for outcomes, by the partition of their outcomes.
     private var awaited: [Int32: Awaited] = [:]
 
     /// Events that are listed and have no outcome yet.
     private struct Awaited {
         var count = 0
-        /// When one of them was listed last.
+        /// When the last of these events was listed.
         var listedMillis: Int64 = .min
     }
 
-    /// How long a partition is read in which an event was found whose key belongs to another, milliseconds.
+    /// How long to read a partition in which an event was found whose key belongs to another, in milliseconds.
     static let strayMillis: Int64 = 30_000
-    /// How long outcomes are read for events that were listed before their partition was left, milliseconds. An event may wait for a token for a day.
+    /// How long to read outcomes of events that were listed before their partition was left, in milliseconds. An event
+    /// may wait for a token for a day.
     static let outcomeMillis: Int64 = 10_000
 
     init(partitionCount: Int) { self.partitionCount = Int32(clamping: max(1, partitionCount)) }
 
-    /// Where a producer that partitions as Java's clients do puts a key.
+    /// The partition of a key for a producer that partitions as Java's clients do.
     func partition(ofKey key: [UInt8]) -> Int32 { Murmur2.partition(key: key.span, count: self.partitionCount) }
 
     func partition(of activity: String) -> Int32 { self.partition(ofKey: Array(activity.utf8)) }
 
-    /// Whether an activity lies in a chosen partition.
+    /// Whether an activity's partition is chosen.
     func holds(_ activity: String) -> Bool { self.chosen.contains(self.partition(of: activity)) }
 
     // MARK: Choosing
 
-    /// The partitions of what somebody looks at; where nobody does, that of the newest phone.
-    /// - Parameter phones: the activities of the phones that are known, the newest last.
+    /// Chooses the partitions of the activities that somebody looks at. If nobody looks, chooses that of the newest
+    /// phone.
+    /// - Parameter phones: the activities of the known phones, the newest last.
     mutating func choose(looked: Set<String>, phones: [String]) {
         self.chosen = Set(looked.map { self.partition(of: $0) })
         guard self.chosen.isEmpty else { return }
-        // It stays as long as it has phones: where many register, each second has another newest one, and of none the whole way would be seen.
+        // Keep the partition while it has phones. Where many register, each second has another newest phone, and no
+        // activity would be seen from beginning to end.
         let phonePartitions = phones.map { self.partition(of: $0) }
         if self.home.map({ !phonePartitions.contains($0) }) ?? true {
             self.home = phonePartitions.last ?? self.home ?? 0
@@ -59,10 +64,11 @@ struct PartitionSampling: Sendable {
         if let home = self.home { self.chosen = [home] }
     }
 
-    /// All is read: the next choice begins anew.
+    /// Notes that everything is read. The next choice begins anew.
     mutating func chooseAll() { (self.chosen, self.home) = ([], nil) }
 
-    /// An event of the sample lay in another partition than its outcome. Its producer partitions in another way, and puts the next one there, too.
+    /// Notes an event of the sample that was in another partition than its outcome. Its producer partitions
+    /// differently, and will put the next event there, too.
     mutating func strayed(event: Int32, outcome: Int32, nowMillis: Int64) {
         guard event != outcome, (0..<self.partitionCount).contains(event) else { return }
         self.strayUntilMillis[event] = nowMillis + Self.strayMillis
@@ -70,7 +76,7 @@ struct PartitionSampling: Sendable {
 
     // MARK: Waiting for outcomes
 
-    /// The number of listed events without an outcome yet has changed.
+    /// Notes that the number of listed events without an outcome has changed.
     mutating func count(awaited key: [UInt8], by difference: Int) {
         self.awaited[self.partition(ofKey: key), default: Awaited()].count += difference
     }

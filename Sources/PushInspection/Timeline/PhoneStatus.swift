@@ -1,32 +1,33 @@
-/// How a phone stands with the newest push to it: a word, a sentence, what is waited for, and what a person can do about it.
+/// State of a phone after the newest push to it: a word, a sentence, what it waits for, and what a person can do about
+/// it.
 ///
-/// A verdict tells of one push, for good. What follows from it changes with the phone: which token the phone has by now, whether its card was seen,
-/// and whether the worker tries again.
+/// A verdict describes one push and does not change. A status changes with the phone: with its current token, with
+/// whether its card was seen, and with whether the worker tries again.
 public struct PhoneStatus: Equatable, Sendable {
-    /// The word that stands first.
+    /// The word at the beginning of the status.
     public enum Word: Equatable, Sendable {
-        /// The verdict of the newest push, and no more is to be said.
+        /// The verdict of the newest push; there is nothing to add.
         case verdict(PushVerdict.Word)
         /// The phone took the push, and nobody has looked at its card yet.
         case unseen
         /// APNs did not take the push, and the worker tries again.
         case retrying
-        /// APNs refused the token before; the one that is registered by now was not pushed to yet.
+        /// APNs refused the old token; nothing was pushed yet to the token that is registered now.
         case renewed
-        /// Pushes to the activity go to another phone by now.
+        /// Pushes to the activity now go to another phone.
         case replaced
         /// A newer event is on its way, or nothing was pushed yet and an event waits.
         case pending
         /// A newer event waits until somebody registers a token.
         case needsToken
-        /// The card shows what the push brought, and one of its values is probably no date that the app reads as it was meant.
+        /// The card shows what the push brought. The app probably misreads one of its values as a date.
         case doubtfulDate
-        /// The card shows what the push brought, and its stale-date is over.
+        /// The card shows what the push brought, and its stale-date has passed.
         case stale
         /// The card is gone, whatever it showed before.
         case gone
 
-        /// As the page and the API name it.
+        /// The word's name on the page and in the API.
         public var name: String {
             switch self {
             case .verdict(let word): word.rawValue
@@ -42,26 +43,27 @@ public struct PhoneStatus: Equatable, Sendable {
             }
         }
 
-        /// Those that are no verdict.
+        /// The words that are not verdicts.
         static let own: [Word] = [
             .unseen, .retrying, .renewed, .replaced, .pending, .needsToken, .doubtfulDate, .stale, .gone,
         ]
-        /// The names of all.
+        /// The names of all words.
         package static let names: [String] = PushVerdict.Word.allCases.map(\.rawValue) + Self.own.map(\.name)
     }
 
     /// What a person can do about it. The page has a button for each.
     public enum Remedy: Equatable, Sendable {
-        /// The app tells its server the token that it has told nobody of.
+        /// The app reports its unreported token to its server.
         case registerToken
-        /// The app is given another token, and tells its server.
+        /// The app gets another token and reports it to its server.
         case renewToken
-        /// This event is published once more: an entry's id.
+        /// Publishes this event once more. The value is an entry's id.
         case sendAgain(entry: Int)
-        /// A Swift type that decodes the content of this push is copied: an entry's id. Only where nobody has said what the app's type is.
+        /// Copies a Swift type that decodes the content of this push. The value is an entry's id. Offered only if the
+        /// app's type is not known.
         case copySwift(entry: Int)
 
-        /// As the page and the API name it.
+        /// The remedy's name on the page and in the API.
         var action: String {
             switch self {
             case .registerToken: "register-token"
@@ -71,14 +73,14 @@ public struct PhoneStatus: Equatable, Sendable {
             }
         }
 
-        /// The names of all.
+        /// The names of all remedies.
         package static let actions: [String] =
             [Remedy.registerToken, .renewToken, .sendAgain(entry: 0), .copySwift(entry: 0)].map(\.action)
     }
 
-    /// The word that stands first.
+    /// The word at the beginning.
     public var word: Word
-    /// One sentence or two.
+    /// One or two sentences.
     public var text: String
     /// What the activity's newest event without an outcome waits for; `nil`: none waits.
     public var wait: EventWait?

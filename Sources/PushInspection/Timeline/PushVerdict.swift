@@ -1,35 +1,36 @@
 public import DeviceModel
 
-/// What became of one push, in words for a person who wonders why a card does not change.
+/// The result of one push, in words for a person who wonders why a card does not change.
 public struct PushVerdict: Equatable, Sendable {
-    /// The kinds of verdicts; `is:` of a search names them so.
+    /// The kinds of verdicts, with their names for `is:` in a search.
     public enum Word: String, Sendable, CaseIterable {
         /// The phone shows what the push brought.
         case shown
-        /// The phone took it and shows what it showed before.
+        /// The phone took the push and still shows what it showed before.
         case ignored
-        /// The phone, or the app's code, can make nothing of it.
+        /// The phone, or the app's code, cannot read the push.
         case undecodable
-        /// The phone drops it in silence, because it got too many.
+        /// The phone silently drops the push, because it received too many.
         case budget
-        /// The phone is away; APNs keeps the newest push.
+        /// The phone is offline; APNs keeps the newest push.
         case waiting
-        /// APNs did not take it.
+        /// APNs did not take the push.
         case refused
         /// APNs gave no answer.
         case unanswered
-        /// APNs hands it to every phone that listens on the channel.
+        /// APNs hands the broadcast to every phone that listens on the channel.
         case sent
     }
 
-    /// What kind it is.
+    /// The kind of verdict.
     public let word: Word
-    /// A sentence.
+    /// The verdict as a sentence.
     public let text: String
 
+    /// Judges a push.
     /// - Parameters:
-    ///   - stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: it has none that can be read.
-    ///   - isSwiped: the card was swiped away before the push came to the phone.
+    ///   - stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: missing or unreadable.
+    ///   - isSwiped: whether the card was swiped away before the push reached the phone.
     public init(_ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false) {
         if let status = push.status, status != 200 {
             self.word = .refused
@@ -54,7 +55,7 @@ public struct PushVerdict: Equatable, Sendable {
         }
     }
 
-    /// What became of a broadcast.
+    /// Judges a broadcast.
     public init(_ broadcast: ObservedBroadcast) {
         guard let status = broadcast.status else {
             (self.word, self.text) = (.unanswered, "APNs gave no answer.")
@@ -75,7 +76,7 @@ public struct PushVerdict: Equatable, Sendable {
         }
     }
 
-    /// The kind alone, which takes no reading of the payload.
+    /// The kind alone, without reading the payload.
     static func word(of push: PushGlimpse) -> Word {
         if let status = push.status, status != 200 { return .refused }
         return switch push.phone {
@@ -124,7 +125,8 @@ public struct PushVerdict: Equatable, Sendable {
         seconds.map { "\($0) (\(CivilTime(secondsSince1970: $0).clockText) UTC)" } ?? "(unknown)"
     }
 
-    /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone: `PhoneStatus`.
+    /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone:
+    /// `PhoneStatus`.
     private static func remedy(_ reason: String) -> String {
         switch reason {
         case "Unregistered": "The token is dead."

@@ -1,30 +1,33 @@
-/// So much within one second of the clock. Once a second brings more it is crowded, and only a sample is taken, until a second brings no more than it may.
+/// A limit for each second of the clock. When a second exceeds it, only a sample is taken until a second stays within
+/// the limit again. Meanwhile the allowance is crowded.
 struct SecondlyAllowance: Sendable {
     let countMax: Int
     private var second: Int64 = .min
     private var seenCount = 0
-    /// What was taken of the sample.
+    /// Number of entries of the sample that were taken.
     private var sampledCount = 0
-    /// The second before brought more than it may, or this one does.
+    /// Whether the previous second or this one exceeds the limit.
     private(set) var isCrowded = false
-    /// A second brought more than `farBeyondFactor` times what it may. Lasts as long as it is crowded, so that it does not come and go.
+    /// Whether a second exceeded the limit by `farBeyondFactor`. Stays true while crowded, so that it does not flicker.
     private(set) var isFarBeyond = false
-    /// What came in the second before.
+    /// Number of arrivals in the previous second.
     private(set) var lastSecondCount = 0
-    /// How many were not taken.
+    /// Number of entries that were not taken.
     private(set) var skippedCount = 0
 
-    /// What came within a second: this one, or the one before if that brought more.
+    /// Number of arrivals in this second or the previous one, whichever is larger.
     var recentCount: Int { max(self.lastSecondCount, self.seenCount) }
 
     static let farBeyondFactor = 2
 
     init(countMax: Int) { self.countMax = countMax }
 
-    /// - Returns: whether a second has begun since the last time.
+    /// Begins a second, if the clock has reached one.
+    /// - Returns: whether a second has begun since the last call.
     mutating func begin(nowMillis: Int64) -> Bool {
         let second = nowMillis / 1_000
-        // Several threads read the clock: what comes a second late, just after the next has begun, counts to that.
+        // Several threads read the clock. An arrival of the previous second, just after the next has begun, counts for
+        // the next.
         guard second > self.second || self.second - second > 1 else { return false }
         self.lastSecondCount = second == self.second &+ 1 ? self.seenCount : 0
         self.isCrowded = self.lastSecondCount > self.countMax
@@ -35,18 +38,21 @@ struct SecondlyAllowance: Sendable {
         return true
     }
 
-    /// Nothing may have come for a while. - Returns: whether it was crowded, or is.
+    /// Ends an old second after a quiet time.
+    /// - Returns: whether the allowance was or is crowded.
     mutating func look(nowMillis: Int64) -> Bool {
         let wasCrowded = self.isCrowded
-        // Something may still come in the second that has just begun.
+        // More may still arrive in the second that has just begun.
         if wasCrowded, nowMillis / 1_000 > self.second { _ = self.begin(nowMillis: nowMillis) }
         return wasCrowded
     }
 
-    /// One more has come; `take` follows. - Returns: whether it is crowded from now on.
+    /// Counts one arrival; `take` follows.
+    /// - Returns: whether the allowance becomes crowded.
     mutating func see() -> Bool { self.see(1) }
 
-    /// A number of others have come, and none of them is taken. - Returns: whether it is crowded from now on.
+    /// Counts arrivals that are not taken.
+    /// - Returns: whether the allowance becomes crowded.
     mutating func pass(_ count: Int) -> Bool {
         self.skippedCount += count
         return self.see(count)
@@ -59,8 +65,9 @@ struct SecondlyAllowance: Sendable {
         return true
     }
 
-    /// The sample has room of its own, beside what was taken before it was crowded.
-    /// - Parameter isSampled: it belongs to the sample that is taken while it is crowded.
+    /// Decides whether to take an arrival. The sample has its own room, beside what was taken before the allowance was
+    /// crowded.
+    /// - Parameter isSampled: whether the arrival belongs to the sample.
     /// - Returns: whether it is taken.
     mutating func take(isSampled: Bool) -> Bool {
         guard self.isCrowded else { return true }

@@ -2,49 +2,49 @@ public import DeviceModel
 
 /// A simulated phone as the page knows it: one activity, and the tokens that led to it.
 public struct SimulatedPhone: Sendable {
-    /// Counted from 1.
+    /// Number of the phone, counted from 1.
     public let id: Int
-    /// The activity it shows; empty: not known, as only pushes to its token were seen.
+    /// The activity that the phone shows; empty: not known, because only pushes to its token were seen.
     public var activity: String
     /// Bundle id; empty: not known yet.
     public var app = ""
-    /// In lower-case hex, the newest last. Secrets.
+    /// Tokens in lower-case hex, the newest last. Secrets.
     public var tokens: [String]
-    /// The newest token, which the app has told nobody of; `nil`: it has told of all.
+    /// The newest token, if the app has not reported it; `nil`: the app has reported all.
     public var untoldToken: String?
-    /// What it shows; `nil`: not looked at yet.
+    /// What the phone shows; `nil`: not looked at yet.
     public var shown: Shown?
-    /// `content-state` as it is shown; `nil`: nothing is.
+    /// The `content-state` as shown; `nil`: nothing is shown.
     public var content: JSONTree?
     /// How the content is laid out; `nil`: nothing is shown.
     var face: CardFace?
-    /// `attributes-type` of the start that put up the card; empty: none did, or it says none.
+    /// `attributes-type` of the start that put up the card; empty: no start did, or it names none.
     public var attributesType = ""
-    /// `false`: it is away.
+    /// Whether the phone is online.
     public var isOnline = true
-    /// It starts up, and comes back by itself.
+    /// Whether the phone is starting up. It comes online by itself.
     public internal(set) var isRebooting = false
-    /// Id of the broadcast channel that it listens to; `nil`: to none.
+    /// Id of the broadcast channel that the phone listens to; `nil`: none.
     public var channel: String?
-    /// Its card was swiped away: the activity is gone.
+    /// Whether the card was swiped away, which ends the activity.
     public var isSwiped = false
-    /// The newest push to it, an entry's id; 0: none.
+    /// Entry's id of the newest push to the phone; 0: none.
     public var lastPush = 0
-    /// What came of that.
+    /// The result of the newest push.
     public var lastVerdict: PushVerdict?
-    /// The token that it went to. A secret.
+    /// The token of the newest push. A secret.
     var lastPushToken = ""
-    /// APNs refused it for its token, which is dead.
+    /// Whether APNs refused the newest push because its token is dead.
     var isTokenDead = false
-    /// What an event for its activity waits for in the worker; `nil`: none waits.
+    /// What an event for the activity waits for in the worker; `nil`: no event waits.
     var wait: EventWait?
-    /// The entry of that event; 0: none waits.
+    /// The entry of that event; 0: no event waits.
     var waitingEvent = 0
-    /// The phone that pushes to its activity go to by now; `nil`: this one.
+    /// The phone that now receives pushes to the activity; `nil`: this one.
     var replacedBy: Int?
-    /// The newest push that it showed brought an alert.
+    /// Whether the newest push that the phone showed brought an alert.
     public var isAlertNew = false
-    /// The content of the newest push, whatever became of it.
+    /// The content of the newest push, whatever its result.
     var lastPushed: JSONTree?
     /// The timeline's revision when it last changed.
     public var revision = 0
@@ -55,27 +55,27 @@ public struct SimulatedPhone: Sendable {
         self.tokens = [token]
     }
 
-    /// The token that is pushed to now, in lower-case hex.
+    /// The current token, in lower-case hex.
     public var token: String { self.tokens.last ?? "" }
-    /// The newest token that the app has told of; empty: none is kept.
+    /// The newest token that the app has reported; empty: none is kept.
     var registeredToken: String { self.tokens.last { $0 != self.untoldToken } ?? "" }
-    /// Its card was looked at since a push has put it up.
+    /// Whether the card was looked at after a push put it up.
     var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
-    /// It gave way to others once, and was asked for again.
+    /// Whether the phone gave way to others once, and was asked for again.
     var wasForgotten = false
-    /// What is kept when it gives way: all but what can be looked at again.
+    /// What is kept when the phone gives way: everything that cannot be looked at again.
     var remembered: SimulatedPhone {
         var phone = self
         (phone.shown, phone.content, phone.face, phone.lastPushed) = (nil, nil, nil, nil)
         (phone.wait, phone.waitingEvent, phone.wasForgotten) = (nil, 0, true)
         return phone
     }
-    /// What somebody should do something about: it stays in the list when others give way.
+    /// Whether somebody should do something about the phone. It then stays in the list when others give way.
     var isInTrouble: Bool {
         guard !self.isSwiped, self.replacedBy == nil, let word = self.lastVerdict?.word else { return false }
         return [.refused, .unanswered, .undecodable, .budget].contains(word)
     }
-    /// Most tokens kept of one phone; older ones are forgotten.
+    /// Most tokens kept for one phone. Older ones are forgotten.
     static let tokensMax = 8
 
     mutating func layOut(by templates: [CardTemplate]) {
@@ -84,12 +84,12 @@ public struct SimulatedPhone: Sendable {
         }
     }
 
-    /// How the card stands, in one word. A card that was swiped away is dismissed, whatever comes.
+    /// State of the card in one word. A card that was swiped away stays dismissed.
     public var card: String { self.isSwiped ? Shown.Card.dismissed.rawValue : self.shown?.card.rawValue ?? "untouched" }
 }
 
 extension SimulatedPhone {
-    /// What `Timeline.json` tells, without its status.
+    /// The phone as JSON for `Timeline.json`, without its status.
     func json(dates: [DateLens.Finding]) -> JSONTree {
         let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
         return [

@@ -3,8 +3,8 @@ import PushModel
 
 /// Audiences and their members.
 extension Timeline {
-    /// A member that the page makes up joins. What is read of its join later is nothing new.
-    /// - Returns: whether it is to have a phone with a card.
+    /// Adds a member that the page creates. Its join record is not news when it is read later.
+    /// - Returns: whether the member needs a phone with a card.
     @discardableResult
     public mutating func joinMember(token: String, audience: String, isStartMember: Bool, app: String) -> Bool {
         let joining = self.audiences.join(
@@ -14,9 +14,9 @@ extension Timeline {
         return true
     }
 
-    /// What the events topic says about who is in which audience.
-    /// - Returns: whether it is worth a line of the timeline. A thousand may join at once: each is drawn as a pixel, and those with a card are
-    ///   written down. What the page did itself stands there already.
+    /// Handles a join or leave from the events topic.
+    /// - Returns: whether it is worth a line of the timeline. A thousand may join at once: each is drawn as a pixel,
+    ///   and only those with a card are listed. The page's own actions are listed already.
     mutating func heedMembership(_ event: EventReading.Event, token: String) -> Bool {
         guard event.kind == .register else {
             self.audiences.leave(
@@ -27,20 +27,20 @@ extension Timeline {
             token: token, audience: event.group, isStartMember: event.isStartMember, app: event.app)
     }
 
-    /// A card that was started has got an update token.
+    /// Adds the update token of a started card.
     public mutating func addUpdateToken(_ updateToken: String, ofStartToken startToken: String) {
         self.audiences.add(updateToken: updateToken, ofStartToken: startToken)
     }
 
-    /// Whether there are enough members for each look at all of them to cost something.
+    /// Whether there are so many members that each look at all of them is costly.
     public var isCrowded: Bool { self.audiences.memberCount > SimulatedAudiences.crowdedCount }
 
-    /// The audiences that a token's member is in; empty: it is none.
+    /// The audiences of a token's member; empty: the token is not a member.
     public func audienceNames(ofMember token: String) -> [String] {
         self.audiences.places(token: token).map { self.audiences.audiences[$0.audience].name }
     }
 
-    /// What was seen of the members of an audience.
+    /// Takes what was seen of the members of an audience.
     public mutating func takeGlances(_ glances: [(member: Int, glance: CardGlance)], of audience: Int) {
         let revision = self.nextRevision()
         if !self.audiences.take(glances, of: audience, revision: revision) { self.takeRevisionBack() }
@@ -53,15 +53,15 @@ extension Timeline {
         }
     }
 
-    /// The content that a group of members shows.
+    /// Sets the content that a group of members shows.
     public mutating func setContent(_ content: JSONTree, hash: UInt64, of audience: Int) {
         self.audiences.setContent(content, hash: hash, of: audience, revision: self.nextRevision())
     }
 
-    /// One more member of an audience has a phone with a card.
+    /// Gives a phone with a card to one more member of an audience.
     /// - Parameters:
-    ///   - audience: its id.
-    ///   - number: of the member, counted from 1.
+    ///   - audience: the audience's id.
+    ///   - number: number of the member, counted from 1.
     /// - Returns: the phone; `nil`: there is no such member.
     public mutating func watchMember(_ number: Int, ofAudience audience: Int) -> Int? {
         guard let found = self.audiences.audiences.first(where: { $0.id == audience }),

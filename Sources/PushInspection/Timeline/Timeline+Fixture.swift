@@ -1,9 +1,10 @@
 import PushModel
 
-/// What an app or a server can keep as a test of its own: an event, what went out, and what became of it.
+/// Test fixtures for an app or a server: an event, its pushes, and their results.
 extension Timeline {
-    /// The story of an entry without whole device tokens: the event, its outcome, and each push as APNs got it with the answer and what the phone did.
-    /// Of a push, the story of its event. `nil`: the entry tells of neither.
+    /// The story of an entry without whole device tokens. It has the event, its outcome, and each push as received by
+    /// APNs, with the answer and what the phone did. For a push, it is the story of its event. `nil`: the entry is
+    /// neither event nor push.
     public func fixture(of entry: TimelineEntry) -> JSONTree? {
         switch entry.body {
         case .note: return nil

@@ -1,10 +1,11 @@
 import PushModel
 
 extension Timeline {
-    /// Entries of one answer; older ones are asked for by a search.
+    /// Most entries of one answer. Older ones are found by a search.
     public static let entriesPerAnswerMax = 300
 
-    /// What is newer than a revision: phones and entries as they are now, and which there still are. 0: everything that fits one answer.
+    /// What is newer than a revision: changed phones and entries, and the ids of all that still exist. 0: everything
+    /// that fits one answer.
     public func changes(since revision: Int) -> JSONTree {
         let entries = self.entries.suffix(Self.entriesPerAnswerMax).filter { $0.revision > revision }
         let phones = self.phonesInOrder
@@ -22,7 +23,7 @@ extension Timeline {
     }
 
     /// Entries that a search finds, newest first.
-    /// - Parameter before: only those with a lower id; `nil`: all.
+    /// - Parameter before: only entries with a lower id; `nil`: all.
     public func search(
         _ query: EntryQuery, before: Int? = nil, limit: Int = Self.entriesPerAnswerMax
     ) -> [TimelineEntry] {
@@ -35,13 +36,13 @@ extension Timeline {
         return found
     }
 
-    /// What a search can ask about an entry: its own words, and those of what belongs to it.
+    /// What a search can ask about an entry: its own words, and those of related entries.
     func facts(of entry: TimelineEntry) -> EntryFacts {
         var facts = EntryFacts(id: entry.id, activity: entry.activity)
         self.add(entry, to: &facts)
         let own = facts.words
         for id in entry.related { if let other = self.entry(id) { self.add(other, to: &facts) } }
-        // What an entry is it is alone; what became of it concerns both.
+        // An entry's kind belongs to it alone; the result concerns both.
         facts.words.subtract(Self.kindWords.subtracting(own))
         facts.text += " " + entry.activity
         return facts

@@ -1,9 +1,10 @@
 import DeviceModel
 
-/// Which phones are known, and which give way to others.
+/// Adds and changes phones, and decides which give way to others.
 extension Timeline {
-    /// The phone behind a token, which is made known when it is new. - Returns: its id.
-    /// - Parameter isTold: the app has told of the token.
+    /// The phone of a token. Adds the phone if it is new.
+    /// - Parameter isTold: whether the app has reported the token.
+    /// - Returns: the phone's id.
     @discardableResult
     public mutating func meet(token: String, activity: String, app: String, isTold: Bool = true) -> Int {
         let id: Int
@@ -48,7 +49,8 @@ extension Timeline {
         for token in forgotten.tokens { self.phonesByToken[ByteKey(token: token)] = nil }
     }
 
-    /// Somebody asks for an activity whose phone gave way to others: it is known again as it was. What it shows is not known yet.
+    /// Restores the phone of an activity that gave way to others, because somebody asks for it. What it shows is not
+    /// known yet.
     mutating func recallPhone(activity: String) {
         guard let forgotten = self.forgottenPhones[activity], self.phone(activity: activity) == nil else { return }
         self.meet(token: forgotten.token, activity: activity, app: forgotten.app, isTold: false)
@@ -60,20 +62,21 @@ extension Timeline {
         return forgotten.id
     }
 
-    /// Whether the worker takes an event that names this app; empty: none.
+    /// Whether the worker takes an event that names this app; empty: it names none.
     public func isTaken(app: String) -> Bool {
         self.apps.isEmpty || (app.isEmpty ? self.apps.count == 1 : self.apps.contains(app))
     }
 
     // MARK: What happens to phones
 
-    /// Cards are drawn by these from now on.
+    /// Draws cards with these templates from now on.
     public mutating func setTemplates(_ templates: [CardTemplate]) {
         self.templates = templates
         for id in self.phones.keys { self.changePhone(id) { $0.layOut(by: templates) } }
     }
 
-    /// The apps decode by these from now on. - Parameter schemas: by bundle id; an empty one stands for all apps that have none of their own.
+    /// Decodes content with these schemas from now on.
+    /// - Parameter schemas: by bundle id. An empty id means all apps without a schema of their own.
     public mutating func setSchemas(_ schemas: [String: ContentSchema]) {
         self.schemas = schemas
         for id in self.phones.keys { self.changePhone(id) { _ in } }
@@ -81,7 +84,7 @@ extension Timeline {
 
     func schema(ofApp app: String) -> ContentSchema? { self.schemas[app] ?? self.schemas[""] }
 
-    /// The app got a new token, and has told of it or not.
+    /// Adds a new token of the app, reported or not.
     public mutating func addToken(_ token: String, to id: Int, isTold: Bool) {
         guard self.phones[id] != nil else { return }
         self.phonesByToken[ByteKey(token: token)] = id
@@ -89,7 +92,7 @@ extension Timeline {
         self.changePhone(id) { phone in
             phone.tokens.append(token)
             phone.untoldToken = isTold ? nil : token
-            // A token of a new card: what was swiped away is history.
+            // The token belongs to a new card. That the old one was swiped away no longer matters.
             phone.isSwiped = false
             old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
             phone.tokens.removeFirst(old.count)
@@ -97,10 +100,10 @@ extension Timeline {
         for token in old { self.phonesByToken[ByteKey(token: token)] = nil }
     }
 
-    /// Its card was swiped away.
+    /// Notes that the card was swiped away.
     public mutating func setSwiped(_ id: Int) { self.changePhone(id) { $0.isSwiped = true } }
 
-    /// It begins to start up, or is up again.
+    /// Notes that the phone begins to start up, or has started.
     public mutating func setRebooting(_ id: Int, _ isRebooting: Bool) {
         self.changePhone(id) { $0.isRebooting = isRebooting }
     }

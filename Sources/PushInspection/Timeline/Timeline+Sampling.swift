@@ -1,30 +1,31 @@
 public import DeviceModel
 
-/// While more comes than a person can read, a few activities are written down, and these whole. Callers ask here first whether something is
-/// wanted, and copy nothing else.
+/// Lists only a few activities, but each of them completely, while more arrives than a person can read. Callers first
+/// ask whether something is wanted, and copy nothing else.
 extension Timeline {
-    /// The activities that are written down whole while it is crowded.
+    /// The activities that are listed completely while the timeline is crowded.
     struct Sample: Sendable {
-        /// Keys of their records.
+        /// Keys of the activities' records.
         var activities: Set<ByteKey> = []
-        /// Tokens that lead to them.
+        /// Tokens of the activities.
         var tokens: Set<ByteKey> = []
     }
 
-    /// Phones of the sample, besides those that somebody looks at.
+    /// Phones of the sample, beside those that somebody looks at.
     static let sampledPhonesMax = 8
 
-    /// Somebody looks at an activity: for a while it belongs to each sample, and its phone is known again where it had given way.
-    /// - Parameter isByTheWay: as with an event that is published here: it takes no place from what others look at.
+    /// Notes that somebody looks at an activity. It belongs to each sample for a while. If its phone gave way, it is
+    /// restored.
+    /// - Parameter isByTheWay: whether the look gives way to those of others, as for an event that is published here.
     public mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) {
         let isNew = self.attention.look(at: activity, nowMillis: nowMillis, isByTheWay: isByTheWay)
         if !isByTheWay { self.recallPhone(activity: activity) }
-        // A look that only lasts longer changes no sample.
+        // A look that only lasts longer does not change the sample.
         guard isNew else { return }
         if self.eventAllowance.isCrowded || self.pushAllowance.isCrowded { self.drawSample(nowMillis: nowMillis) }
     }
 
-    /// Whether a record of the events topic is to be taken.
+    /// Whether to take a record of the events topic.
     public mutating func wantsEvent(key: Span<UInt8>, nowMillis: Int64) -> Bool {
         if self.mayBeMembership(key: key) { return true }
         let hasBegun = self.eventAllowance.begin(nowMillis: nowMillis)
@@ -34,14 +35,16 @@ extension Timeline {
         return self.eventAllowance.take(isSampled: isSampled)
     }
 
-    /// Whether a record of the outcomes topic is to be taken: also where an event that stands here waits for it. - Parameter key: that of its event.
+    /// Whether to take a record of the outcomes topic. That includes outcomes of listed events.
+    /// - Parameter key: key of the outcome's event.
     public func wantsOutcome(key: Span<UInt8>) -> Bool {
         guard self.eventAllowance.isCrowded else { return true }
         let name = ByteKey(key)
         return self.sample.activities.contains(name) || self.awaited[name] != nil
     }
 
-    /// The number of kept events without an outcome yet has changed. - Parameter key: the events' key.
+    /// Notes that the number of kept events without an outcome has changed.
+    /// - Parameter key: the events' key.
     mutating func count(awaited key: [UInt8]?, by difference: Int) {
         let bytes = key ?? []
         let name = ByteKey(bytes.span)
@@ -50,7 +53,7 @@ extension Timeline {
         self.partitions.count(awaited: bytes, by: difference)
     }
 
-    /// Whether a push is to be taken by `listPush`. What it does to an audience is counted here.
+    /// Whether `listPush` should take a push. Its effect on an audience is counted here.
     public mutating func wantsPush(_ glimpse: PushGlimpse, token: Span<UInt8>, body: Span<UInt8>) -> Bool {
         let key = ByteKey(token: token)
         let isKnown = self.phonesByToken[key] != nil
@@ -58,7 +61,7 @@ extension Timeline {
             self.audienceMoved(nowMillis: glimpse.atMillis)
             if !isKnown { return false }
         } else if !isKnown, self.audiences.unfollowedCount > 0 {
-            // A member of an audience beyond what is followed.
+            // A member of an audience beyond those that are followed.
             return false
         }
         let hasBegun = self.pushAllowance.begin(nowMillis: glimpse.atMillis)
@@ -68,8 +71,8 @@ extension Timeline {
         return self.pushAllowance.take(isSampled: isSampled)
     }
 
-    /// What somebody looks at, and the newest phones whose activity is known: of the others only pushes could be listed. Where some partitions are
-    /// read, it is the newest whose events lie there.
+    /// Draws the sample: what somebody looks at, and the newest phones whose activity is known. Of other phones only
+    /// pushes could be listed. If only some partitions are read, draws the newest phones whose events are there.
     mutating func drawSample(nowMillis: Int64) {
         let looked = self.attention.activities(nowMillis: nowMillis)
         var sample = Sample(activities: Set(looked.map { ByteKey($0) }))
@@ -89,7 +92,7 @@ extension Timeline {
         }
         let homeless = looked.subtracting(phones.map(\.activity))
         if !homeless.isEmpty {
-            // Their phones were forgotten.
+            // The phones of these activities were forgotten.
             for (token, activity) in self.activitiesByToken where homeless.contains(activity) {
                 sample.tokens.insert(token)
             }
@@ -97,7 +100,7 @@ extension Timeline {
         self.sample = sample
     }
 
-    /// Who looks is told of each push to a member at once, but not more often than this, milliseconds.
+    /// Least distance, in milliseconds, of messages to followers about pushes to members.
     private static let audienceSpacingMillis: Int64 = 50
 
     private mutating func audienceMoved(nowMillis: Int64) {
@@ -107,11 +110,11 @@ extension Timeline {
         self.settleAudiences()
     }
 
-    /// A second has passed: followers are told of what they have not been told of.
+    /// Wakes followers for pending news once a second has passed.
     public mutating func tick(nowMillis: Int64) {
         let isNew = [self.eventAllowance.look(nowMillis: nowMillis), self.pushAllowance.look(nowMillis: nowMillis)]
         if isNew.contains(true) {
-            // The second may have begun here, and then nobody else draws the sample.
+            // The second may have begun here. Then nothing else draws the sample.
             if self.eventAllowance.isCrowded || self.pushAllowance.isCrowded { self.drawSample(nowMillis: nowMillis) }
             _ = self.nextRevision()
         }
@@ -123,10 +126,11 @@ extension Timeline {
         self.audiences.tell(revision: self.nextRevision())
     }
 
-    /// Whether an event for an activity without a phone asks for one. In a flood its registration may not have been read.
+    /// Whether an event for an activity without a phone asks for one. In a flood its registration may not have been
+    /// read.
     var makesPhones: Bool { !self.eventAllowance.isCrowded }
 
-    /// Whether only a sample is written down, and how much came within a second.
+    /// Whether only a sample is listed, and how much arrived within a second.
     var sampling: JSONTree {
         [
             "isSample": .bool(self.eventAllowance.isCrowded || self.pushAllowance.isCrowded),

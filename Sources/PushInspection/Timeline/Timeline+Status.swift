@@ -1,9 +1,9 @@
 import DeviceModel
 import PushModel
 
-/// How each phone stands, as its tokens, its card and the worker's next attempt are now.
+/// Computes the status of each phone from its tokens, its card and the worker's next attempt.
 extension Timeline {
-    /// `nil`: no push to it is listed, and nothing waits.
+    /// The phone's status; `nil`: no push to it is listed, and no event waits.
     public func status(of phone: SimulatedPhone) -> PhoneStatus? {
         let wait = phone.wait
         guard let verdict = phone.lastVerdict else {
@@ -23,7 +23,7 @@ extension Timeline {
         case .shown: return self.status(ofShown: phone, verdict)
         case .refused, .unanswered: return self.failure(of: phone, verdict)
         case .undecodable:
-            // Where the app's type is known, a type for what the server sends would hide the server's mistake.
+            // If the app's type is known, a type for what the server sends would hide the server's mistake.
             return PhoneStatus(
                 .verdict(verdict.word), verdict.text, wait: wait,
                 remedies: self.schema(ofApp: phone.app) == nil ? [.copySwift(entry: phone.lastPush)] : [])
@@ -32,7 +32,7 @@ extension Timeline {
         }
     }
 
-    /// The phone took the newest push: what it shows now may be something else.
+    /// Status of a phone that took the newest push. It may show something else by now.
     private func status(ofShown phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStatus {
         guard phone.isCardSeen else {
             return PhoneStatus(
@@ -63,7 +63,8 @@ extension Timeline {
         return PhoneStatus(.verdict(verdict.word), verdict.text, wait: nil)
     }
 
-    /// Whether the event that waits brings something else than the newest push. That of the push itself has no outcome for a moment.
+    /// Whether the waiting event brings something else than the newest push. The event of the push itself has no
+    /// outcome for a moment.
     private func isNewer(_ phone: SimulatedPhone) -> Bool {
         guard case .event(let event)? = self.entry(phone.waitingEvent)?.body else { return true }
         return event.reading.event?.contentState != phone.lastPushed
@@ -79,7 +80,7 @@ extension Timeline {
         phone.content.map { DateLens.findings(in: $0, schema: self.schema(ofApp: phone.app)) } ?? []
     }
 
-    /// What is said of a phone to which no push is listed.
+    /// The text for a phone without a listed push.
     private func textWithoutPush(_ phone: SimulatedPhone) -> String {
         if phone.isSwiped { return Self.swiped }
         if !phone.isCardSeen {
@@ -95,7 +96,7 @@ extension Timeline {
         return "The push that brought its card is not listed here."
     }
 
-    /// APNs did not take the newest push.
+    /// Status of a phone whose newest push was not taken by APNs.
     private func failure(of phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStatus {
         let wait = phone.wait
         let word = PhoneStatus.Word.verdict(verdict.word)
@@ -126,7 +127,7 @@ extension Timeline {
             remedies: phone.activity.isEmpty ? [] : [.registerToken])
     }
 
-    /// The newest event of the phone's activity. `nil`: it is not kept, or the worker has not given it up.
+    /// The newest event of the phone's activity; `nil`: it is not kept, or the worker has not given it up.
     private func eventToRepeat(_ phone: SimulatedPhone) -> Int? {
         guard phone.wait == nil, !phone.activity.isEmpty else { return nil }
         let newest = self.entries.last { entry in
@@ -139,7 +140,8 @@ extension Timeline {
         return newest.id
     }
 
-    /// What APNs did not take belongs to the event that waits with its content. An outcome names the last attempt alone, and comes when all is over.
+    /// Assigns a push that APNs did not take to the waiting event with its content. An outcome names only the last
+    /// attempt, and arrives after all attempts.
     mutating func relate(failedPush push: Int, of phone: Int, _ content: JSONTree?) {
         guard let activity = self.phones[phone]?.activity, !activity.isEmpty else { return }
         let event = self.entries.last { entry in
@@ -153,8 +155,8 @@ extension Timeline {
 
     // MARK: What is waited for
 
-    /// What the worker says of an event is said of its phone, too.
-    /// - Parameter wait: `nil`: nothing.
+    /// Copies what the worker reports about an event to its phone.
+    /// - Parameter wait: `nil`: the event does not wait.
     mutating func setPhoneWait(_ wait: EventWait?, ofEvent id: Int) {
         guard let entry = self.entry(id), case .event(let event) = entry.body,
             [.activity, .token].contains(event.reading.event?.target),
@@ -165,7 +167,7 @@ extension Timeline {
         self.changePhone(phone.id) { ($0.wait, $0.waitingEvent) = (wait, wait == nil ? 0 : id) }
     }
 
-    /// An event has an outcome: no phone waits for it, and it can be sent again where it failed.
+    /// Notes that an event has an outcome. Its phone no longer waits for it. A failed event can be sent again.
     mutating func endPhoneWait(ofEvent id: Int) {
         let activity = self.entry(id)?.activity ?? ""
         for phone in self.phones.values {
@@ -179,7 +181,7 @@ extension Timeline {
 
     // MARK: Who is pushed to
 
-    /// A phone was registered for an activity: its pushes go there, and to no other.
+    /// Notes that a phone was registered for an activity. Pushes of the activity go to this phone only.
     mutating func heedRegistration(of activity: String, by id: Int) {
         for phone in self.phones.values where phone.activity == activity {
             let other = phone.id == id ? nil : id
@@ -189,7 +191,7 @@ extension Timeline {
         }
     }
 
-    /// A phone for the page and the API: without its tokens.
+    /// A phone for the page and the API, without its tokens.
     public func json(_ phone: SimulatedPhone) -> JSONTree {
         guard case .object(var members) = phone.json(dates: self.dates(of: phone)) else { return .null }
         members.append(.init("verdict", self.status(of: phone)?.json ?? .null))
