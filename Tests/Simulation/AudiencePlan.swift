@@ -3,32 +3,33 @@ import PushModel
 
 /// What one seed makes of audiences: how many there are, who is in them, and how much of what happens concerns them.
 package struct AudiencePlan {
-    /// Worlds that have audiences, in a hundred, unless the caller says otherwise.
+    /// Percent of worlds that have audiences, unless the caller says otherwise.
     package static let worldsPercent = 10
-    /// Worlds with audiences that have start members, in a hundred.
+    /// Percent of worlds with audiences that have start members.
     package static let startsPercent = 40
-    /// How long a start member stays that does not join again: longer than anything is written, so that nobody is forgotten meanwhile.
+    /// How long a start member that does not join again stays. It is longer than events are written, so that nobody is
+    /// forgotten meanwhile.
     static let starterLifeMillis: Int64 = 30 * 3_600_000
     /// The other app of worlds with two; the first is the activities'.
     static let secondBundleID = "com.example.football"
 
-    /// One audience and those who are in it from the beginning.
+    /// One audience and its members at the beginning.
     struct Audience {
         /// Index into `SimulationPlan.apps`.
         var app: UInt16
         var memberCount: Int
-        /// They join before the audience has a version; otherwise now and then.
+        /// Whether members join before the audience has a version. Otherwise they join now and then.
         var joinsFirst: Bool
     }
     var audiences: [Audience] = []
     var hasTwoApps = false
-    /// `alert.on-unknown: drop` in the second app, which no activity is of.
+    /// Whether the second app, which no activity belongs to, has `alert.on-unknown: drop`.
     var dropsUnknownAlerts = false
-    /// How many answers to its members' pushes with an alert are lost besides, in a hundred.
+    /// Percent of answers to its members' pushes with an alert that are lost in addition.
     var lostAlertPercent = 0
-    /// Some members are of the development environment.
+    /// Whether some members are of the development environment.
     var hasDevelopment = false
-    /// `placement: trust`: what lies on another partition than its key says is taken there.
+    /// `placement: trust`: records on another partition than their key says are taken there.
     var trustsPlacement = false
     /// Share of what the upstream service does that concerns audiences, in a hundred.
     var sharePercent = 0
@@ -38,22 +39,22 @@ package struct AudiencePlan {
     var deathPercent = 0
     /// Share of tokens of phones with frequent updates, in a hundred.
     var frequentPercent = 0
-    /// Ended audiences are forgotten soon, and begin anew.
+    /// Whether ended audiences are forgotten soon, and begin anew.
     var livesAgain = false
-    /// How often a push to a member has its worker die within the pass.
+    /// How often the worker dies within a pass, over a push to a member.
     var strikePercent = 0
-    /// `budget.audience-per-hour`, and the same for members with frequent updates.
+    /// `budget.audience-per-hour`, and the limit for members with frequent updates.
     var perHour = 15
     var frequentPerHour = 120
-    /// Phones with a push-to-start token; 0: nobody has one.
+    /// Number of phones with a push-to-start token; 0: none.
     var starterCount = 0
-    /// More of them, who join with the first: an audience larger than what one record announces a start to.
+    /// Number of further such phones, which join with the first: more than one record can announce a start to.
     var starterCrowdCount = 0
     /// Share of what is written about audiences that concerns start members, in a hundred.
     var startSharePercent = 0
     /// `start.per-hour`.
     var startsPerHour = 4
-    /// How often, after something was written, an operator stops an audience, or all of an app.
+    /// How often, after something was written, an operator stops an audience, or all audiences of an app.
     var pausePercent = 0
 
     init() {}
@@ -84,18 +85,18 @@ package struct AudiencePlan {
 }
 
 extension SimulationPlan {
-    /// A world without audiences is as it was: what concerns them is drawn apart.
+    /// Draws what concerns audiences with a generator of its own, so that worlds without audiences stay as they were.
     mutating func drawAudiences(worldsPercent: Int, random: inout SplitMix64) {
         guard Int.random(in: 0..<100, using: &random) < worldsPercent, !self.livesAreShort else { return }
         self.audiences = AudiencePlan(random: &random)
         self.partitions = max(self.partitions, [1, 1, 4, 8].randomElement(using: &random)!)
-        // Nobody could say what a phone shows whose message was refused for good.
+        // Nobody could say what a phone shows if its message was refused for good.
         self.refusedMessagePercent = 0
-        // What was set aside has to be told.
+        // Events that were set aside must have outcomes.
         if !self.publishesAll { self.audiences.deathPercent = 0 }
         if self.audiences.livesAgain {
             self.app.retentionAfterEndMillis = [600_000, 1_200_000].randomElement(using: &random)!
-            // A member that is forgotten before its hour is over has its budget anew.
+            // A member that is forgotten before its hour is over gets a new budget.
             self.audiences.perHour = 1_000
             self.audiences.frequentPerHour = 1_000
             self.app.budgetPerHour = 1_000
@@ -107,7 +108,7 @@ extension SimulationPlan {
         if self.audiences.hasDevelopment { self.app.developmentRoute = 1 }
     }
 
-    /// A world without start members is as it was: they are drawn apart.
+    /// Draws start members with a generator of its own, so that worlds without them stay as they were.
     mutating func drawStarts(worldsPercent: Int, random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }
         self.audiences.starterCount = [1, 6, 20, 60].randomElement(using: &random)!
@@ -118,7 +119,8 @@ extension SimulationPlan {
         self.app.audienceSpreadMillis = [0, 0, 5_000, 60_000].randomElement(using: &random)!
     }
 
-    /// A world whose audiences are smaller than an announcement is as it was: crowds are drawn apart. More partitions would make them small again.
+    /// Draws crowds with a generator of its own, so that worlds with smaller audiences stay as they were. More
+    /// partitions would make the audiences small again.
     mutating func drawStarterCrowd(random: inout SplitMix64) {
         guard self.audiences.starterCount > 0, self.partitions <= 2, Int.random(in: 0..<4, using: &random) == 0 else {
             return
@@ -126,13 +128,14 @@ extension SimulationPlan {
         self.audiences.starterCrowdCount = [400, 700].randomElement(using: &random)!
     }
 
-    /// A world without pauses is as it was: they are drawn apart.
+    /// Draws pauses with a generator of its own, so that worlds without them stay as they were.
     mutating func drawPauses(random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<3, using: &random) == 0 else { return }
         self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
-    /// Draws by a generator of its own, so that what else a seed means stays. Phones that listen on a channel may hear an alert by it, too.
+    /// Draws with a generator of its own, so that the seed's other meanings stay. Phones that listen on a channel may
+    /// hear an alert over it, too.
     mutating func drawUnknownAlerts(seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
         self.audiences.dropsUnknownAlerts =
@@ -141,7 +144,7 @@ extension SimulationPlan {
         self.audiences.lostAlertPercent = [0, 20, 60].randomElement(using: &random)!
     }
 
-    /// All that are configured.
+    /// All configured apps.
     var apps: [AppConfiguration] {
         guard self.audiences.hasTwoApps else { return [self.app] }
         var second = self.app

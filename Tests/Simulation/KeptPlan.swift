@@ -3,35 +3,36 @@ import PushModel
 
 /// What one seed makes of channels that are kept for audiences, and of the phones that listen on them.
 package struct KeptPlan {
-    /// Worlds with audiences that keep channels, in a hundred, unless the caller says otherwise.
+    /// Percent of worlds with audiences that keep channels, unless the caller says otherwise.
     package static let worldsPercent = 25
 
-    /// Worlds without are as they were.
+    /// Whether channels are kept. Worlds without them stay as they were.
     var isOn = false
-    /// Share of what is written about audiences that is a phone which begins or stops to listen on a channel, or an `open`.
+    /// Share of what is written about audiences that is an `open`, or a phone that begins or stops to listen on a
+    /// channel.
     var sharePercent = 0
     /// Share of management requests whose answer is lost, and of those that are refused for now, in a hundred.
     var lostPercent = 0
     var refusedPercent = 0
-    /// How old Apple's list may be.
+    /// Greatest age of Apple's list.
     var listLagMillisMax: Int64 = 0
-    /// How often a step in the life of a channel has its worker die over it.
+    /// How often a worker dies over a step in the life of a channel.
     var strikePercent = 0
-    /// Channels that others have made in each home, and how often they make another. In the first home there may be nearly as many as an app may
-    /// have.
+    /// Number of channels that others have made in each home, and how often they make another. The first home may have
+    /// nearly as many as an app may have.
     var othersAtFirst = 0
     var othersInFirstHome = 0
     var othersComePercent = 0
-    /// How often somebody deletes one of ours, or one of theirs.
+    /// How often somebody deletes one of our channels, or one of the others'.
     var deletionPercent = 0
-    /// How often the phone that listens from the first on goes off, or comes back.
+    /// How often the phone that listens from the beginning goes off or returns.
     var sleepPercent = 0
-    /// How often broadcasts, and they alone, begin to be refused for a while.
+    /// How often broadcasts, and only broadcasts, begin to be refused for a while.
     var outagePercent = 0
-    /// How often a creation is carried out twice, and how often it is answered with an id that it has not made.
+    /// How often a creation is carried out twice, and how often its answer has an id that it has not made.
     var twicePercent = 0
     var foreignPercent = 0
-    /// How often, beside what else is written, a publisher sends to one of ours itself.
+    /// How often a publisher itself sends to one of our channels, in addition to what else is written.
     var straightPercent = 0
 
     init() {}
@@ -44,7 +45,7 @@ package struct KeptPlan {
         self.listLagMillisMax = [0, 5_000, 24_000].randomElement(using: &random)!
         self.strikePercent = [0, 3, 15].randomElement(using: &random)!
         self.othersAtFirst = [0, 2, 2, 7].randomElement(using: &random)!
-        // A list of that many takes long to read, so few worlds have it.
+        // Reading such a long list takes long, so few worlds have it.
         self.othersInFirstHome =
             Int.random(in: 0..<25, using: &random) == 0
             ? Int.random(in: 9_480...9_510, using: &random) : self.othersAtFirst
@@ -55,7 +56,7 @@ package struct KeptPlan {
 }
 
 extension SimulationPlan {
-    /// Drawn apart: what else goes on in the world is as it was.
+    /// Draws outages with a generator of its own: everything else in the world stays as it was.
     mutating func drawOutages(random: inout SplitMix64) {
         guard self.kept.isOn else { return }
         self.kept.outagePercent = [0, 3, 10].randomElement(using: &random)!
@@ -63,13 +64,13 @@ extension SimulationPlan {
         self.kept.foreignPercent = [0, 0, 20].randomElement(using: &random)!
     }
 
-    /// Drawn apart: what else goes on in the world is as it was.
+    /// Draws direct broadcasts with a generator of its own: everything else in the world stays as it was.
     mutating func drawStraight(random: inout SplitMix64) {
         guard self.kept.isOn else { return }
         self.kept.straightPercent = [0, 5, 20].randomElement(using: &random)!
     }
 
-    /// A world that keeps no channels is as it was: what concerns them is drawn apart.
+    /// Draws kept channels with a generator of its own, so that worlds that keep none stay as they were.
     mutating func drawKept(worldsPercent: Int, random: inout SplitMix64) {
         guard !self.audiences.audiences.isEmpty, Int.random(in: 0..<100, using: &random) < worldsPercent else { return }
         self.app.audienceChannel = .auto

@@ -7,7 +7,7 @@ struct KeptRequest {
     var id: PushID
     var kind: RequestKind
     var home: KeptHome
-    /// Empty where none is named.
+    /// The channel's id; empty: the request names none.
     var channel: String
     /// Whether the channel to be created stores messages.
     var stores = false
@@ -15,15 +15,15 @@ struct KeptRequest {
     var body: [UInt8] = []
     var priority = 0
     var expirationSeconds: Int64 = 0
-    /// When it left, steady.
+    /// When the request left, steady.
     var leftMillis: Int64
-    /// When Apple gets it, and when the answer comes.
+    /// When Apple gets the request, and when the answer arrives.
     var arrivesMillis: Int64
     var answersMillis: Int64
-    /// It came to Apple, or never will.
+    /// Whether the request has reached Apple, or never will.
     var isOver = false
-    /// What the worker hears; `nil`: what Apple says when it gets it.
+    /// The worker's answer; `nil`: what Apple says when it gets the request.
     var result: PushAnswer.Result?
-    /// The worker has heard, or nobody will.
+    /// Whether the worker has its answer, or nobody will get one.
     var isAnswered = false
 }

@@ -1,23 +1,24 @@
 import PushModel
 
-/// What Kafka refuses in a world. Drawn apart: a world without any is as it was.
+/// What Kafka refuses in a world. It is drawn with a generator of its own, so that worlds without refusals stay as they
+/// were.
 package struct RefusalPlan {
     /// Whether dead letters are taken.
     enum DeadLetters: CaseIterable { case taken, onlyShrunk, refused }
     var deadLetters = DeadLetters.taken
-    /// How often Kafka refuses all of a batch of more than one record. Each of its records alone it takes.
+    /// How often Kafka refuses a whole batch of more than one record. It takes each of the records alone.
     var batchPercent = 0
-    /// How often, after an event, somebody lowers limits for a while, and the topics with these limits. Partitions halt then, and their worker is
-    /// started again some time after.
+    /// How often, after an event, somebody lowers limits for a while, and the topics with these limits. Partitions halt
+    /// then. Their worker is started again some time after.
     var windowPercent = 0
     var windows: [Window] = []
 
     enum Window: CaseIterable {
-        /// What a partition writes down, so that it halts.
+        /// State records are refused, so that the partition halts.
         case state
-        /// What is another partition's becomes a dead letter.
+        /// Another partition's records are refused in `routed` and become dead letters.
         case routed
-        /// What is another partition's has nowhere to go, so that the partition halts as well.
+        /// Another partition's records can be written nowhere, so that the partition halts as well.
         case routedAndDeadLetters
 
         var topics: Set<SimulatedKafka.Topic> {
@@ -40,7 +41,8 @@ package struct RefusalPlan {
         self.deadLetters = DeadLetters.allCases.randomElement(using: &random)!
         self.windowPercent = [0, 5, 15].randomElement(using: &random)!
         self.windows = Window.allCases.filter { _ in Bool.random(using: &random) }
-        // What workers tell each other of audiences lies in `routed`: that nothing of it comes for minutes is for other worlds.
+        // Workers tell each other about audiences through `routed`. Other worlds test that nothing arrives there for
+        // minutes.
         if hasAudiences { self.windows = [] }
     }
 }

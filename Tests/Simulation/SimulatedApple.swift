@@ -10,7 +10,7 @@ struct KeptHome: Hashable {
 /// The channels that Apple has, of all homes, and who made them.
 struct SimulatedApple {
     enum Maker: Equatable {
-        /// By its number.
+        /// The worker with this number.
         case worker(Int)
         case other
     }
@@ -22,9 +22,9 @@ struct SimulatedApple {
         var stores: Bool
         var createdMillis: Int64
         var deletedMillis: Int64?
-        /// Deleted by nobody's worker.
+        /// Whether somebody other than a worker deleted it.
         var wasTakenAway = false
-        /// Apple has taken an `end` for it: when first, steady.
+        /// When Apple first took an `end` for it, steady.
         var endedMillis: Int64?
         /// When beacons were taken, steady.
         var beacons: [Int64] = []
@@ -34,13 +34,14 @@ struct SimulatedApple {
         var isRegistered: Bool { self.deletedMillis == nil }
     }
 
-    /// As many as an app may have in an environment.
+    /// The most channels that an app may have in an environment.
     static let countMax = 10_000
 
     private(set) var channels: [Channel] = []
     private var indices: [String: Int] = [:]
     private var counts: [KeptHome: Int] = [:]
-    /// By home: those that a list may show, which lags by less than `listedMillis`; in the order in which they were made.
+    /// By home: channels that a list may show, in the order in which they were made. It lags by less than
+    /// `listedMillis`.
     private var listed: [KeptHome: [Int]] = [:]
     private static let listedMillis: Int64 = 60_000
 
@@ -55,6 +56,7 @@ struct SimulatedApple {
 
     func isRegistered(_ id: String) -> Bool { self[id]?.isRegistered ?? false }
 
+    /// Creates a channel.
     /// - Returns: its id; `nil`: there are as many as there may be.
     mutating func create(_ home: KeptHome, maker: Maker, stores: Bool, atMillis: Int64) -> String? {
         guard self.count(home) < Self.countMax else { return nil }
@@ -68,6 +70,7 @@ struct SimulatedApple {
         return id
     }
 
+    /// Deletes a channel.
     /// - Returns: `false`: the home has no such channel.
     mutating func delete(_ id: String, of home: KeptHome, atMillis: Int64) -> Bool {
         guard let index = self.indices[id], self.channels[index].home == home, self.channels[index].isRegistered else {
@@ -78,7 +81,7 @@ struct SimulatedApple {
         return true
     }
 
-    /// The list as it was then.
+    /// The list of channels as it was at a moment.
     mutating func list(_ home: KeptHome, atMillis: Int64) -> [String] {
         self.listed[home]?.removeAll { (self.channels[$0].deletedMillis ?? .max) < atMillis - Self.listedMillis }
         return (self.listed[home] ?? []).filter { index in

@@ -1,45 +1,45 @@
 import DeviceModel
 import PushModel
 
-/// One life of an audience as the world outside sees it: the versions that its phones were sent.
+/// One life of an audience as the outside world sees it: the versions that its phones were sent.
 struct SimulatedAudience {
     /// Index into `SimulationPlan.apps`.
     let app: UInt16
-    /// Its first life, as an index into the world's phones: `state` and records name all of them alike.
+    /// The audience's first life, as an index into the world's phones. `state` and records use one name for all lives.
     let first: Int
     /// The event that started it, as an index into the world's order.
     var start: Int?
     /// Where and when each `end` was written, steady.
     var ends: [(position: SourcePosition, millis: Int64)] = []
-    /// A version left some partition after a newer one, as its alert did not fit there.
+    /// Whether a version left some partition after a newer one, because its alert did not fit there.
     var hasGoneBack = false
-    /// By stamp.
+    /// Versions by stamp.
     var versions: [Int64: Version] = [:]
-    /// By partition: when pushes left that brought any of them; each list grows.
+    /// By partition: when pushes of any version left; each list grows.
     var departures: [Int32: [Int64]] = [:]
-    /// By partition: when a push with priority 10 left last.
+    /// By partition: when the last push with priority 10 left.
     var lastHighMillis: [Int32: Int64] = [:]
-    /// By event that brought an alert: where and when its first push left.
+    /// By event with an alert: where and when its first push left.
     var alertDepartures: [Int: [Int32: Int64]] = [:]
 
     struct Version {
-        /// As it left for a member whose alert it does not bring.
+        /// The body as it left for a member that gets it without the alert.
         var body: [UInt8]
-        /// The event that made it, as an index into the world's order, and the one whose content it brings: an end may bring that of the one
-        /// before.
+        /// The event that made the version, as an index into the world's order, and the event whose content it brings.
+        /// An end may bring the content of the event before.
         var event: Int?
         var content: Int?
         var isUpdate: Bool
-        /// Its owner may not have known what the one before had sent.
+        /// Whether the owner may not have known what the one before had sent.
         var isBehind: Bool
         /// When its first push left, steady.
         var first: [Place: Int64] = [:]
     }
-    /// Where pushes of one version leave: a partition as long as one worker has it.
+    /// Where pushes of one version leave: a partition, for as long as one worker has it.
     struct Place: Hashable {
         var partition: Int32
         var worker: Int
-        /// Counts the worker's partitions that came to it.
+        /// Number of partitions that had been assigned to the worker until then.
         var assignment: Int
     }
 }
@@ -50,37 +50,38 @@ struct SimulatedMember {
     let token: String
     let keyBytes: [UInt8]
     let isDevelopment: Bool
-    /// APNs takes it no more.
+    /// Whether APNs no longer takes the token.
     var isDead = false
-    /// APNs was asked since, and said so.
+    /// Whether APNs was asked since, and refused the token.
     var isRefused = false
-    /// What it was told, in the order of its log.
+    /// Joins and leaves, in the order of the token's log.
     var movements: [Movement] = []
-    /// By audience, in one life: what the phone shows of it. A phone that comes back to an audience has the card that it had.
+    /// By audience, in one life: what the phone shows of it. A phone that returns to an audience has the card that it
+    /// had.
     var cards: [Int: MemberCard] = [:]
-    /// By worker: when its last push left that APNs looked at.
+    /// By worker: when the last push left that APNs looked at.
     var departures: [Int: Int64] = [:]
     var tens: [Ten] = []
-    /// By worker: the last movement that it has read since the partition came to it.
+    /// By worker: the last movement that it has read since the partition was assigned to it.
     var lastRead: [Int: Int] = [:]
-    /// The newest that the last reader has read.
+    /// The newest movement that the last reader has read.
     var newestRead: Int?
 
     struct Movement {
         var position: SourcePosition
-        /// The audience it is in from here on, in one life; `nil`: none.
+        /// The audience that the member is in from here on, in one life; `nil`: none.
         var audience: Int?
         var isFrequent: Bool
-        /// When it was written, and when its offset was committed, steady.
+        /// When the movement was written, and when its offset was committed, steady.
         var writtenMillis: Int64
         var committedMillis: Int64?
-        /// It is in another audience, or in one again, from here on.
+        /// Whether the member enters another audience, or enters one again, from here on.
         var isArrival: Bool
-        /// The channel that it is said to listen on from here on.
+        /// The channel that the member is reported to listen on from here on.
         var channel: String?
     }
 
-    /// A push with priority 10 that is out.
+    /// A push with priority 10 that counts as spent.
     struct Ten {
         var worker: Int
         var id: PushID
@@ -90,18 +91,18 @@ struct SimulatedMember {
         var aheadMillis: Int64
     }
 
-    /// By audience, in one life: the channel that its card listens on, whether that was told or not.
+    /// By audience, in one life: the channel that its card listens on, whether that was reported or not.
     var listening: [Int: String] = [:]
-    /// Its app tells of it.
+    /// Whether its app reports the channel.
     var saysChannel = false
-    /// It has listened no more before that could be known.
+    /// Whether the phone stopped listening before that could be known.
     var mayMissAlerts = false
-    /// Broadcasts that it heard, and pushes that it got by its token. Audiences may have versions of the same stamp, and it may listen to one
-    /// that it has left.
+    /// Broadcasts that the phone heard, and pushes that it got by its token. Audiences may have versions with equal
+    /// stamps, and a phone may listen to an audience that it has left.
     var heard: [SimulationWorld.VersionName: Int] = [:]
     var got: [SimulationWorld.VersionName: Int] = [:]
 
-    /// The last push that left for it.
+    /// The last push that left for the member.
     var service: Service?
 
     struct Service {
@@ -110,36 +111,37 @@ struct SimulatedMember {
         var id: PushID
         var millis: Int64
         var stampSeconds: Int64
-        /// The round had come to it.
+        /// Whether the round had reached the member.
         var isInTurn = false
-        /// When its worker heard that APNs took it.
+        /// When the worker heard that APNs took the push.
         var acceptedMillis: Int64?
     }
 
     var movement: Movement? { self.movements.last }
-    /// The audience that the upstream service has it in, in one life.
+    /// The audience that the member is in by the upstream service's records, in one life.
     var audience: Int? { self.movements.last?.audience }
 
-    /// Where its present stay begins: rejoins do not begin another.
+    /// Where the present stay begins: rejoins do not begin another.
     var arrival: Movement? { self.movements.last { $0.isArrival } }
 }
 
 /// What one phone shows of one audience.
 struct MemberCard {
     var device = Device()
-    /// What the phone would show had no push brought an alert.
+    /// What the phone would show if no push brought an alert.
     var silent = Device()
-    /// The newest stamp that the phone took from a living owner, the owner and push that sent it, and how much the judge had seen when that
-    /// worker heard so.
+    /// The newest stamp that the phone took from a living owner, and the owner and push that sent it. Also how much the
+    /// judge had seen when that worker heard so.
     var newestStamp = Int64.min
     var newestStampWorker = -1
     var newestStampPush: PushID?
     var newestStampHeardAt = Int.max
-    /// Alerts that left for the phone, by the event that brought each, in order. Alerts that are known not to have arrived are left out.
+    /// Alerts that left for the phone, in order, by their events. Alerts that are known not to have arrived are left
+    /// out.
     var alerts: [Int: [AlertPush]] = [:]
-    /// Events that the phone has shown, without those where only the alert came.
+    /// Events that the phone has shown, without those whose alert alone arrived.
     var shown: Set<Int> = []
-    /// Events whose alerts it has shown, in order.
+    /// Events whose alerts the phone has shown, in order.
     var alertsShown: [Int] = []
 
     struct AlertPush {
@@ -147,9 +149,9 @@ struct MemberCard {
         var id: PushID
         /// How often partitions had changed hands.
         var moves: Int
-        /// It is known to its worker that APNs took it.
+        /// Whether the worker knows that APNs took the push.
         var isAccepted = false
-        /// Its worker has heard that nobody knows.
+        /// Whether the worker knows that the push has no known answer.
         var isUnknown = false
     }
 }

@@ -3,25 +3,26 @@ import DeviceModel
 
 /// What APNs has of a channel, what the judge knows of its broadcasts, and a second phone that listens.
 struct SimulatedChannel {
-    /// It keeps the most recent message (policy 1).
+    /// Whether the channel keeps the most recent message (policy 1).
     var stores: Bool
-    /// Off now and then; the activity's own phone is always on.
+    /// The phone that is off now and then; the activity's own phone is always on.
     var sleeper = Device()
     var isSleeperOn = true
-    /// What APNs keeps for phones that are off.
+    /// The message that APNs keeps for phones that are off.
     var stored: (body: [UInt8], priority: Int, untilSeconds: Int64)?
-    /// The newest that APNs has taken, of any messages and of those with a content-state; and what the sleeper has got of both.
+    /// The newest messages that APNs has taken, and that the sleeper has got.
     var newest = NewestMessages()
     var sleeperNewest = NewestMessages()
-    /// By worker: when its last broadcast left that APNs looked at, and when it last heard that there were too many; steady, the world's.
+    /// By worker, by the world's steady clock: when the last broadcast left that APNs looked at, and when it last heard
+    /// of too many.
     var departures: [Int: Int64] = [:]
     var refusals: [Int: Int64] = [:]
-    /// Workers that have been told what it keeps.
+    /// Workers that know what the channel keeps.
     var toldWorkers: Set<Int> = []
 }
 
-/// The newest of some messages. The stamp alone does not name one: a channel that was forgotten after its end begins anew, and may come to the
-/// end's stamp once more.
+/// The newest of some messages. The stamp alone does not name a message: a channel that was forgotten after its end
+/// begins anew, and may reach the end's stamp once more.
 struct NewestMessages: Equatable {
     struct Message: Equatable {
         var stampSeconds: Int64 = 0

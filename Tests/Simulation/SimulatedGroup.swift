@@ -1,16 +1,17 @@
-/// The group coordinator: who is a member, and who owns which partition. Cooperative: a partition that moves is first given back.
+/// The group coordinator: which workers are members, and which own each partition. It is cooperative: a partition that
+/// moves is first given back.
 struct SimulatedGroup {
-    /// Time after which a silent member is put out.
+    /// Time after which a silent member is removed.
     static let sessionMillis: Int64 = 45_000
 
-    /// By worker number: since when nothing was heard of it; `nil`: it is heard of.
+    /// By worker number: since when the member has been silent; `nil`: it is not silent.
     private(set) var members: [Int: Int64?] = [:]
-    /// By partition; `nil`: nobody's.
+    /// Owners by partition; `nil`: none.
     private(set) var owners: [Int?]
     /// Partitions that their owner was asked to give back.
     private(set) var revoking: Set<Int32> = []
 
-    /// Which membership of a worker this is: what an earlier one asked for is refused.
+    /// Current membership of each worker: requests of an earlier membership are refused.
     private(set) var memberships: [Int: Int] = [:]
     /// Members that no longer want partitions.
     private var leaving: Set<Int> = []
@@ -19,7 +20,7 @@ struct SimulatedGroup {
 
     init(partitions: Int32) { self.owners = Array(repeating: nil, count: Int(partitions)) }
 
-    /// The topic has got more partitions, and nobody has them yet.
+    /// The topic has more partitions, and nobody owns them yet.
     mutating func grow(by count: Int) -> [(worker: Int, event: Event)] {
         self.owners += Array(repeating: nil, count: count)
         return self.balance()
@@ -34,7 +35,7 @@ struct SimulatedGroup {
         return self.balance()
     }
 
-    /// It left, or is put out: what it had is nobody's.
+    /// Removes a member that left or was silent: its partitions have no owner.
     mutating func remove(_ worker: Int) -> [(worker: Int, event: Event)] {
         self.members[worker] = nil
         for partition in self.owners.indices where self.owners[partition] == worker {
@@ -44,7 +45,7 @@ struct SimulatedGroup {
         return self.balance()
     }
 
-    /// A static member came back: it has what it had, its former process is put out.
+    /// A static member has returned: it keeps its partitions, and its former process is removed.
     mutating func replace(_ old: Int, by new: Int) -> [(worker: Int, event: Event)] {
         guard self.members[old] != nil else { return self.join(new) }
         self.members[old] = nil
@@ -69,7 +70,7 @@ struct SimulatedGroup {
         self.members[worker] = .some(nil)
     }
 
-    /// When the first of the silent is put out.
+    /// When the first of the silent members is removed.
     var nextExpiryMillis: Int64? {
         self.members.values.compactMap { $0 }.min().map { $0 + Self.sessionMillis }
     }
@@ -86,13 +87,13 @@ struct SimulatedGroup {
         return self.balance(avoiding: worker)
     }
 
-    /// A rebalance for reasons of its own asks for one partition.
+    /// Rebalances without a cause in the world: asks for one partition.
     mutating func ask(for partition: Int32) -> [(worker: Int, event: Event)] {
         guard let owner = self.owners[Int(partition)], self.revoking.insert(partition).inserted else { return [] }
         return [(owner, .revoked(partition))]
     }
 
-    /// The member is about to leave: it gives back what it has, and gets nothing.
+    /// Begins a member's leave: it gives back what it has, and gets nothing.
     mutating func beginLeaving(_ worker: Int) -> [(worker: Int, event: Event)] {
         self.leaving.insert(worker)
         var events: [(worker: Int, event: Event)] = []

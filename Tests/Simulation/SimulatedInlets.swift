@@ -1,29 +1,31 @@
 import PushEngine
 import ShardLoop
 
-/// What a worker knows of its inlets. The gate is the production one; who asks for it in a real worker is an adapter (`InletWatch`).
+/// What a worker knows of its inlets. The gate is the production one. In a real worker the adapter `InletWatch` asks
+/// for it.
 struct SimulatedInlets {
     var gate = InletGate()
-    /// Those of the look before.
+    /// Inlets of the look before.
     var known: Set<Int32> = []
-    /// By inlet: how far its records were let in since it came.
+    /// By inlet: how far its records were let in since it was assigned.
     var letIn: [Int32: Int64] = [:]
     /// When the worker looks again, or asks for more.
     var dueMillis: Int64 = 0
-    /// By partition: what the group had committed when this look began; and which logs have not been asked for their end.
+    /// By partition: what the group had committed when this look began; also which logs have not been asked for their
+    /// end.
     var committed: [Int64] = []
     var unasked: [Int32] = []
     var sights: [InletGate.Sight] = []
 }
 
-/// A worker asks how far the group is in the partitions before its inlets: what is committed first, then where each log ends, one after the other.
-/// The world goes on meanwhile.
+/// A worker asks how far the group is in the partitions before its inlets. It asks first what is committed, then where
+/// each log ends. The world goes on meanwhile.
 extension SimulationWorld {
     private static let inletLookMillis: Int64 = 500
 
     private func inlets(of worker: SimulatedWorker) -> Set<Int32> { Set(worker.partitions.keys.filter(self.isInlet)) }
 
-    /// `nil`: there is nothing to let in.
+    /// When the worker next looks at its inlets; `nil`: nothing to let in.
     func inletLookDueMillis(_ worker: SimulatedWorker) -> Int64? {
         guard self.growth.hasGrown else { return nil }
         let hasMore = self.inlets(of: worker).contains {

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A record as it lies in a simulated log.
+/// A record in a simulated log.
 struct LoggedRecord {
     var key: [UInt8]
     var hasKey = true
@@ -10,11 +10,11 @@ struct LoggedRecord {
     var isTombstone = false
     var headers: [(name: String, value: String)] = []
     var timestampMillis: Int64 = 0
-    /// When the log took it, steady: what compaction goes by.
+    /// When the log took the record, steady: compaction uses this time.
     var appendedMillis: Int64 = 0
     /// How much the judge had seen when the record was made.
     var madeAt = 0
-    /// Compacted away: its offset is a gap.
+    /// Whether the record was compacted away: its offset is a gap.
     var isGone = false
 
     init(key: [UInt8], value: [UInt8], timestampMillis: Int64 = 0) {
@@ -23,7 +23,7 @@ struct LoggedRecord {
         self.timestampMillis = timestampMillis
     }
 
-    /// As a worker writes it.
+    /// Makes the logged form of a worker's record.
     init(_ kept: KeptRecord, madeAt: Int) {
         self.init(key: kept.key ?? [], value: kept.value ?? [])
         self.hasKey = kept.key != nil
@@ -40,12 +40,12 @@ struct LoggedRecord {
         return self.headers.first { $0.name == name }?.value
     }
 
-    /// Whether a record of the routed topic was misplaced: others are what workers tell each other.
+    /// Whether a record of the routed topic was misplaced. The other records are messages between workers.
     var isForwarded: Bool { self.headers.first { $0.name == "mailboat-kind" }.map { $0.value == "event" } ?? true }
 }
 
-/// The broker: logs by topic and partition, and records on their way to them. What one producer has on its way to one partition arrives
-/// in order; once, or not at all, or so that the producer never learns of it.
+/// The broker: logs by topic and partition, and records on their way to them. Records of one producer to one partition
+/// arrive in order. Each arrives once, or never, or without its producer learning of it.
 struct SimulatedKafka {
     enum Topic: Hashable {
         case events, routed, state, outcomes, deadLetters
@@ -60,7 +60,7 @@ struct SimulatedKafka {
                 }
         }
 
-        /// `nil`: no worker writes it.
+        /// The topic as the engine writes it; `nil`: no worker writes it.
         var written: EngineRecord.Topic? {
             switch self {
             case .events: nil
@@ -79,14 +79,14 @@ struct SimulatedKafka {
     /// What becomes of a record under way, and what its producer is told.
     enum Fate: Equatable {
         case delivered, answerLost, lost
-        /// Kafka says no.
+        /// Kafka refuses the record.
         case refused(ProduceError)
     }
 
     struct Transit {
         var place: Place
         var record: LoggedRecord
-        /// As its producer has it.
+        /// The record as its producer has it.
         var kept: KeptRecord
         var acknowledgement: UInt64 { self.kept.acknowledgement }
         /// The worker that sent it.
@@ -94,22 +94,23 @@ struct SimulatedKafka {
         var arrivesMillis: Int64
         var answersMillis: Int64
         var fate: Fate
-        /// When it left: what left together came in one batch.
+        /// When the record left: records that left together are one batch.
         var sentMillis: Int64 = 0
-        /// Whether its batch is refused was drawn.
+        /// Whether it has been drawn if the batch is refused.
         var isBatchDrawn = false
-        /// The producer has died, or its client has ended: nobody is told.
+        /// Whether the producer has died, or its client has ended: nobody is told.
         var isOrphan = false
-        /// The client that sent it has ended, and another of the same worker has taken its place: it may come behind what that one has written.
+        /// Whether the client that sent it has ended, and the worker has another. The record may then be stored behind
+        /// records of the newer client.
         var isOfEndedClient = false
     }
 
     /// What a producer is told about one record.
     struct Delivery {
         var producer: Int
-        /// Where it lies; `nil`: the producer gave up waiting.
+        /// The record's offset; `nil`: the producer gave up waiting.
         var offset: Int64?
-        /// Why Kafka does not take it; `nil`: it took it, or was not heard of.
+        /// Why Kafka refused the record; `nil`: Kafka took it, or gave no answer.
         var refusal: ProduceError?
         var place: Place
         var record: KeptRecord
@@ -117,11 +118,11 @@ struct SimulatedKafka {
     }
 
     private(set) var logs: [Place: [LoggedRecord]] = [:]
-    /// Where logs begin whose heads were cut off.
+    /// Where logs begin after their heads were cut off.
     private var starts: [Place: Int64] = [:]
     private(set) var committed: [Place: Int64] = [:]
     private(set) var transits: [Transit] = []
-    /// Until when what a producer sends to a partition is held up, after something was given up.
+    /// Until when a producer's records for a partition are held up, after it gave up a record.
     private var heldUpUntilMillis: [Place: [Int: Int64]] = [:]
 
     func end(_ place: Place) -> Int64 { Int64(self.logs[place]?.count ?? 0) }
@@ -141,7 +142,7 @@ struct SimulatedKafka {
         return Int64(self.logs[place]!.count - 1)
     }
 
-    /// Deleted, and there again without its records. What is on its way comes to lie in the new one.
+    /// Deletes a log and makes it anew, empty. Records on their way are stored in the new one.
     mutating func makeAnew(_ place: Place) { self.logs[place] = [] }
 
     /// Somebody deletes the records below an offset.
@@ -153,7 +154,7 @@ struct SimulatedKafka {
         self.starts[place] = start
     }
 
-    /// What lies there is another cluster's by now.
+    /// Rewrites a log as another cluster's.
     mutating func rewrite(_ place: Place, _ body: (inout LoggedRecord) -> Void) {
         guard let log = self.logs[place] else { return }
         for index in log.indices where !log[index].isGone { body(&self.logs[place]![index]) }
@@ -178,7 +179,7 @@ struct SimulatedKafka {
         }
         arrives = max(arrives, self.heldUpUntilMillis[place]?[producer] ?? 0)
         answers = max(answers, arrives)
-        // What is given up has waited long, and what comes behind it may still wait when it is tried again.
+        // A record that is given up has waited long. The records behind it may still wait when it is tried again.
         if fate == .answerLost || fate == .lost, Bool.random(using: &random) {
             answers += Int64.random(in: 0...4_000, using: &random)
             let further = Int64.random(in: 0...1_500, using: &random)
@@ -190,7 +191,8 @@ struct SimulatedKafka {
                 arrivesMillis: arrives, answersMillis: answers, fate: fate, sentMillis: nowMillis))
     }
 
-    /// What a producer sends at one moment to one place comes in one batch: its last record has just been sent, and is not the first.
+    /// Judges one batch: all records that a producer sends to one place at one moment. Its last record has just been
+    /// sent, and is not the first.
     /// - Parameter refuses: draws, once for the batch, whether Kafka refuses all of it, and why.
     mutating func judgeBatch(
         of place: Place, producer: Int, nowMillis: Int64, refuses: () -> ProduceError?
@@ -213,12 +215,12 @@ struct SimulatedKafka {
         }
     }
 
-    /// What its producer, long dead, had on its way.
+    /// Sends a record that its producer, long dead, had on its way.
     mutating func sendLate(_ transit: Transit) { self.transits.append(transit) }
 
     var nextArrivalMillis: Int64? { self.transits.map(\.arrivesMillis).min() }
 
-    /// Records that arrive by now, in the order in which they do.
+    /// Takes the records that have arrived by now, in their order of arrival.
     mutating func arrivals(nowMillis: Int64, body: (Transit, Int64?) -> Void) -> [Delivery] {
         guard self.transits.contains(where: { $0.arrivesMillis <= nowMillis }) else { return [] }
         var deliveries: [Delivery] = []
@@ -251,7 +253,8 @@ struct SimulatedKafka {
         self.scatter(producer, afterMillis: nowMillis, withinMillis: lateMillisMax, losesRest: true, random: &random)
     }
 
-    /// The producer's Kafka client ends, and its process goes on. What becomes of its records is as if that had died; it gets them all back.
+    /// The producer's Kafka client ends, and its process goes on. Its records fare as if the process had died, and are
+    /// all given back to it.
     /// - Returns: what it had on the way.
     mutating func clientEnded(
         _ producer: Int, nowMillis: Int64, lateMillisMax: Int64, random: inout SplitMix64
@@ -269,7 +272,8 @@ struct SimulatedKafka {
         }
     }
 
-    /// The process is stopped. What is in a socket already arrives as it would have; the rest leaves when it wakes up.
+    /// The process is stopped. Records already in a socket arrive as they would have; the others leave when it wakes
+    /// up.
     mutating func producerStopped(_ producer: Int, untilMillis: Int64, random: inout SplitMix64) {
         self.scatter(producer, afterMillis: untilMillis, withinMillis: 400, losesRest: false, random: &random)
     }

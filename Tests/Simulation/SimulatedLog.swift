@@ -5,7 +5,7 @@ import ShardLoop
 /// The loop's port to the simulated Kafka. Its process may die within any call: what it asks for from then on does not happen.
 final class SimulatedLog: ShardLog {
     private unowned let world: SimulationWorld
-    /// Set by the worker that has it.
+    /// The worker that owns this port; the worker sets it.
     unowned var worker: SimulatedWorker!
 
     init(world: SimulationWorld) { self.world = world }
@@ -104,7 +104,7 @@ final class SimulatedSection: StateSection {
     let partition: Int32
     private var next: Int64
     private let end: Int64
-    /// Nothing is read before.
+    /// When the section may be read; nothing is read before.
     private(set) var dueMillis: Int64
     private var isOpen = true
 
@@ -117,7 +117,7 @@ final class SimulatedSection: StateSection {
         self.dueMillis = world.steadyMillis + Int64.random(in: 0...300, using: &world.random)
     }
 
-    /// When it is read next; `nil`: not at all from now on.
+    /// When the section is read next; `nil`: never.
     var readDueMillis: Int64? {
         self.isOpen && self.next < self.end ? max(self.dueMillis, self.world.brokerAwayUntilMillis) : nil
     }

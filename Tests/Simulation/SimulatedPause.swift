@@ -1,4 +1,4 @@
-/// What operators have said about passes of audiences: a record in each partition of `routed`.
+/// What operators have said about passes of audiences. Each command writes a record to each partition of `routed`.
 struct SimulatedPause {
     /// What is stopped.
     enum Target: Equatable {
@@ -10,17 +10,17 @@ struct SimulatedPause {
     var target: Target
     /// `false`: pushes go on.
     var isPaused: Bool
-    /// Where it lies in its partition of `routed`, and since when, steady.
+    /// The command's offset in its partition of `routed`, and when it was written, steady.
     var offset: Int64
     var millis: Int64
 }
 
-/// A command that an operator is going to give.
+/// A command that an operator will give.
 struct SimulatedOrder {
     var target: SimulatedPause.Target
     var isPaused: Bool
-    /// When, steady.
+    /// When the command is due, steady.
     var dueMillis: Int64
-    /// It fails before it has told the others.
+    /// The partitions that are told: the command fails before it has told the others.
     var partitions: ClosedRange<Int32>
 }

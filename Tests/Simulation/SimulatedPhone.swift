@@ -1,8 +1,8 @@
 import DeviceModel
 import PushEngine
 
-/// One activity or channel as the world outside sees it: the phone behind its tokens, or one that listens, and the upstream service that
-/// writes its events.
+/// One activity or channel as the outside world sees it: the phone behind its tokens, or one that listens, and the
+/// upstream service that writes its events.
 struct SimulatedPhone {
     let key: String
     let keyBytes: [UInt8]
@@ -10,24 +10,24 @@ struct SimulatedPhone {
     /// The token APNs takes for this activity now; `nil` before the app has one.
     var token: String?
     var startToken: String?
-    /// APNs takes the token no more, and the app has no other yet.
+    /// Whether APNs no longer takes the token, and the app has no other yet.
     var isTokenDead = false
-    /// A token of this activity has died, or was replaced.
+    /// Whether a token of this activity has died or was replaced.
     var hasLostToken = false
-    /// The app has another token that it has not uploaded yet.
+    /// Whether the app has another token that it has not uploaded yet.
     var hasTokenToUpload = false
     var hasFrequentUpdates = false
-    /// Updates were written before there was any token: the app started this activity itself.
+    /// Whether updates were written before there was any token: the app started this activity itself.
     var hasEvents = false
     var hasStarted = false
     var tokenCount = 0
     /// Time of the newest event written, seconds; the next is drawn around it.
     var lastEventSeconds: Int64
-    /// What it has shown, in order: which event's content.
+    /// What the phone has shown, in order: the event of each content.
     var shown: [Shown] = []
-    /// It is a channel, on which this phone listens, and another that is off now and then.
+    /// The channel, if this is one: this phone listens on it, and another is off now and then.
     var channel: SimulatedChannel?
-    /// It is an audience: its phones are members, each with a device of its own.
+    /// The audience, if this is one: its phones are members, each with a device of its own.
     var audience: SimulatedAudience?
 
     init(key: String, lastEventSeconds: Int64) {
@@ -38,7 +38,7 @@ struct SimulatedPhone {
 
     struct Shown {
         var event: Int
-        /// Its owner may not have known what the one before had sent.
+        /// Whether its owner may not have known what the one before had sent.
         var isBehind: Bool
         /// A start puts up a card of its own, and an end is shown whatever its time.
         var isUpdate: Bool
@@ -51,10 +51,10 @@ struct WrittenEvent {
     var kind: Kind
     var activity: Int
     var timestampSeconds: Int64
-    /// The payload this event alone would have become.
+    /// The payload of this event alone.
     var body: String
     var isHighPriority: Bool
-    /// When it expires; `nil`: never, but with its activity.
+    /// When the event expires; `nil`: only with its activity.
     var expiresSeconds: Int64?
     /// When it was written, by the world's steady clock.
     var writtenMillis: Int64 = 0
@@ -64,7 +64,7 @@ struct WrittenEvent {
     var hasCopy = false
     /// Token of a registration.
     var token: String?
-    /// It says `"alert": null`.
+    /// Whether the event says `"alert": null`.
     var withdrawsAlert = false
     /// Index into the order in which events were written.
     var number = 0
@@ -76,7 +76,7 @@ struct WrittenEvent {
     /// Whether the owner knew every partition that had asked when the audience's event was written.
     var isHeard = false
 
-    /// It has content, or ends what has.
+    /// Whether the event has content, or ends an activity that has.
     var isContent: Bool {
         switch self.kind {
         case .start, .update, .end: true

@@ -5,7 +5,7 @@ import ShardLoop
 /// The loop's port to the simulated APNs.
 final class SimulatedPushSide: PushSide {
     private unowned let world: SimulationWorld
-    /// Set by the worker that has it.
+    /// The worker that owns this port; the worker sets it.
     unowned var worker: SimulatedWorker!
     private var request = PushRequest()
 

@@ -7,21 +7,22 @@ struct SimulatedStarter {
     let token: String
     let keyBytes: [UInt8]
     let isDevelopment: Bool
-    /// It can have a channel beside its token.
+    /// Whether the phone can have a channel beside its token.
     let isChannelCapable: Bool
-    /// APNs takes the token no more.
+    /// Whether APNs no longer takes the token.
     var isDead = false
-    /// What the app told of it, in the order of its log.
+    /// Joins and leaves that the app reported, in the order of its log.
     var movements: [Movement] = []
-    /// By worker: the last movement that it has read since the partition came to it.
+    /// By worker: the last movement that it has read since the partition was assigned to it.
     var lastRead: [Int: Int] = [:]
-    /// The newest that the last reader has read.
+    /// The newest movement that the last reader has read.
     var newestRead: Int?
     /// By start event, as an index into the world's order: pushes that left for it.
     var pushes: [Int: [Push]] = [:]
-    /// The same: cards that it has put up.
+    /// By start event, as an index into the world's order: number of cards that it has put up.
     var cards: [Int: Int] = [:]
-    /// Starts that left and were not refused, within the last hour. Of those sent twice, the last push.
+    /// Starts that left and were not refused, within the last hour. Starts that were sent twice have their last push
+    /// here.
     var spent: [Int: SimulatedMember.Ten] = [:]
 
     struct Movement {
@@ -29,7 +30,7 @@ struct SimulatedStarter {
         /// The audience, in one life, that is joined or left; `nil`: all are left.
         var audience: Int?
         var isJoin: Bool
-        /// When it was written, and when its offset was committed, steady.
+        /// When the movement was written, and when its offset was committed, steady.
         var writtenMillis: Int64
         var committedMillis: Int64?
     }
@@ -37,7 +38,7 @@ struct SimulatedStarter {
     struct Push {
         var worker: Int
         var id: PushID
-        /// When the partition came to its worker, as the world counts.
+        /// Number of the assignment that gave the partition to its worker.
         var assignment: Int
         var leftMillis: Int64
         var end = End.open

@@ -2,19 +2,19 @@ import APNSProtocol
 import PushEngine
 import PushModel
 
-/// What one worker tells of events and passes that are traced, and whether it may: spans are made from just this. The engine's tables
-/// are not read.
+/// What one worker reports of traced events and passes, and whether it may. Spans are made from these reports alone;
+/// the engine's tables are not read.
 struct SimulatedTraces {
-    /// Most pushes of a pass that are told, with any result, and most others that APNs has not taken.
+    /// Limit of reported pushes of a pass with any result, and limit of further pushes that APNs has not taken.
     private static let examplesMax = 8
     /// Passes that are traced at a time, at most.
     private static let passesMax = 256
 
-    /// An event that was read here and is traced.
+    /// A traced event that was read here.
     private struct Event {
-        /// Where it was read: one that was forwarded twice is read twice.
+        /// Partitions where it was read: an event that was forwarded twice is read twice.
         var partitions: [Int32]
-        /// Under way to APNs.
+        /// The event's push under way to APNs.
         var push: PushID?
     }
     private struct Pass {
@@ -23,14 +23,14 @@ struct SimulatedTraces {
         var exampleCount = 0
         var failedExampleCount = 0
     }
-    /// There is one at a time.
+    /// Place of a pass; it has one pass at a time.
     private struct PassPlace: Hashable {
         var app: UInt16
         var audience: [UInt8]
         var partition: Int32
         var isStart: Bool
     }
-    /// There is one, as long as nobody has stopped it.
+    /// Name of a pass; one pass has it until somebody stops the pass.
     private struct PassName: Hashable {
         var place: PassPlace
         var life: Int64
@@ -40,9 +40,9 @@ struct SimulatedTraces {
     private var events: [SourcePosition: Event] = [:]
     private var passes: [PassTraceID: Pass] = [:]
     private var lastPass: PassTraceID?
-    /// Passes that have begun, and not as the rest of one, in partitions that are there.
+    /// Passes in present partitions that have begun, and do not continue another.
     private var begun: Set<PassName> = []
-    /// Those that were told.
+    /// Broadcasts that were reported.
     private var broadcasts: Set<PushID> = []
     private(set) var tally = TraceTally()
 
@@ -55,6 +55,7 @@ struct SimulatedTraces {
         self.events[source, default: Event(partitions: [])].partitions.append(partition)
     }
 
+    /// Takes a report.
     /// - Parameter owns: whether a partition is the worker's.
     /// - Returns: what is wrong with it; `nil`: nothing.
     mutating func take(_ note: TraceNote, owns: (Int32) -> Bool) -> String? {
@@ -86,7 +87,7 @@ struct SimulatedTraces {
             event.partitions.remove(at: index)
             self.tally.eventsEnded += 1
         case .ended:
-            // What is forwarded has its outcome where it goes.
+            // A forwarded event has its outcome at its destination.
             let index = event.partitions.firstIndex { $0 != note.source.partition } ?? 0
             event.partitions.remove(at: index)
             self.tally.eventsEnded += 1
@@ -168,7 +169,7 @@ struct SimulatedTraces {
     // MARK: The end
 
     /// The worker has let go of partitions.
-    /// - Returns: what goes on there all the same.
+    /// - Returns: what goes on there nevertheless.
     mutating func left(_ partitions: [Int32]) -> String? {
         for (source, event) in self.events {
             let rest = event.partitions.filter { !partitions.contains($0) }
@@ -180,7 +181,7 @@ struct SimulatedTraces {
         return late.isEmpty ? nil : "passes \(late.keys.map(\.rawValue).sorted()) go on in partitions that have left"
     }
 
-    /// The process has ended, and nobody hears what it would have told.
+    /// The process has ended, and its reports are lost.
     mutating func died() {
         self.tally.eventsLeft += self.events.values.map(\.partitions.count).reduce(0, +)
         self.tally.passEnds["died", default: 0] += self.passes.count
@@ -190,7 +191,7 @@ struct SimulatedTraces {
 
     // MARK: Contexts
 
-    /// The trace's id says where the event lies.
+    /// A context whose trace id says where the event is stored.
     static func context(of source: SourcePosition, spanID: UInt64) -> TraceContext {
         TraceContext(
             traceIDHigh: UInt64(source.partition) + 1, traceIDLow: UInt64(source.offset) + 1, spanID: spanID,
@@ -205,18 +206,19 @@ struct SimulatedTraces {
 
 /// How much was traced.
 package struct TraceTally: CustomStringConvertible {
-    /// Events whose tracing began; of these, those that have ended, and those that have left with their partition or their process.
+    /// Events whose tracing began. Also those that have ended, and those that have left with their partition or their
+    /// process.
     package var events = 0
     package var eventsEnded = 0
     package var eventsLeft = 0
     /// Pushes of events.
     package var pushes = 0
     package var passes = 0
-    /// Passes that went on where others had stopped.
+    /// Passes that continued others that had stopped.
     package var passesResumed = 0
     /// Pushes of passes.
     package var examples = 0
-    /// By what ended them.
+    /// Passes by what ended them.
     package var passEnds: [String: Int] = [:]
     /// Broadcasts of an audience's versions.
     package var broadcasts = 0
