@@ -1,20 +1,21 @@
 import PushModel
 
-/// Members that listen on their audience's channel (fan-out contract: Mixed audiences): they stand in rings of their own, which are owed nothing by token while the
-/// channel brings the newest version. It decides; the engine counts.
+/// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own,
+/// which are owed nothing by token while the channel brings the newest version. The crowd decides; the engine counts.
 extension Crowd {
-    /// What has changed in how the newest version comes to the members of a pass.
+    /// How the way of the newest version to the members of a pass has changed.
     enum WayChange {
         case none
-        /// It comes by broadcast: less is owed.
+        /// The version goes by broadcast: less is owed.
         case toChannel
-        /// No broadcast has brought it: it is owed to all again.
+        /// No broadcast has brought the version: it is owed to all again.
         case toTokens
     }
 
     // MARK: Members that go over from one ring to another
-    /// What a member is in a pass to which it goes over, as it says, or does no longer say, that it listens.
-    /// - Parameter sentAlertStampSeconds: of the alert that is on its way to the member, and may come back; `nil`: none is.
+    /// What a member is in the pass that it moves to, because it says that it listens, or no longer says so.
+    /// - Parameter sentAlertStampSeconds: stamp of an alert that is on its way to the member, and may be owed again;
+    ///   `nil`: none is.
     @inline(__always) func entrance(
         of member: MemberID, goingTo pass: Int, sentAlertStampSeconds: Int64?, in table: borrowing MemberTable
     ) -> Entrance {
@@ -29,15 +30,15 @@ extension Crowd {
             ?? self.waysOweAlert(member, pass: old, in: table)
         return owesAlert ? .owedAlert : .anew
     }
-    /// The alert comes to the member by its channel yet, or by the round.
+    /// Whether the alert is still going to the member, by its channel or by the round.
     @inline(__always) private func waysOweAlert(
         _ member: MemberID, pass: Int, in table: borrowing MemberTable
     ) -> Bool {
         guard self.passes[pass].isServedByChannel else { return self.passes[pass].roundOwesAlert(member, in: table) }
         return self.isAlertLeft(toChannelOf: pass) && self.passes[pass].channelOwesAlert(member, in: table)
     }
-    /// The alert is left to a channel that was not known to have it when the newest version was made: a member that listens no more may miss it. One that
-    /// has it all the same ignores what comes under the same stamp.
+    /// Whether the alert is left to a channel that was not known to have it when the newest version was made. A member
+    /// that stops listening may miss it. A member that has it all the same ignores a push with the same stamp.
     @inline(__always) func isAlertLeft(toChannelOf pass: Int) -> Bool {
         guard self.versions.alert != nil, self.passes[pass].isServedByChannel, let channel = self.channel(ofPass: pass)
         else {
@@ -45,18 +46,22 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// An alert that the channel has had already comes to nobody by a later broadcast: members that are owed it here get it by their tokens. One that the channel
-    /// is not known to have had may be on its way there: who said since that it listens may miss that, and no later broadcast may bring it.
-    /// - Parameter wentBothWays: the version that they are owed by their tokens may have been broadcast meanwhile, with that alert.
-    /// - Returns: who joined at that time or later, seconds since 1970; `max`: nobody.
+    /// The time of the joins whose members keep an alert that they are owed by token.
+    ///
+    /// No later broadcast brings an alert that the channel has had already, so members that are owed it here get it by
+    /// token. An alert that the channel is not known to have had may be on its way there. Members that have listened
+    /// only since then may miss it.
+    /// - Parameter wentBothWays: whether the version that they are owed by token may also have been broadcast, with
+    ///   that alert.
+    /// - Returns: earliest join of those members, seconds since 1970; `max`: nobody keeps it.
     @inline(__always) func keepsAlertsSinceSeconds(pass: Int, wentBothWays: Bool) -> Int64 {
         guard let alert = self.versions.alert, let channel = self.channel(ofPass: pass) else { return .max }
-        // A channel that has caught up says of both stamps the same.
+        // A channel that has caught up has the same value in both stamps.
         let isOnChannel = wentBothWays && channel.takenStampSeconds == channel.takenAlertStampSeconds
         return alert.stampSeconds <= channel.takenAlertStampSeconds && !isOnChannel
             ? .min : alert.layer.recordMillis / 1_000
     }
-    /// The newest alert has not come to the member.
+    /// Whether the newest alert has not reached the member.
     @inline(__always) private func isOwedAlert(
         _ member: MemberID, pass: Int, in table: borrowing MemberTable
     ) -> Bool {
@@ -66,22 +71,23 @@ extension Crowd {
     }
 
     // MARK: Versions
-    /// Its first member joins a pass, or the first since others had left: what the channel brings is owed to nobody there.
+    /// Notes the first member of a pass, or the first since the ring was empty. Nobody there is owed what the channel
+    /// brings.
     mutating func firstListenerJoined(pass: Int, in table: inout MemberTable) {
         guard self.channel(ofPass: pass)?.serves == true else { return }
         self.passes[pass].leaveToChannel(
             versionCount: self.versions.count, alertStampSeconds: self.versions.alert?.stampSeconds,
             keepingAlertsSinceSeconds: .max, in: &table)
     }
-    /// A newer version has been taken, and its channels say whether it reaches a pass's members by broadcast.
-    /// - Parameter count: members of the ring.
-    /// - Returns: it does, and nothing is owed to them but to those that may miss it.
+    /// Takes a newer version. Its channels say whether it reaches a pass's members by broadcast.
+    /// - Parameter count: number of members of the ring.
+    /// - Returns: whether it does. Then nothing is owed, except to members that may miss the broadcast.
     mutating func isLeftToChannel(
         _ version: Version, pass: Int, count: Int, distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) -> Bool {
         let channel = self.channel(ofPass: pass)
         if let channel, channel.serves {
-            // Who is there when it is taken gets its alert, as those do that get it by token.
+            // Members that are here when it is taken get its alert, like members that get it by token.
             let missing = self.recentListeners(version, pass: pass, now: now, in: table).map {
                 Pass.Missing(
                     member: $0.member,
@@ -101,7 +107,7 @@ extension Crowd {
         }
         return false
     }
-    /// Members of a pass get the newest version the way that its channel says now.
+    /// Changes how members of a pass get the newest version, if its channel says so now.
     mutating func changeWay(
         ofPass pass: Int, distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) -> WayChange {
@@ -137,7 +143,7 @@ extension Crowd {
             in: &table)
         return .toTokens
     }
-    /// The newest version reaches the members of a pass by broadcast.
+    /// Leaves the newest version for the members of a pass to the channel.
     private mutating func leaveToChannel(
         pass: Int, butFor missing: [Pass.Missing], distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) {
@@ -152,8 +158,8 @@ extension Crowd {
     private mutating func recentListeners(
         _ version: Version, pass: Int, now: EngineTime, in table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
-        // It left after its event lay in Kafka: some time after, which makes up for clocks that differ a little. Stamps say nothing of that: a
-        // publisher's timestamp may be of any time.
+        // The broadcast left after its event was in Kafka. A margin makes up for clocks that differ a little. Stamps do
+        // not help: a publisher's timestamp may be of any time.
         let sinceMillis = version.layer.recordMillis
         guard sinceMillis / 1_000 <= self.lastJoinSeconds else { return [] }
         return self.passes[pass].listeners(sinceMillis: sinceMillis, nowMillis: now.wallMillis, in: table)

@@ -1,39 +1,40 @@
-/// Members of a crowd that come, are served and answered. It decides; the engine journals, sends and counts.
+/// Members of a crowd that join, are served and are answered. The crowd decides; the engine journals, sends and counts.
 extension Crowd {
-    /// What a member is that enters a ring.
+    /// What a member is when it enters a ring.
     enum Entrance {
-        /// It is owed what the round brings, or comes late.
+        /// The member is owed what the round brings, or is late.
         case anew
-        /// It has the newest version by its token from another ring of the crowd.
+        /// The member has got the newest version by token in another ring of the crowd.
         case served
-        /// It has not got the newest alert in another ring of the crowd, and gets that by its token.
+        /// The member has not got the newest alert in another ring of the crowd, and gets it by token.
         case owedAlert
     }
-    /// What becomes of what a push was to bring that has failed.
+    /// What becomes of the content of a push that has failed.
     enum FailedPush {
-        /// A newer version takes its place.
+        /// A newer version replaces it.
         case superseded
-        /// The member is owed it still.
+        /// It is still owed to the member.
         case waits
-        /// A newer version comes by broadcast, and the alert by token all the same: members that are owed something more than before.
+        /// A newer version goes by broadcast, but the alert is still owed by token. The number is how many members are
+        /// owed something they were not owed before.
         case owesAlertBeside(Int)
     }
-    /// How a push has failed that is to be tried again.
+    /// How a push has failed that is going to be tried again.
     struct Failure {
-        /// Not before this, steady.
+        /// The earliest time of the next attempt, steady.
         var notBeforeMillis: Int64
         var keepsPriority = true
         var dropsAlert = false
         /// See `MemberPush.attempt`.
         var isEarlierDeath = false
     }
-    /// The stamp of the alert that is owed to some; 0: there is none.
+    /// Stamp of the alert that is owed to some members; 0: none is.
     @inline(__always) var alertStampSeconds: Int64 { self.versions.alert?.stampSeconds ?? 0 }
 
     // MARK: Coming
-    /// A member is in the ring of a pass from here on.
+    /// Takes a member into the ring of a pass.
     /// - Parameters: as of `Pass.joined`.
-    /// - Returns: its number among those that are late; `nil`: it is not.
+    /// - Returns: its number among the late members; `nil`: it is not late.
     mutating func entered(
         _ member: MemberID, as entrance: Entrance, pass: Int, notBeforeMillis: Int64, distanceMillis: Int64,
         nowMillis: Int64, in table: inout MemberTable
@@ -49,11 +50,12 @@ extension Crowd {
                 in: table)
         case .owedAlert: self.passes[pass].joinedOwed(member, notBeforeMillis: notBeforeMillis, in: table)
         }
-        // Its record does not say it.
+        // The member's record does not say so.
         self.progressed()
         return nil
     }
-    /// The stamp of the alert that the member is owed in a pass, whether a record of progress tells of it or not; 0: it is owed none.
+    /// Stamp of the alert that the member is owed in a pass, whether or not a record of progress covers it; 0: it is
+    /// owed none.
     @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
         self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
     }
@@ -68,17 +70,18 @@ extension Crowd {
             hasAlert: self.versions.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
             nowMillis: nowMillis, in: &table, effects: &effects)
     }
-    /// A push to a member has left.
+    /// Notes that a push to a member has left.
     @inline(__always) mutating func pushLeft(isHigh: Bool, nowMillis: Int64) {
         if isHigh { self.sentHigh(nowMillis: nowMillis) }
         self.met()
     }
 
     // MARK: Answers
-    /// A push to a member of the crowd has failed: it is owed still what that was to bring, unless a newer version comes to it.
+    /// Takes the failure of a push to a member of the crowd. Its content is still owed, unless the member gets a newer
+    /// version.
     mutating func failed(_ push: MemberPush, _ failure: Failure, in table: borrowing MemberTable) -> FailedPush {
         guard self.passes[push.pass].ring == table.ring(of: push.member), !self.versions.isEmpty else {
-            // It has gone over to other members of the audience.
+            // The version is sent to other members of the audience now.
             return .superseded
         }
         if self.isLeftToChannel(push), !self.passes[push.pass].awaitsAlert(push.member) {
@@ -87,7 +90,7 @@ extension Crowd {
             self.passes[push.pass].failedBesideChannel(push.member, notBeforeMillis: failure.notBeforeMillis)
             return .owesAlertBeside(self.passes[push.pass].waitingCount - before)
         }
-        // A newer alert has a round of its own, which comes to it or has found it unanswered.
+        // A newer alert has a round of its own, which reaches the member or has found it unanswered.
         let isNewestAlert = push.hasAlert && self.alertStampSeconds == push.alertStampSeconds
         let owesAlert = (isNewestAlert || self.owesReturned(push, in: table)) && !failure.dropsAlert
         let waits = self.passes[push.pass].failed(
@@ -106,14 +109,16 @@ extension Crowd {
     @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
         self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
     }
-    /// Whether the alert of such a push is owed by token all the same: it is the newest, and a broadcast may not bring it there.
+    /// Whether the alert of such a push is owed by token all the same: it is the newest, and a broadcast may not bring
+    /// it there.
     @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
         return Int64(table.joinedSeconds(of: push.member))
             >= self.keepsAlertsSinceSeconds(pass: push.pass, wentBothWays: true)
             || self.passes[push.pass].apart.retries[push.member]?.isOwed == true
     }
-    /// The alert that the push was to bring has expired on its way, and that of an older version is in its place: the member has not had it either.
+    /// Whether the alert of an older version has replaced that of the push, which expired on its way. The member has
+    /// not had the older one either.
     @inline(__always) private func owesReturned(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, self.versions.alert != nil, self.alertStampSeconds < push.alertStampSeconds else {
             return false
@@ -124,14 +129,14 @@ extension Crowd {
         }
         return false
     }
-    /// An alert has come to a member that went over to another ring of the crowd before the answer.
+    /// Notes that an alert has reached a member that moved to another ring of the crowd before the answer.
     @inline(__always) mutating func alertCame(stampSeconds: Int64, to member: MemberID, in ring: RingID) {
         guard let pass = self.passIndex(of: ring), self.alertStampSeconds == stampSeconds else { return }
         self.passes[pass].alertCame(to: member)
     }
-    /// An answer has come about a member.
-    /// - Parameter restedMillis: it may be pushed to from then on, steady.
-    /// - Returns: whether it has waited for that.
+    /// Takes an answer about a member.
+    /// - Parameter restedMillis: earliest time of the next push to the member, steady.
+    /// - Returns: whether the member has waited for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, in ring: RingID, restedMillis: Int64) -> Bool {
         guard let pass = self.passIndex(of: ring) else { return false }
         return self.passes[pass].wake(member, restedMillis: restedMillis)

@@ -1,13 +1,13 @@
 import PushModel
 
-/// What is written down of a crowd's passes (fan-out, "Progress").
+/// Writes down how far a crowd's passes are (fan-out, "Progress").
 extension Crowd {
-    /// A record says where its passes stand.
+    /// Writes where the crowd's passes are.
     /// - Parameters:
-    ///   - epoch: of the partition's owner.
-    ///   - nextStateOffset: joins whose records lie before it are served, but for those that wait.
-    ///   - pushes: those in flight among them.
-    ///   - table: of the partition's members.
+    ///   - epoch: epoch of the partition's owner.
+    ///   - nextStateOffset: joins whose records are before it are served, except for those that wait.
+    ///   - pushes: pushes to members, including these passes' own.
+    ///   - table: members of the partition.
     mutating func writeProgress(
         epoch: Int64, nextStateOffset: Int64, pushes: borrowing MemberPushStore, table: borrowing MemberTable,
         nowMillis: Int64
@@ -58,7 +58,7 @@ extension Crowd {
         for member in self.passes[pass].apart.skipped where table.ring(of: member).isSome {
             part.skipped.append(Int64(table.position(of: member)))
         }
-        // Where a channel brings the version no round passes over anybody.
+        // No round skips anybody while a channel brings the version.
         for member in self.passes[pass].channel.byToken.served where table.ring(of: member) == ring {
             part.skipped.append(Int64(table.position(of: member)))
         }
@@ -71,7 +71,7 @@ extension Crowd {
         while push.isSome {
             let member = pushes[push].member
             if table.ring(of: member) == ring {
-                // A member that has been away since came after the alert.
+                // A member that has been away since joined after the alert.
                 var owesAlert = pushes[push].hasAlert && !pushes[push].isDetached
                 let isLeft = self.isLeftToChannel(pushes[push])
                 if isLeft, owesAlert { owesAlert = self.owesAlertBesideChannel(pushes[push], in: table) }

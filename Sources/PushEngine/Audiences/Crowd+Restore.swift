@@ -1,11 +1,11 @@
 import PushModel
 
-/// Where a crowd's passes go on after a takeover (fan-out contract: Takeover of a pass).
+/// Resumes a crowd's passes after a takeover (fan-out contract: Takeover of a pass).
 extension Crowd {
-    /// A pass goes on where the progress says.
+    /// Resumes a pass where the progress says.
     /// - Parameters:
-    ///   - joins: late ones that the progress does not know.
-    ///   - notBeforeMillis: a former owner may have pushed until shortly before; steady.
+    ///   - joins: late joins that the progress does not cover.
+    ///   - notBeforeMillis: earliest time of a push, steady. A former owner may have pushed until shortly before.
     mutating func restore(
         pass: Int, from progress: borrowing PassesRecord, joins: [RestoredJoin], notBeforeMillis: Int64,
         in table: inout MemberTable
@@ -15,13 +15,13 @@ extension Crowd {
         if let known = progress.part(of: self.passes[pass]) {
             part = known
         } else {
-            // Its first member came after the record: all of them are late.
+            // Its first member joined after the record, so all of its members are late.
             part.untils = self.versions.kept.map { ($0.stampSeconds, 0) }
         }
         let untils = self.versions.kept.map { version in
             part.untils.first { $0.stampSeconds == version.stampSeconds }?.until ?? part.position
         }
-        // Progress may tell of the alert of a version that is not there.
+        // Progress may name the alert of a version that is not here.
         let isAlertHere = self.versions.alert != nil
         self.passes[pass].restore(
             position: part.position, untils: untils, aloneUntil: isAlertHere ? part.aloneUntil : nil,
@@ -31,17 +31,18 @@ extension Crowd {
         var places = RingPlaces(ring: ring)
         let comers = Self.comers(among: part, joins: joins, at: &places, in: table)
         guard !self.versions.isEmpty else {
-            // All that is known here is newer than the progress, but for the alert.
+            // All versions here are newer than the progress, except for the alert.
             return isAlertHere
                 ? self.restoreAlert(pass: pass, from: part, joins: joins, comers: comers, at: &places, in: table) : ()
         }
         let skipped = Set(part.skipped)
         for waiting in part.waiting {
             let member = places.member(at: waiting.position, in: table)
-            // The round passes over one that was served before it came there, whether that has arrived or not.
+            // The round skips a member that was served before the round reached it, whether or not that push has
+            // arrived.
             let isAhead =
                 self.passes[pass].course.isAhead(UInt64(waiting.position)) && !skipped.contains(waiting.position)
-            // One may wait with an older push in flight.
+            // A member may wait while an older push is in flight.
             let owesAlert =
                 waiting.owesAlert && !comers.contains(member)
                 || self.passes[pass].awaitsAlert(member)
@@ -70,7 +71,7 @@ extension Crowd {
             self.passes[pass].restoreLate(join.member, offset: join.offset, in: &table)
         }
     }
-    /// The alert goes round still, and the version beside which it does has not been taken: nothing is owed of that yet.
+    /// Resumes the round of an alert whose newest version has not been taken: nothing of that is owed yet.
     private mutating func restoreAlert(
         pass: Int, from part: PassesRecord.PassPart, joins: [RestoredJoin], comers: Set<MemberID>,
         at places: inout RingPlaces, in table: borrowing MemberTable
@@ -88,7 +89,8 @@ extension Crowd {
         let ring = self.passes[pass].ring
         for join in joins where table.ring(of: join.member) == ring { self.passes[pass].restoreQuiet(join.member) }
     }
-    /// Members that wait for an alert, and have come anew since: they had left meanwhile, and the alert is not for them now.
+    /// Members that wait for an alert, and have joined anew since. They had left meanwhile, so the alert is not for
+    /// them now.
     private static func comers(
         among part: PassesRecord.PassPart, joins: [RestoredJoin], at places: inout RingPlaces,
         in table: borrowing MemberTable
@@ -101,8 +103,8 @@ extension Crowd {
         let anew = joins.lazy.filter { $0.owedAlertStampSeconds == 0 }.map(\.member)
         return Set(anew.filter { waiting.contains($0) })
     }
-    /// A pass whose members listen goes on as its progress says.
-    /// - Parameter joins: that `state` has of members since that progress.
+    /// Resumes a pass whose members listen, as its progress says.
+    /// - Parameter joins: joins of members that `state` has since that progress.
     mutating func restoreListening(
         pass: Int, from progress: borrowing PassesRecord, joins: [RestoredJoin],
         in table: borrowing MemberTable
@@ -118,7 +120,7 @@ extension Crowd {
             let member = places.member(at: position, in: table)
             if member.isSome { served.append(member) }
         }
-        // Who said that it listens after the newest version's event had that version by then.
+        // A member that said that it listens after the newest version's event already had that version.
         for join in joins
         where join.isKnown && table.ring(of: join.member) == places.ring
             && Int64(table.joinedSeconds(of: join.member)) >= newest.layer.recordMillis / 1_000
@@ -130,20 +132,20 @@ extension Crowd {
 }
 
 extension PassesRecord {
-    /// What it says of a pass; `nil`: its first member came later.
+    /// The progress of a pass; `nil`: its first member joined later.
     func part(of pass: borrowing Pass) -> PassesRecord.PassPart? {
         let (environment, number) = (pass.environment, pass.channelNumber)
         return self.passes.first { $0.environment == environment && $0.listening?.number == number }
     }
 }
 
-/// Looks for members of a ring by where they stand, as progress names them.
+/// Finds members of a ring by their positions, as progress names them.
 struct RingPlaces {
     let ring: RingID
     private var entries: [RingEntry] = []
 
     init(ring: RingID) { self.ring = ring }
-    /// The member that stands there; none: it has left.
+    /// The member at that position; none: it has left.
     mutating func member(at position: Int64, in table: borrowing MemberTable) -> MemberID {
         self.entries.removeAll(keepingCapacity: true)
         _ = table.fill(self.ring, from: UInt64(position), limit: 1, into: &self.entries)

@@ -1,38 +1,39 @@
 import PushModel
 
-/// What members of a crowd's passes are owed as versions come and go.
+/// What members of a crowd's passes are owed as versions are taken and expire.
 extension Crowd {
     /// What the members of a pass are owed, before the newest version expired and after it.
     struct ExpiredRound {
-        /// Members without an answer are not among them.
+        /// Number of members that were owed it, without those that have no answer.
         var owed: Int
-        /// Members that are owed the version before.
+        /// Number of members that are owed the version before.
         var left: Int
-        /// Members among those that wait for an alert which goes alone.
+        /// Number of waiting members before, whose alert goes alone.
         var aloneBefore: Int
         var alone: Int
     }
 
-    /// A version that was taken goes round.
+    /// Begins the round of a version that was taken.
     mutating func goRound(_ version: borrowing Version, pass: Int, dropping: [Bool], in table: inout MemberTable) {
         let goesAlone = self.passes[pass].course.owesAlert && self.versions.alertGoesAlone
         self.passes[pass].take(
             version, count: table.count(of: self.passes[pass].ring), dropping: dropping, alertGoesAlone: goesAlone,
             in: &table)
     }
-    /// Nothing that was shown goes round now.
+    /// Ends the rounds of what was shown.
     mutating func endRounds(pass: Int, in table: inout MemberTable) {
         self.passes[pass].reset(in: &table)
         self.passes[pass].leaveChannel()
     }
-    /// The alert has expired.
-    /// - Parameter former: where an older version lies whose alert is owed in its place; `nil`: none is.
+    /// Ends the round of the alert, which has expired.
+    /// - Parameter former: index of an older version whose alert is owed in its place; `nil`: none is.
     mutating func expireAlert(pass: Int, returningTo former: Int?, in table: borrowing MemberTable) {
         guard let former else { return self.passes[pass].forgetAlert() }
         self.passes[pass].returnToAlert(
             ofVersionAt: former, stampSeconds: self.versions.kept[former].stampSeconds, in: table)
     }
-    /// The newest version has expired: members that it leaves unserved are owed the one before, whatever the alert is from.
+    /// Ends the round of the newest version, which has expired. Members that it leaves unserved are owed the one
+    /// before, whatever version the alert is from.
     mutating func expireNewest(pass: Int, in table: inout MemberTable) -> ExpiredRound {
         let owed = self.passes[pass].unsentCount
         let aloneBefore = self.passes[pass].course.aloneCount

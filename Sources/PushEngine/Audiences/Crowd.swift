@@ -4,22 +4,23 @@ import PushModel
 /// A crowd: an element of `CrowdTable`.
 struct CrowdID: Identifier { let rawValue: Int32 }
 
-/// The members of one audience in one partition, the versions that are brought to them, and how far that is.
+/// The members of one audience in one partition, the versions that are sent to them, and how far that is.
 ///
-/// What every push asks of it is inlined: a crowd that is handed to a function is copied, and it is large.
+/// Whatever every push reads of it is inlined: a crowd that is handed to a function is copied, and it is large.
 struct Crowd {
-    /// Where it stands between its first member and its last.
+    /// The phase of a crowd between its first member and its last.
     enum Standing: UInt8 {
-        /// The place is free, to be taken by another: `living`.
+        /// The slot is free for another crowd: `living`.
         case gone
-        /// It has members, or had some a moment ago. `toBeVoided` when its owner says that the audience is over; `leaving` if nobody ever told its name.
+        /// The crowd has members, or had some a moment ago. To `toBeVoided` when its owner says that the audience is
+        /// over; to `leaving` if its name never becomes known.
         case living
-        /// Its audience is over, and `state` is to say so before anything is taken away: `leaving` once Kafka has that.
+        /// The audience is over, and `state` must say so before anything is deleted. To `leaving` when Kafka has that.
         case toBeVoided
-        /// Its members are removed, a few at a time: `gone` with the last.
+        /// Members are being removed, a few at a time. To `gone` with the last.
         case leaving
 
-        /// Its audience is over.
+        /// Whether its audience is over.
         var isOver: Bool {
             switch self {
             case .toBeVoided, .leaving: true
@@ -29,55 +30,56 @@ struct Crowd {
     }
 
     private(set) var standing = Standing.gone
-    /// Differs from use to use of this place.
+    /// Differs between the crowds that use this slot one after another.
     private(set) var generation: UInt32 = 0
     private(set) var partition = PartitionIndex.none
     private(set) var app: UInt16 = 0
-    /// The audience's id, UTF-8; empty while a restore has met members alone.
+    /// The audience's id, UTF-8; empty while a restore has read only members.
     private(set) var id: [UInt8] = []
     /// How its members' records name the audience.
     private(set) var reference: UInt64 = 0
     private(set) var versions = CrowdVersions()
-    /// Up to one an environment, and one for each channel that members name.
+    /// Passes: up to one for each environment, and one for each channel that members name.
     var passes: [Pass] = []
-    /// What it has of start members.
+    /// Its start members, and the starts that are sent to them.
     var starts = CrowdStarts()
     /// When the newest update member joined, seconds since 1970.
     private(set) var lastJoinSeconds: Int64 = 0
 
-    /// When the audience's owner, who has forgotten it, is asked anew; steady.
+    /// When the audience's owner, which has forgotten the audience, is asked again; steady.
     private(set) var askAtMillis: Int64 = .max
 
     /// Whether an operator has stopped its passes.
     var pause = CrowdPause.goesOn
     /// When a push with priority 10 last left, steady.
     private var lastHighMillis: Int64 = .min
-    /// Members came from other audiences by records that were taken late: until then, seconds since 1970, no mark of a move is given up.
+    /// Until when no mark of a move is given up, seconds since 1970. Members came from other audiences by records that
+    /// were taken late.
     private(set) var lateMovesUntilSeconds: Int64 = 0
 
-    /// What is written down.
+    /// Its records of `state`.
     private(set) var records = CrowdRecords()
 
-    /// What is told to the owner, and in outcomes.
+    /// What is reported to the owner, and in outcomes.
     var reports = CrowdReports()
 
-    /// What a restore has read, until that is over.
+    /// What a restore has read, until the restore is over.
     private(set) var takeover = CrowdRestore()
 
-    /// The newest version has been brought to all that it will be brought to.
+    /// Whether the newest version has been sent to everybody that it is for.
     @inline(__always) var isFinished: Bool {
         for index in self.passes.indices where !self.passes[index].isFinished { return false }
         return true
     }
-    /// Its passes may meet members, if its partition's owner may push at all.
+    /// Whether its passes may meet members, if its partition's owner may push at all.
     @inline(__always) var mayServe: Bool { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
-    /// When something is due that no pass, start or report brings about; steady. `Int64.max`: nothing is.
+    /// When something is due that no pass, start or report causes; steady. `Int64.max`: nothing is.
     @inline(__always) func nextDueMillis(now: EngineTime) -> Int64 {
         let expires = self.versions.nextExpirySeconds
         let expiry = expires == .max ? .max : now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)
         return min(expiry, self.records.progressDueMillis(nowMillis: now.steadyMillis), self.askAtMillis)
     }
-    /// The pass over that ring.
+    /// Index of the pass over that ring.
     @inline(__always) func passIndex(of ring: RingID) -> Int? {
         for index in self.passes.indices where self.passes[index].ring == ring { return index }
         return nil
@@ -89,8 +91,8 @@ struct Crowd {
             $0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID
         }
     }
-    /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or what it would show is stale.
-    /// Inlined, as a crowd that is handed to a function is copied.
+    /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or its content is stale. Inlined,
+    /// as a crowd that is handed to a function is copied.
     @inline(__always) var startEndsSeconds: Int64 {
         guard self.starts.hasOrder else { return self.starts.orderExpiresSeconds }
         let last = self.versions.count - 1
@@ -98,7 +100,7 @@ struct Crowd {
         let stale = showsNewest ? self.versions.kept[last].layer.staleSeconds : self.starts.orderStaleSeconds
         return min(self.starts.orderExpiresSeconds, stale)
     }
-    /// Those in which it has members, or had some; one bit each.
+    /// Environments in which it has or had members, one bit each.
     var environments: UInt8 {
         (self.passes.map(\.environment) + self.starts.rounds.map(\.environment)).reduce(0) {
             $0 | AudienceChannels.bit($1)
@@ -107,7 +109,7 @@ struct Crowd {
 
     // MARK: Its life
 
-    /// It is made for an audience, whose first member is about to come.
+    /// Begins the crowd of an audience whose first member is about to join.
     mutating func begin(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) {
         self.standing = .living
         self.partition = partition
@@ -115,68 +117,69 @@ struct Crowd {
         self.id = id
         self.reference = reference
     }
-    /// Nothing of it is left: its place is free.
+    /// Frees the crowd's slot: nothing of it is left.
     mutating func end() {
         let generation = self.generation &+ 1
         self = Crowd()
         self.generation = generation
     }
-    /// A join has told its name, which a restore had not met.
+    /// Sets the name, which a join has brought and a restore had not read.
     mutating func named(app: UInt16, id: [UInt8]) {
         self.restoredName(app: app, id: id)
         self.takeover = CrowdRestore()
     }
-    /// The owner has forgotten the audience, and nobody has joined since.
+    /// Voids the crowd: its owner has forgotten the audience, and nobody has joined since.
     mutating func voided() {
         self.versions.leave()
-        // No record that takes something away may be there without the void: who reads the void again would take the members for those of the next
-        // life.
+        // A record that deletes something must not be written without the void. After reading the void again, a new
+        // owner would take the members for those of the next life.
         self.standing = .toBeVoided
     }
-    /// The void lies in `state`.
-    /// - Returns: whether it has waited for that.
+    /// Notes that `state` has the void.
+    /// - Returns: whether the crowd has waited for that.
     mutating func voidAcknowledged() -> Bool {
         guard self.standing == .toBeVoided else { return false }
         self.standing = .leaving
         return true
     }
-    /// Its members are removed from here on: nobody has told its name, or a restore has read that the audience is over.
+    /// Lets its members be removed from now on. Its name is unknown, or a restore has read that the audience is over.
     mutating func left() { self.standing = .leaving }
 
     // MARK: Members and their owner
 
-    /// An update member has joined, or said something new.
+    /// Notes that an update member has joined, or changed what it says.
     @inline(__always) mutating func joined(seconds: UInt32) {
         self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
     }
-    /// A join tells the audience's name that no record has told; none of what a restore has read counts.
+    /// Takes the audience's name from a join; no record had it. Nothing that a restore has read counts.
     mutating func introduced(joinedSeconds: UInt32) {
         self.takeover = CrowdRestore()
         self.lastJoinSeconds = Int64(joinedSeconds)
     }
-    /// The audience's owner is to be asked anew.
+    /// Sets when the audience's owner is asked again.
     mutating func ask(atMillis millis: Int64) { self.askAtMillis = millis }
-    /// It has been.
+    /// Notes that the owner has been asked.
     mutating func asked() { self.askAtMillis = .max }
 
     // MARK: Members that come from other audiences
 
-    /// A move is within the hour for so long; a join says its time in whole seconds.
+    /// Number of seconds for which a move counts as within the hour. A join's time is in whole seconds.
     private static var movedSeconds: Int64 { RollingBudget.windowMillis / 1_000 + 1 }
-    /// A member comes from another audience. Its record may be older than its last push there.
+    /// Notes that a member comes from another audience. Its record may be older than its last push there.
     mutating func moved(joinedSeconds: UInt32, nowSeconds: Int64) {
         guard nowSeconds > Int64(joinedSeconds) + 1 else { return }
-        // Written down once a minute, however many come.
+        // Written down once a minute, no matter how many members come.
         let until = nowSeconds + Self.movedSeconds
         guard until > self.lateMovesUntilSeconds else { return }
         self.lateMovesUntilSeconds = until + 60
         self.records.progressed()
     }
-    /// Whether a member that came from another audience, and joined then, may have had its tens there no more within the hour.
+    /// Whether the hour of a member that came from another audience, and joined then, is over. Until then it may have
+    /// had pushes with priority 10 there.
     @inline(__always) func isMoveOver(joinedSeconds: UInt32, nowSeconds: Int64) -> Bool {
         nowSeconds >= Int64(joinedSeconds) + Self.movedSeconds && nowSeconds >= self.lateMovesUntilSeconds
     }
-    /// A push with priority 10 leaves, or may have left until now.
+    /// Notes that a push with priority 10 leaves, or may have left until now.
     @inline(__always) mutating func sentHigh(nowMillis: Int64) { self.lastHighMillis = nowMillis }
     /// Whether its members may have had priority 10 within the hour.
     func hasHadTens(nowMillis: Int64) -> Bool {
@@ -185,56 +188,56 @@ struct Crowd {
 
     // MARK: Versions
 
-    /// A newer version has come. Passes are told apart.
-    /// - Returns: of each that was kept, the oldest first, whether it is dropped.
+    /// Takes a newer version. The caller informs the passes itself.
+    /// - Returns: for each version that was kept, the oldest first, whether it is dropped.
     mutating func take(_ version: Version) -> [Bool] { self.versions.take(version) }
-    /// The newest version is told again, as which of its channels serve has changed.
+    /// Takes the newest version again, because which of its channels serve has changed.
     /// - Returns: whether anything is new.
     mutating func takesTurn(of version: Version) -> Bool {
         guard self.versions.takeTurn(of: version) else { return false }
         self.starts.contentChanged()
         return true
     }
-    /// The alert has expired with the version that brought it.
-    /// - Returns: where an older version lies whose alert is owed in its place; `nil`: no alert is owed now.
+    /// Forgets the alert, which has expired with the version that brought it.
+    /// - Returns: index of an older version whose alert is owed in its place; `nil`: no alert is owed now.
     mutating func expireAlert(nowSeconds: Int64) -> Int? {
         // A member that gets the alert's own version cannot return to an older one.
         self.versions.expireAlert(mayReturn: self.passes.allSatisfy { $0.course.alone == nil }, nowSeconds: nowSeconds)
     }
-    /// The newest has expired: members that it leaves unserved get the one before.
+    /// Drops the newest version, which has expired. Members that it leaves unserved get the one before.
     mutating func expireNewest() {
         self.versions.expireNewest()
         self.starts.contentChanged()
         self.records.progressed()
     }
-    /// The crowd is made for the start members of another, whose audience is over.
+    /// Takes over the start members of another crowd, whose audience is over.
     mutating func takeOver(_ starts: CrowdStarts, ofLife life: Int64) {
         self.starts = starts
         self.versions.endLife(life, isEnded: true)
     }
-    /// Nothing that was shown is for anybody now.
+    /// Drops what was shown: nothing of it is for anybody now.
     mutating func endLife() { self.versions.endLife() }
-    /// The owner has forgotten a life, and members wait for the next.
+    /// Ends a life that the owner has forgotten. Members wait for the next.
     mutating func endLife(_ life: Int64, isEnded: Bool) { self.versions.endLife(life, isEnded: isEnded) }
-    /// The owner has forgotten the audience: whether members leave, and do not wait for what comes next. They joined before its end, or so long ago that
-    /// their cards are over.
+    /// Whether members leave after the owner has forgotten the audience, instead of waiting for what comes next. They
+    /// joined before its end, or so long ago that their cards are over.
     func isOver(by void: BusRecord.Void, lifetimeMillis: Int64, nowSeconds: Int64) -> Bool {
         self.versions.hasEnded(by: void) || (nowSeconds - self.lastJoinSeconds) * 1_000 >= lifetimeMillis
     }
-    /// The owner has forgotten the audience: that life is what the crowd's void is of.
+    /// Notes the life that the crowd's void ends: the owner has forgotten the audience.
     mutating func voidCame(ofLife life: Int64) { self.versions.voidCame(ofLife: life) }
-    /// What members get that are owed an alert or not.
+    /// Appends the body for members that are owed an alert, or for those that are not.
     @inline(__always) mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
         self.versions.appendBody(hasAlert: hasAlert, isAlone: isAlone, to: &body)
     }
 
     // MARK: What is written down
 
-    /// Something that a progress record tells of has happened.
+    /// Notes that something has happened that a progress record covers.
     @inline(__always) mutating func progressed() { self.records.progressed() }
-    /// A pass has met a member.
+    /// Notes that a pass has met a member.
     @inline(__always) mutating func met() { self.records.met() }
-    /// What is written down of its versions.
+    /// The record of its versions.
     func versionsRecord(epoch: Int64) -> VersionsRecord {
         var record = self.versions.record(epoch: epoch)
         // The version that brought a start may have expired before it.
@@ -244,7 +247,7 @@ struct Crowd {
         return record
     }
     mutating func versionsWritten() { self.records.versionsWritten() }
-    /// Passes at priority 10 go as far as the record that is written now allows.
+    /// Lets passes at priority 10 go as far as the record that is written now allows.
     mutating func progressWritten(in table: borrowing MemberTable, nowMillis: Int64) {
         self.records.progressWritten(nowMillis: nowMillis)
         for pass in self.passes.indices {
@@ -252,14 +255,14 @@ struct Crowd {
                 members: self.records.horizonCount, of: table.count(of: self.passes[pass].ring))
         }
     }
-    /// Nobody is served before Kafka has the versions that were written last.
+    /// Serves nobody until Kafka has the versions that were written last.
     mutating func awaitVersions() { self.records.awaitVersions() }
-    /// Nobody is served before Kafka has the progress that was written last.
+    /// Serves nobody until Kafka has the progress that was written last.
     mutating func awaitProgress() { self.records.awaitProgress() }
-    /// Kafka has a record of versions.
+    /// Notes that Kafka has a record of versions.
     /// - Returns: whether it is the last one.
     mutating func versionsAcknowledged(_ number: UInt32) -> Bool { self.records.versionsAcknowledged(number) }
-    /// Kafka has a record of progress. With the last one passes go on as far as it says.
+    /// Notes that Kafka has a record of progress. After the last one passes go on as far as it says.
     mutating func progressAcknowledged(_ number: UInt32) {
         guard self.records.progressAcknowledged(number) else { return }
         for pass in self.passes.indices { self.passes[pass].progressWritten() }
@@ -267,7 +270,7 @@ struct Crowd {
 
     // MARK: A restore
 
-    /// A member's record was read, and it is not known yet whether the member is served.
+    /// Takes a member's record. Whether the member is served is not known yet.
     mutating func restored(_ join: RestoredJoin) { self.takeover.read(join) }
     mutating func restoredName(app: UInt16, id: [UInt8]) {
         self.app = app
@@ -285,13 +288,14 @@ struct Crowd {
         self.starts.ordersRead(record.orders)
         self.takeover.readVersions()
     }
-    /// The owner had forgotten that life, and the crowd was leaving.
+    /// Takes the void of that life: the owner had forgotten it, and the crowd was leaving.
     mutating func restoredVoid(ofLife life: Int64) {
         self.versions.voidCame(ofLife: life)
         self.versions.leave()
         self.starts.ordersRead([])
     }
-    /// The tombstone of one of its records was read: its last member had gone. Without it a later crowd of that name would have versions of a life before.
+    /// Takes the tombstone of one of the crowd's records: its last member had gone. Otherwise a later crowd of that
+    /// name would have versions of a former life.
     mutating func restoredTombstone(of record: StateCodec.CrowdRecord) {
         switch record {
         case .versions:
@@ -305,20 +309,20 @@ struct Crowd {
         case .voided: break
         }
         guard !self.takeover.isNamed, self.starts.restored.progress == nil else { return }
-        // Nothing tells its name now: its members came after it, and name it with joins that come again.
+        // Nothing says its name now. Its members came after the tombstone, and their joins come again and name it.
         self.id = []
         for pass in self.passes.indices { self.passes[pass].named(lane: .none) }
     }
-    /// A restore is over, and what it has read is given back: versions go on as the progress says.
+    /// Ends a restore, and returns what it has read. Versions go on as the progress says.
     mutating func resume(nowMillis: Int64) -> CrowdRestore.Outcome {
         let restored = self.takeover.settle(&self.versions)
         self.takeover = CrowdRestore()
         self.lateMovesUntilSeconds = restored.progress.lateMovesUntilSeconds
-        // The owner before may have used priority 10 until now.
+        // The former owner may have used priority 10 until now.
         if !self.versions.isEmpty { self.sentHigh(nowMillis: nowMillis) }
         return restored
     }
-    /// A restore is over, and the crowd leaves, or nobody has told its name: whom it serves is all the same.
+    /// Ends a restore of a crowd that leaves, or whose name is unknown. It does not matter whom it serves.
     mutating func forgetRestored() { self.takeover = CrowdRestore() }
     /// Passes are where the progress says. The alert is told, unless a round, a broadcast, or a member that has joined since is to have it.
     mutating func settleAlert(owedTo joins: [RestoredJoin]) {

@@ -31,37 +31,38 @@ struct CrowdRecords {
     /// Members met since the last progress record.
     private var metSinceProgress = 0
 
-    /// The newest version lies in `state`, and what it began: members may be met.
+    /// Whether `state` has the newest version, and what it began: members may be met.
     @inline(__always) var isDurable: Bool { self.durability == .durable }
-    /// A progress record has not been acknowledged.
+    /// Whether a progress record is unacknowledged.
     @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }
-    /// Progress has been made that no record tells.
+    /// Whether there is progress that no record covers.
     @inline(__always) var isProgressDue: Bool { self.progress.isDue }
-    /// Half of what the last record allows has been used.
+    /// Whether half of what the last record allows has been used.
     @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
 
-    /// When the next progress record is due, steady; `Int64.max`: none is, or the one before has to be acknowledged first.
+    /// When the next progress record is due, steady; `Int64.max`: none is, or the one before has to be acknowledged
+    /// first.
     func progressDueMillis(nowMillis: Int64) -> Int64 {
         self.progress.dueMillis(every: Self.progressMillis, nowMillis: nowMillis)
     }
-    /// The earliest time at which another one may follow, once the last is acknowledged; steady.
+    /// The earliest time of the next record once the last is acknowledged; steady.
     @inline(__always) var nextProgressMillis: Int64 { self.progress.writtenMillis + Self.progressMillis }
 
     // MARK: What happens
 
-    /// Something that a progress record tells of.
+    /// Notes something that a progress record covers.
     @inline(__always) mutating func progressed() { self.progress.progressed() }
-    /// A member was met.
+    /// Notes that a member was met.
     @inline(__always) mutating func met() {
         self.metSinceProgress += 1
         self.progressed()
     }
-    /// A restore is over.
-    /// - Parameter isTold: by the records that it has read.
+    /// Ends a restore.
+    /// - Parameter isTold: whether the records that were read already say so.
     mutating func restored(isTold: Bool) { self.progress.restored(isTold: isTold) }
-    /// A record of versions is written.
+    /// Notes that a record of versions is written.
     mutating func versionsWritten() { self.versionsNumber &+= 1 }
-    /// The record of versions that was written last has a version that is new: nobody is served before Kafka has it.
+    /// Serves nobody until Kafka has the last record of versions, which has a new one.
     mutating func awaitVersions() {
         switch self.durability {
         case .durable: self.durability = .awaitsVersions
@@ -69,7 +70,7 @@ struct CrowdRecords {
         case .awaitsVersions, .awaitsBoth: break
         }
     }
-    /// The progress record that was written last says where a new version begins: nobody is served before Kafka has it, or a later one.
+    /// Serves nobody until Kafka has the last progress record, or a later one. It says where a new version begins.
     mutating func awaitProgress() {
         self.requiredProgress = self.progress.number
         switch self.durability {
@@ -78,13 +79,13 @@ struct CrowdRecords {
         case .awaitsProgress, .awaitsBoth: break
         }
     }
-    /// A progress record is written.
+    /// Notes that a progress record is written.
     mutating func progressWritten(nowMillis: Int64) {
         self.progress.written(nowMillis: nowMillis)
         self.horizonCount = max(Self.horizonCountMin, 2 * self.metSinceProgress)
         self.metSinceProgress = 0
     }
-    /// Kafka has a record of versions.
+    /// Notes that Kafka has a record of versions.
     /// - Returns: whether it is the last one.
     mutating func versionsAcknowledged(_ number: UInt32) -> Bool {
         guard number == self.versionsNumber else { return false }
@@ -95,7 +96,7 @@ struct CrowdRecords {
         }
         return true
     }
-    /// Kafka has a progress record.
+    /// Notes that Kafka has a progress record.
     /// - Returns: whether it is the last one.
     mutating func progressAcknowledged(_ number: UInt32) -> Bool {
         // A later record says it, too.

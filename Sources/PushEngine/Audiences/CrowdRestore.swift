@@ -1,14 +1,15 @@
 import PushModel
 
-/// What a restore has read of a crowd, until it is over: it says from where the crowd goes on. In a crowd that lives there is nothing of it.
+/// What a restore has read of a crowd, until the restore is over. It says from where the crowd goes on. It is empty in
+/// a crowd that lives.
 struct CrowdRestore {
-    /// Which records were read that tell the audience's name.
+    /// The records read so far that name the audience.
     private enum Told {
-        /// None: members alone. To `progress` and to `versions` with such a record.
+        /// None: only members were read. To `progress` or `versions` with such a record.
         case nothing
-        /// How far its passes are. To `both` with versions, to `nothing` with the tombstone.
+        /// The progress of its passes. To `both` with versions, to `nothing` with the tombstone.
         indirect case progress(PassesRecord)
-        /// Its versions, which it has already. To `both` with progress, to `nothing` with the tombstone.
+        /// Its versions, which the crowd already has. To `both` with progress, to `nothing` with the tombstone.
         case versions
         /// To `progress` or `versions` with the tombstone of the other.
         indirect case both(PassesRecord)
@@ -17,7 +18,7 @@ struct CrowdRestore {
     /// Members that may not have been served, in the order of their records.
     private var joins: [RestoredJoin] = []
 
-    /// A record has told the audience's name.
+    /// Whether a record has named the audience.
     var isNamed: Bool {
         switch self.told {
         case .nothing: false
@@ -57,24 +58,25 @@ struct CrowdRestore {
     }
 
     // MARK: What follows
-    /// From where a crowd goes on.
+    /// The point from which a crowd goes on.
     struct Outcome {
-        /// How far its passes are.
+        /// The progress of its passes.
         var progress = PassesRecord()
-        /// Versions that the progress does not tell of, the oldest first: they are taken as if they came just now.
+        /// Versions that the progress does not cover, the oldest first. They are taken as if they came just now.
         var newer: [Version] = []
-        /// The newest that was read.
+        /// The newest version that was read.
         var newest: Version?
         /// The newest version's stamp, which may have expired since; 0: there was none.
         var stampSeconds: Int64 = 0
-        /// All members that the progress does not know.
+        /// All members that the progress does not cover.
         var joins: [RestoredJoin] = []
-        /// Members among these that are owed the alert of a version that is here.
+        /// Those of these members that are owed the alert of a version that is here.
         var owedJoins: [RestoredJoin] = []
-        /// Members among these that have come since, and are owed what is newest.
+        /// Those of these members that have joined since, and are owed the newest version.
         var lateJoins: [RestoredJoin] = []
     }
-    /// All records have been read: versions that the progress tells of stay, and are told apart from those that it does not.
+    /// Ends the restore when all records have been read. Versions that the progress covers stay, and the others are
+    /// returned.
     func settle(_ versions: inout CrowdVersions) -> Outcome {
         var outcome = Outcome()
         var hasVersions = false
@@ -95,12 +97,13 @@ struct CrowdRestore {
     }
 }
 
-/// A member that a restore has read, and where its record lies.
+/// A member that a restore has read, and the offset of its record.
 struct RestoredJoin {
     var member: MemberID
-    /// It had been served when it joined. Declared here it fits into the padding: there may be a million of these.
+    /// Whether the member had been served when it joined. Declared here it fits into the padding: there may be a
+    /// million of these.
     var isKnown = false
     var offset: Int64
-    /// The stamp of the version whose alert the record says the member is owed; 0: none.
+    /// Stamp of the version whose alert the member is owed, by its record; 0: none.
     var owedAlertStampSeconds: Int64 = 0
 }

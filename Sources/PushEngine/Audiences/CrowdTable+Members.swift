@@ -1,12 +1,12 @@
 extension CrowdTable {
-    /// The members of one partition, in a box: an array cannot hold what is not copied.
+    /// The members of one partition, in a box: an array cannot hold noncopyable values.
     ///
-    /// What every push looks at lies behind pointers: each look at a class's variable is announced to the runtime, which a push would pay for ten
-    /// times.
+    /// What every push reads is behind pointers. Each access to a class's variable is announced to the runtime, which a
+    /// push would pay for ten times.
     @safe final class Members {
         private let tableAddress: UnsafeMutablePointer<MemberTable>
         private let ringOwnersAddress: UnsafeMutablePointer<[CrowdID]>
-        /// Members that left while `state` was read: freed when all has been.
+        /// Members that left while `state` was read. They are freed when all of it has been read.
         var unlinked: [MemberID] = []
 
         init(seed: UInt64) {
@@ -27,7 +27,7 @@ extension CrowdTable {
             @inline(__always) unsafeAddress { unsafe UnsafePointer(self.tableAddress) }
             @inline(__always) unsafeMutableAddress { unsafe self.tableAddress }
         }
-        /// By ring: whose it is.
+        /// The crowd of each ring.
         var ringOwners: [CrowdID] {
             @inline(__always) unsafeAddress { unsafe UnsafePointer(self.ringOwnersAddress) }
             @inline(__always) unsafeMutableAddress { unsafe self.ringOwnersAddress }

@@ -1,8 +1,9 @@
 import PushModel
 
-/// Start members as they are found among all crowds: a token may be in many audiences.
+/// Start members among all crowds: a token may be in many audiences.
 extension CrowdTable {
-    /// The round over the crowd's start members in that environment, made when the first comes; `nil`: there are too many rings.
+    /// The round over the crowd's start members in that environment; made for the first member. `nil`: there are too
+    /// many rings.
     mutating func startRound(of crowd: CrowdID, environment: PushEnvironment) -> Int? {
         if let index = self[crowd].starts.round(in: environment) { return index }
         let members = self.members(of: self[crowd].partition)
@@ -43,8 +44,8 @@ extension CrowdTable {
         millis.sort()
         return millis[millis.count - limit] + RollingBudget.windowMillis
     }
-    /// Start members of a crowd whose audience is over go over to a new one of the same name.
-    /// - Returns: that; `nil`: it had none.
+    /// Moves start members of a crowd whose audience is over to a new crowd of the same name.
+    /// - Returns: the new crowd; `nil`: the old one had no start members.
     mutating func moveStarts(from old: CrowdID, pushes: inout MemberPushStore) -> CrowdID? {
         guard !self[old].starts.rounds.isEmpty, !self[old].id.isEmpty else { return nil }
         let members = self.members(of: self[old].partition)
@@ -61,7 +62,7 @@ extension CrowdTable {
         self[crowd].takeOver(starts, ofLife: self[old].versions.life)
         return crowd
     }
-    /// A crowd has start members, and no others.
+    /// Whether a crowd has start members, and no others.
     func hasOnlyStarts(_ crowd: CrowdID) -> Bool {
         let members = self.membersIfAny(of: self[crowd].partition)
         guard let members, self[crowd].starts.memberCount(in: members.table) > 0 else { return false }

@@ -1,7 +1,7 @@
 import PushModel
 
-/// All crowds of a shard, found by audience and partition, and the tables of members they are made of: one for each partition, so that one that
-/// leaves takes its own with it.
+/// All crowds of a shard, found by audience and partition, and the tables of members that they are made of. Each
+/// partition has its own table, which leaves together with it.
 struct CrowdTable: ~Copyable {
     private struct Key: Hashable {
         var partition: PartitionIndex
@@ -20,15 +20,16 @@ struct CrowdTable: ~Copyable {
         unsafeAddress { unsafe self.elements.address(of: crowd) }
         unsafeMutableAddress { unsafe self.elements.mutableAddress(of: crowd) }
     }
-    /// Whether that crowd is still what was met when its place had that generation.
+    /// Whether that crowd still is the one whose slot had that generation.
     func contains(_ crowd: CrowdID, generation: UInt32) -> Bool {
         self.elements.contains(crowd) && self.elements[crowd].generation == generation
     }
     var count: Int { self.elements.count - self.free.count }
-    /// Places of crowds, those of gone ones included.
+    /// Number of slots for crowds, including free ones.
     var placeCount: Int { self.elements.count }
 
-    /// How records name an audience: the same on every worker. FNV-1a, 64 bits, of bundle id and audience id, mixed once more.
+    /// The reference by which records name an audience, equal on every worker. FNV-1a, 64 bits, of bundle id and
+    /// audience id, mixed once more.
     static func reference(bundleID: Span<UInt8>, id: Span<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for index in bundleID.indices { hash = (hash ^ UInt64(bundleID[index])) &* 0x0100_0000_01b3 }
@@ -53,14 +54,14 @@ struct CrowdTable: ~Copyable {
         self.membersOfPartition[partition] = members
         return members
     }
-    /// The same; `nil`: it never had any.
+    /// The partition's members; `nil`: it never had any.
     func membersIfAny(of partition: PartitionIndex) -> Members? {
         partition.index < self.membersOfPartition.count ? self.membersOfPartition[partition] : nil
     }
     func crowds(of partition: PartitionIndex) -> [CrowdID] {
         partition.index < self.crowdsOfPartition.count ? self.crowdsOfPartition[partition] : []
     }
-    /// Everything of the partition leaves memory at once.
+    /// Removes everything of the partition from memory at once.
     mutating func removePartition(_ partition: PartitionIndex) {
         guard partition.index < self.crowdsOfPartition.count else { return }
         for crowd in self.crowdsOfPartition[partition] { self.release(crowd) }
@@ -79,17 +80,17 @@ struct CrowdTable: ~Copyable {
         self.crowdsOfPartition[partition].append(crowd)
         return crowd
     }
-    /// It is found by its audience no more: another may be made for that. It stays until it is removed.
+    /// Hides a crowd from look-ups by its audience, so that another can be made for that. It stays until it is removed.
     private mutating func hide(_ crowd: CrowdID) {
         let key = Key(partition: self.elements[crowd].partition, reference: self.elements[crowd].reference)
         if self.index[key] == crowd { self.index[key] = nil }
     }
-    /// Its audience is over: another crowd may be made for it.
+    /// Voids a crowd whose audience is over, so that another can be made for the audience.
     mutating func void(_ crowd: CrowdID) {
         self.elements[crowd].voided()
         self.hide(crowd)
     }
-    /// Its members are removed from here on.
+    /// Lets the crowd's members be removed from now on.
     mutating func leave(_ crowd: CrowdID) {
         self.elements[crowd].left()
         self.hide(crowd)
@@ -106,7 +107,7 @@ struct CrowdTable: ~Copyable {
     }
 
     // MARK: Rings
-    /// The pass over the crowd's members in that environment; made when the first comes.
+    /// Index of the pass over the crowd's members in that environment; made for the first member.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
         for index in self.elements[crowd].passes.indices
         where self.elements[crowd].passes[index].environment == environment

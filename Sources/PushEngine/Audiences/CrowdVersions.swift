@@ -1,37 +1,40 @@
 import APNSProtocol
 import PushModel
 
-/// The versions of an audience that one of its crowds is brought to: the life that they are of, those kept beneath the newest, and the alert that is owed.
+/// The versions of an audience that one of its crowds is sent: their life, those kept beneath the newest, and the alert
+/// that is owed.
 ///
-/// What every push asks of it is inlined: what is handed to a function is copied, and versions are large.
+/// Whatever every push reads of it is inlined: what is handed to a function is copied, and versions are large.
 struct CrowdVersions {
-    /// How far the life is.
+    /// The phase of the life.
     enum Stage: UInt8 {
-        /// No version of it has come, or its owner has forgotten it. To `going` with a version, to `over` when its owner says that it has ended.
+        /// No version of it has arrived, or its owner has forgotten it. To `going` with a version, to `over` when its
+        /// owner says that it has ended.
         case awaited
-        /// Versions of it come; they may have expired since. To `awaited` when its owner forgets it, to `over` when its owner says that it has ended.
+        /// Versions of it arrive; they may have expired since. To `awaited` when its owner forgets it, to `over` when
+        /// its owner says that it has ended.
         case going
-        /// It has ended: a version of it was on its way when the void came, and is for nobody. To `going` with a version of a later life, to `awaited`
-        /// when the owner forgets a later one.
+        /// It has ended: a version of it was on its way when the void arrived, and is for nobody. To `going` with a
+        /// version of a later life, to `awaited` when the owner forgets a later one.
         case over
     }
-    /// Versions kept for those that a newer one leaves unserved when it expires; at least two.
+    /// Maximum number of versions kept for members that a newer one leaves unserved when it expires; at least two.
     static let countMax = 3
 
     private(set) var stage = Stage.awaited
-    /// The life of the newest version that has come, or of the void that came after it; 0: neither has.
+    /// The life of the newest version that has arrived, or of the void that followed it; 0: neither has.
     private(set) var life: Int64 = 0
-    /// The newest version's stamp in that life; 0: none has come.
+    /// The newest version's stamp in that life; 0: none has arrived.
     private(set) var stampSeconds: Int64 = 0
-    /// The newest last. An older one outlives those behind it.
+    /// Versions kept, the newest last. An older one outlives those behind it.
     private(set) var kept: [Version] = []
-    /// Whose alert is still owed to some.
+    /// The version whose alert is still owed to some members.
     private(set) var alert: Version?
-    /// The audience's channels, as its owner told last.
+    /// The audience's channels, as its owner sent them last.
     private(set) var channels: [VersionChannel] = []
     private(set) var turn: UInt32 = 0
 
-    // Made when first needed, for all that get the same.
+    // Bodies made when first needed, for all members that get the same.
     private var plainBody: [UInt8] = []
     private var alertBody: [UInt8] = []
     private var aloneBody: [UInt8] = []
@@ -39,17 +42,18 @@ struct CrowdVersions {
     @inline(__always) var isEmpty: Bool { self.kept.isEmpty }
     @inline(__always) var count: Int { self.kept.count }
     var newest: Version? { self.kept.last }
-    /// Whether a version is newer than all that have come, and of a life that is not over.
+    /// Whether a version is newer than all that have arrived, and of a life that is not over.
     func takes(_ version: Version) -> Bool {
         let isOver = self.stage == .over && version.life <= self.life
         return !isOver && version.isNewer(thanLife: self.life, stampSeconds: self.stampSeconds)
     }
-    /// A void that says so means the life that is here. A life without a version is not meant: the void is an older one, or told twice.
+    /// Whether a void that says so means the life that is here. A life without a version is not meant: the void is
+    /// older, or a repetition.
     func hasEnded(by void: BusRecord.Void) -> Bool {
         // The end itself may have expired here.
         void.isEnded && self.stage == .going || self.newest?.isEnd ?? false
     }
-    /// An alert is owed that does not fit beside the newest content.
+    /// Whether an alert is owed that does not fit beside the newest content.
     var alertGoesAlone: Bool {
         guard let alert = self.alert, let newest = self.newest, alert.stampSeconds != newest.stampSeconds else {
             return false
@@ -68,17 +72,17 @@ struct CrowdVersions {
         for index in self.kept.indices { next = min(next, self.kept[index].layer.expiresSeconds) }
         return next
     }
-    /// What a push says beside the body.
-    /// - Parameter isAlone: the alert's own version, and not the newest.
+    /// What a push needs besides the body.
+    /// - Parameter isAlone: whether the alert's own version is sent, and not the newest.
     @inline(__always) func facts(isAlone: Bool) -> VersionFacts {
         if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
         return self.kept.isEmpty ? VersionFacts() : VersionFacts(self.kept[self.kept.count - 1])
     }
-    /// The channel that phones started in an environment are told to listen on; empty: none is open.
+    /// Id of the channel that phones started in an environment are told to listen on; empty: none is open.
     func openChannel(_ environment: PushEnvironment) -> [UInt8] {
         self.channels.first { $0.environment == environment && $0.isOpen }?.id ?? []
     }
-    /// What members get that are owed an alert or not. Made once for all.
+    /// Appends the body for members that are owed an alert, or for those that are not. Made once for all.
     mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
         if isAlone {
             if self.aloneBody.isEmpty { self.alert?.appendBody(alertOf: self.alert, to: &self.aloneBody) }
@@ -99,8 +103,8 @@ struct CrowdVersions {
 
     // MARK: What happens
 
-    /// A newer version has come.
-    /// - Returns: of each that was kept, the oldest first, whether it is dropped.
+    /// Takes a newer version.
+    /// - Returns: for each version that was kept, the oldest first, whether it is dropped.
     mutating func take(_ version: Version) -> [Bool] {
         if version.life != self.life { self.endLife() }
         if version.withdrawsAlert { self.withdrawAlerts(by: version) }
@@ -121,14 +125,15 @@ struct CrowdVersions {
         self.forgetBodies()
         return dropped
     }
-    /// Drops the alerts of versions that are kept. An alert that is not older than the version's own stays: it came after those that are withdrawn.
+    /// Drops the alerts of versions that are kept. An alert that is not older than the version's own stays: it is newer
+    /// than those that are withdrawn.
     private mutating func withdrawAlerts(by version: Version) {
         for index in self.kept.indices
         where !version.hasAlert || self.kept[index].layer.alertSeconds < version.layer.alertSeconds {
             self.kept[index].layer.alert = ByteRange()
         }
     }
-    /// The newest version is told again, as which of its channels serve has changed.
+    /// Takes the newest version again, because which of its channels serve has changed.
     /// - Returns: whether anything is new.
     mutating func takeTurn(of version: Version) -> Bool {
         guard version.life == self.life, version.stampSeconds == self.stampSeconds, version.turn > self.turn else {
@@ -158,12 +163,12 @@ struct CrowdVersions {
         self.forgetBodies()
         return former
     }
-    /// The newest has expired: members that it leaves unserved get the one before.
+    /// Drops the newest version, which has expired. Members that it leaves unserved get the one before.
     mutating func expireNewest() {
         self.kept.removeLast()
         self.forgetBodies()
     }
-    /// Nothing that was shown is for anybody now.
+    /// Drops what was shown: nothing of it is for anybody now.
     mutating func endLife() {
         self.leave()
         self.channels = []
@@ -171,27 +176,27 @@ struct CrowdVersions {
         self.stampSeconds = 0
         if self.stage == .going { self.stage = .awaited }
     }
-    /// The crowd's members leave: no version is for anybody here.
+    /// Drops all versions: the crowd's members leave, and none is for anybody here.
     mutating func leave() {
         self.kept = []
         self.alert = nil
         self.forgetBodies()
     }
-    /// The owner has forgotten that life, and what this crowd has of it ends.
-    /// - Parameter isEnded: otherwise a next owner whose clock is behind may go on with it.
+    /// Ends a life that the owner has forgotten.
+    /// - Parameter isEnded: if not, a next owner whose clock is behind may go on with the life.
     mutating func endLife(_ life: Int64, isEnded: Bool) {
         self.endLife()
         self.life = life
         self.stage = isEnded ? .over : .awaited
     }
-    /// The owner has forgotten that life, and the crowd is about to leave.
+    /// Notes the life that the owner has forgotten; the crowd is about to leave.
     mutating func voidCame(ofLife life: Int64) { self.life = life }
-    /// No round owes the alert to anybody.
+    /// Forgets the alert: no round owes it to anybody.
     mutating func alertTold() { self.alert = nil }
 
     // MARK: What state says
 
-    /// What is written down.
+    /// The record of the versions.
     func record(epoch: Int64) -> VersionsRecord {
         var record = VersionsRecord()
         record.epoch = epoch
@@ -202,7 +207,7 @@ struct CrowdVersions {
         if let alert = self.alert, alert.stampSeconds != self.newest?.stampSeconds { record.alert = alert }
         return record
     }
-    /// As it was written down.
+    /// Creates the versions from their record.
     init(_ record: VersionsRecord) {
         self.life = record.life
         self.stampSeconds = record.stampSeconds
@@ -212,19 +217,20 @@ struct CrowdVersions {
     }
     init() {}
 
-    /// All that a restore has read, the oldest first: the version that brought the alert may be kept no more.
+    /// All versions that a restore has read, the oldest first. The version that brought the alert may no longer be
+    /// kept.
     private var read: [Version] {
         guard let alert = self.alert, !self.kept.contains(where: { $0.stampSeconds == alert.stampSeconds }) else {
             return self.kept
         }
         return [alert] + self.kept
     }
-    /// Those that have an alert, by their stamps.
+    /// Stamps of the versions that have an alert.
     var alertStamps: Set<Int64> { Set(self.read.filter(\.hasAlert).map(\.stampSeconds)) }
-    /// A restore is over: versions that the progress tells of are here, and others come once more, as if they were new. A version is known by its own record
-    /// alone: progress may lie there without it.
-    /// - Parameter hasRecord: `false`: what has been met is known by the progress alone, and its versions come again.
-    /// - Returns: those that come once more, the oldest first.
+    /// Ends a restore. Versions that the progress covers stay; others are taken again, as if they were new. Versions
+    /// are known by their own record alone, because progress may be without it.
+    /// - Parameter hasRecord: `false`: the versions are known by the progress alone, and are sent again.
+    /// - Returns: versions to be taken again, the oldest first.
     mutating func resume(from progress: PassesRecord, hasRecord: Bool) -> [Version] {
         let isOfLife = self.life == progress.life
         let read = self.read
@@ -239,7 +245,7 @@ struct CrowdVersions {
             $0.stampSeconds < $1.stampSeconds
         }
     }
-    /// A version with that stamp had come before the restore, and may have expired since; 0: none had.
+    /// Notes that a version with that stamp had arrived before the restore, and may have expired since; 0: none had.
     mutating func hasMet(stampSeconds: Int64) {
         guard stampSeconds > 0 else { return }
         self.stampSeconds = stampSeconds

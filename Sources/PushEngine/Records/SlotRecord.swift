@@ -19,7 +19,7 @@ struct SlotRecord {
     var routed = RoutedPositions()
 
     struct Channel {
-        /// Storage policy; also not known if it is configured.
+        /// Storage policy. A configured one also counts as not known.
         var storage: StoragePolicy
         var throttleSteps: UInt8
         var notBeforeWallMillis: Int64
