@@ -1,91 +1,96 @@
 public import DeviceModel
 import PushModel
 
-/// Events, what became of them, the pushes and the phones, as one story. Bounded: the oldest entries and idle phones are forgotten.
+/// Events and their results, the pushes and the phones, as one story. Bounded: the oldest entries and idle phones are
+/// forgotten.
 ///
-/// Told what happened and when; it looks at nothing itself. Each change has a revision, so that a follower asks for what is newer than
-/// what it has.
+/// The caller reports what happened and when; the timeline looks at nothing itself. Each change has a revision, so that
+/// a follower can ask for what is newer.
 public struct Timeline: Sendable {
     /// How much is kept.
     public struct Limits: Sendable {
-        /// Entries; the oldest go.
+        /// Most entries. The oldest are dropped.
         public var entriesMax = 1_000
-        /// Phones. A card that is gone goes first, then a phone whose activity nobody knows, then the one that has been idle longest. One in trouble and
-        /// one that somebody looks at stay as long as there are others.
+        /// Most phones. A card that is gone is dropped first, then a phone whose activity is unknown, then the phone
+        /// that has been idle longest. Phones in trouble and phones that somebody looks at stay while there are others.
         public var phonesMax = 64
-        /// Activities that are known to have had a phone, tokens, and phones that gave way to others; when there are more of one kind, all of it are
-        /// forgotten, and each activity may be asked for again.
+        /// Most activities that are known to have had a phone, most tokens, and most phones that gave way. When one
+        /// kind exceeds the limit, all of it is forgotten, and each activity may be asked for again.
         public var activitiesMax = 10_000
-        /// Outcomes that came before their events, and places of events of the page's own; the oldest go.
+        /// Most outcomes that arrived before their events, and most positions of the page's own events. The oldest are
+        /// dropped.
         public var earlyOutcomesMax = 1_000
-        /// Entries that one second may bring, of events and of pushes each. Beyond them as many of the sample are listed; all others are counted.
+        /// Most entries in one second, for events and for pushes each. Beyond them, the same number of entries of the
+        /// sample is listed; all others are counted.
         public var entriesPerSecondMax = 500
-        /// Audiences and members.
+        /// Limits of audiences and members.
         public var audiences = SimulatedAudiences.Limits()
 
-        /// The defaults.
+        /// Creates the default limits.
         public init() {}
     }
 
     /// What the timeline's runner should do about an event.
     public enum Need: Equatable, Sendable {
-        /// Nobody has registered a phone for this activity: the event waits in the worker.
+        /// Nobody has registered a phone for this activity. The event waits in the worker.
         case phone(activity: String, app: String)
-        /// As far as was read. Events came too fast to be read, and the worker knows whether one of them registered a phone.
+        /// No registration was read for this activity. Events arrived too fast to read all of them; the worker knows
+        /// whether one of them registered a phone.
         case phoneUnlessRegistered(activity: String, app: String)
     }
 
     /// How much is kept.
     public let limits: Limits
-    /// The bundle id of events that name none.
+    /// The bundle id of events that name no app.
     public let app: String
     /// The apps whose events the worker takes; empty: all.
     let apps: [String]
-    /// Oldest first. Ids follow each other.
+    /// Entries, oldest first, with consecutive ids.
     public private(set) var entries: [TimelineEntry] = []
-    /// By id.
+    /// Phones by id.
     public internal(set) var phones: [Int: SimulatedPhone] = [:]
-    /// How the developer wants cards to be drawn; those that none fits are drawn by their keys.
+    /// How the developer wants cards to be drawn. A card without a matching template is drawn by its keys.
     public internal(set) var templates: [CardTemplate] = []
-    /// What the apps' types say, by bundle id; an empty one stands for all apps that have none of their own.
+    /// Schemas of the apps' types, by bundle id. An empty id means all apps without a schema of their own.
     var schemas: [String: ContentSchema] = [:]
     /// The audiences that somebody has joined.
     public internal(set) var audiences: SimulatedAudiences
-    /// Grows with each change.
+    /// Number of the newest change.
     public private(set) var revision = 0
-    /// Pushes that are listed and that APNs did not take.
+    /// Number of listed pushes that APNs did not take.
     public private(set) var failedPushes = 0
-    /// Entries that were forgotten.
+    /// Number of entries that were forgotten.
     public private(set) var forgottenCount = 0
     private var nextEntryID = 1
     var nextPhoneID = 1
     var phonesByToken: [ByteKey: Int] = [:]
     /// Phones that gave way to others, by their activities.
     var forgottenPhones: [String: SimulatedPhone] = [:]
-    /// Phones that were ever known.
+    /// Number of phones that were ever known.
     var phonesMetCount = 0
-    /// Those that a phone was registered or asked for.
+    /// Activities for which a phone was registered or asked for.
     private var knownActivities: Set<String> = []
-    /// What each token was registered for, as long as it is remembered: a phone that was forgotten comes back with its next push.
+    /// The activity of each registered token, as long as it is remembered. A phone that was forgotten returns with its
+    /// next push.
     private(set) var activitiesByToken: [ByteKey: String] = [:]
     private var entriesByPosition: [EventPosition: Int] = [:]
     private var pushesByMessageID: [String: [Int]] = [:]
-    /// How many of the events that are kept have no outcome yet, by their key.
+    /// Number of kept events without an outcome yet, by their key.
     var awaited: [ByteKey: Int] = [:]
     private var earlyOutcomes: [EventPosition: EventOutcome] = [:]
     private var earlyOrder: [EventPosition] = []
     private var ownPositions: Set<EventPosition> = []
-    /// What the newest broadcast of each channel brought.
+    /// The content of the newest broadcast of each channel.
     private var lastBroadcasts: [String: JSONTree] = [:]
     var eventAllowance: SecondlyAllowance
     var pushAllowance: SecondlyAllowance
     var attention = Attention()
     var sample = Sample()
     var partitions = PartitionSampling(partitionCount: 1)
-    /// When followers were last told of a push to a member, milliseconds.
+    /// When followers were last woken for a push to a member, milliseconds.
     var audiencesToldMillis: Int64 = 0
 
-    /// Nothing has happened.
+    /// Creates an empty timeline.
     public init(app: String, apps: [String] = [], limits: Limits = Limits()) {
         self.app = app
         self.apps = apps
@@ -97,36 +102,36 @@ public struct Timeline: Sendable {
 
     // MARK: Looking
 
-    /// Events and pushes that came too fast to be written down.
+    /// Number of events and pushes that arrived too fast to be listed.
     public var unlisted: (events: Int, pushes: Int) {
         (self.eventAllowance.skippedCount, self.pushAllowance.skippedCount)
     }
 
-    /// `nil`: it was forgotten, or never was.
+    /// The entry with an id; `nil`: it was forgotten, or never existed.
     public func entry(_ id: Int) -> TimelineEntry? {
         guard let first = self.entries.first, id >= first.id, id < self.nextEntryID else { return nil }
         return self.entries[id - first.id]
     }
 
-    /// The entry of the event that lies at a place; `nil`: it is not kept.
+    /// The entry of the event at a position; `nil`: it is not kept.
     func entryID(at position: EventPosition) -> Int? { self.entriesByPosition[position] }
 
-    /// The phone that shows an activity; `nil`: none does. Of several, the newest.
+    /// The phone that shows an activity, the newest of several; `nil`: none does.
     public func phone(activity: String) -> SimulatedPhone? {
         self.phones.values.filter { $0.activity == activity }.max { $0.id < $1.id }
     }
 
-    /// The phone that a token leads to.
+    /// The phone of a token.
     public func phone(token: String) -> SimulatedPhone? {
         self.phonesByToken[ByteKey(token: token)].flatMap { self.phones[$0] }
     }
 
-    /// Phones in the order in which they came.
+    /// Phones in the order in which they became known.
     public var phonesInOrder: [SimulatedPhone] { self.phones.values.sorted { $0.id < $1.id } }
 
     // MARK: Events
 
-    /// The page is about to publish this record by itself. Told as soon as it is known where it lies.
+    /// Notes that the page itself published a record. Call it as soon as the record's position is known.
     public mutating func noteOwnRecord(at position: EventPosition) {
         if let id = self.entriesByPosition[position] {
             self.change(id) { entry in
@@ -139,7 +144,7 @@ public struct Timeline: Sendable {
         }
     }
 
-    /// A record of the events topic.
+    /// Takes a record of the events topic.
     /// - Parameter nowMillis: the clock, milliseconds since 1970.
     public mutating func takeEvent(
         at position: EventPosition, key: [UInt8]?, value: [UInt8]?, nowMillis: Int64
@@ -152,7 +157,7 @@ public struct Timeline: Sendable {
         return self.listEvent(at: position, key: key, value: value, nowMillis: nowMillis)
     }
 
-    /// A record of the events topic that `wantsEvent` wants.
+    /// Lists a record of the events topic that `wantsEvent` wants.
     public mutating func listEvent(
         at position: EventPosition, key: [UInt8]?, value: [UInt8]?, nowMillis: Int64
     ) -> Need? {
@@ -182,9 +187,9 @@ public struct Timeline: Sendable {
         return reading.event.flatMap { self.heed($0, activity: plainKey) }
     }
 
-    /// What an event says about which phone shows which activity.
+    /// Handles what an event says about phones and their activities.
     private mutating func heed(_ event: EventReading.Event, activity: String) -> Need? {
-        // The worker refuses it, and a phone for it would wait for ever.
+        // The worker refuses the event, and a phone for it would wait for ever.
         guard self.isTaken(app: event.app) else { return nil }
         switch (event.kind, event.target) {
         case (.register, .activity):
@@ -195,11 +200,12 @@ public struct Timeline: Sendable {
         case (.update, .token), (.end, .token):
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.start, .startToken):
-            // Its phone is there, and gives the card's token back in a moment: an update that comes before needs no other.
+            // The phone exists and is about to report the card's token. An update that arrives earlier needs no other
+            // phone.
             self.know(activity)
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.update, .activity), (.end, .activity):
-            // In a flood the next of its events asks again.
+            // In a flood, the next event of the activity asks again.
             guard !self.knownActivities.contains(activity), !self.eventAllowance.isCrowded else { break }
             self.know(activity)
             return self.unlisted.events == 0
@@ -212,18 +218,18 @@ public struct Timeline: Sendable {
 
     private mutating func know(_ activity: String) {
         if self.knownActivities.count >= self.limits.activitiesMax { self.knownActivities.removeAll() }
-        // Tokens change: there may be more of them than activities.
+        // Tokens change, so there may be more tokens than activities.
         if self.activitiesByToken.count >= self.limits.activitiesMax { self.activitiesByToken.removeAll() }
         self.knownActivities.insert(activity)
     }
 
-    /// What became of a need is not known: the activity's next event asks again.
+    /// Forgets a need whose result is unknown. The activity's next event asks again.
     public mutating func forgetNeed(activity: String) { self.knownActivities.remove(activity) }
 
-    /// What the outcomes topic says of an event.
+    /// Takes what the outcomes topic says about an event.
     public mutating func takeOutcome(_ outcome: EventOutcome, of position: EventPosition) {
         guard let id = self.entriesByPosition[position] else {
-            // Topics are read one by one: an outcome may be read before its event.
+            // Topics are read one by one, so an outcome may be read before its event.
             if self.earlyOutcomes.updateValue(outcome, forKey: position) == nil { self.earlyOrder.append(position) }
             if self.earlyOrder.count > self.limits.earlyOutcomesMax {
                 self.earlyOutcomes[self.earlyOrder.removeFirst()] = nil
@@ -252,13 +258,14 @@ public struct Timeline: Sendable {
         }
     }
 
-    /// How long before the page reads an event a worker may have pushed it, milliseconds.
+    /// How long before the page reads an event a worker may have pushed it, in milliseconds.
     private static let readLateMillisMax: Int64 = 2_000
-    /// How many entries before the event its push may stand.
+    /// How many entries before the event its push may be.
     private static let readLateEntriesMax = 64
 
-    /// An outcome names the last attempt. Those before it brought the same content to the same activity, after the event had come; or just before it was read here,
-    /// and then in vain.
+    /// Relates earlier attempts to an event, because an outcome names only the last attempt. An earlier attempt brought
+    /// the same content to the same activity after the event arrived. It may also have failed just before the event was
+    /// read here.
     private mutating func relate(attemptsOf event: Int, before push: Int) {
         guard let first = self.entries.first, first.id <= event, let place = self.entry(event),
             case .push(let last)? = self.entry(push)?.body
@@ -266,7 +273,7 @@ public struct Timeline: Sendable {
         let begin = max(first.id, min(event, push) - Self.readLateEntriesMax)
         let attempts = self.entries[begin - first.id..<push - first.id].filter { entry in
             guard case .push(let attempt) = entry.body, entry.related.isEmpty else { return false }
-            // Before its event is read, nobody knows what activity a push is for.
+            // Until the event is read, the activity of a push is unknown.
             let isToSame = entry.activity == place.activity || entry.activity.isEmpty && attempt.phone == last.phone
             guard isToSame, attempt.contentState == last.contentState else { return false }
             return entry.id > event
@@ -289,7 +296,8 @@ public struct Timeline: Sendable {
 
     // MARK: Pushes
 
-    /// A push reached APNs. - Returns: the phone it was for; 0: it has none.
+    /// Takes a push that reached APNs.
+    /// - Returns: the phone that it was for; 0: none.
     @discardableResult
     public mutating func takePush(_ push: ObservedPush) -> Int {
         let glimpse = PushGlimpse(atMillis: push.atMillis, status: push.status, phone: push.phone)
@@ -299,7 +307,8 @@ public struct Timeline: Sendable {
         return self.listPush(push)
     }
 
-    /// A push that `wantsPush` wants. - Returns: the phone it was for.
+    /// Lists a push that `wantsPush` wants.
+    /// - Returns: the phone that it was for.
     @discardableResult
     public mutating func listPush(_ push: ObservedPush) -> Int {
         let suffix = ".push-type.liveactivity"
@@ -343,11 +352,11 @@ public struct Timeline: Sendable {
         return phone
     }
 
-    /// A broadcast reached APNs.
+    /// Takes a broadcast that reached APNs.
     public mutating func takeBroadcast(_ broadcast: ObservedBroadcast) {
         _ = self.pushAllowance.begin(nowMillis: broadcast.atMillis)
         _ = self.pushAllowance.see()
-        // A channel has one in many seconds.
+        // A channel has at most one broadcast in many seconds.
         guard self.pushAllowance.take(isSampled: true) else { return }
         let aps = (try? JSONTree.parse(broadcast.body))?["aps"]
         let content = aps?["content-state"]
@@ -379,16 +388,18 @@ public struct Timeline: Sendable {
 
     // MARK: Phones
 
-    /// What the phone shows now. - Returns: whether that is something else than before.
+    /// Takes what the phone shows now.
+    /// - Returns: whether that differs from before.
     /// - Parameters:
-    ///   - channel: the one that it listens to; `nil`: none.
-    ///   - nowMillis: the clock, milliseconds since 1970, for a line that says that a card has gone; `nil`: no line is written.
+    ///   - channel: the channel that the phone listens to; `nil`: none.
+    ///   - nowMillis: the clock, milliseconds since 1970, for a line that says that a card has gone; `nil`: no line is
+    ///     written.
     @discardableResult
     public mutating func setShown(
         _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int,
         nowMillis: Int64? = nil
     ) -> Bool {
-        // A card that was swiped away shows nothing more: what APNs had kept for it comes too late.
+        // A card that was swiped away shows nothing new: what APNs had kept for it arrives too late.
         let shown = self.phones[id].flatMap { $0.isSwiped ? $0.shown : nil } ?? shown
         guard let phone = self.phones[id],
             phone.shown != shown || phone.isOnline != isOnline || phone.channel != channel
@@ -409,7 +420,7 @@ public struct Timeline: Sendable {
         return true
     }
 
-    /// Something happened to a phone that a person should read.
+    /// Notes something that happened to a phone, for a person to read.
     /// - Parameters:
     ///   - phone: 0: none.
     ///   - activity: `nil`: the phone's.
@@ -426,10 +437,10 @@ public struct Timeline: Sendable {
         return self.revision
     }
 
-    /// Nothing has changed after all.
+    /// Takes the last revision back, because nothing has changed.
     mutating func takeRevisionBack() { self.revision -= 1 }
 
-    /// The key of a join is a token.
+    /// Whether a key may be that of a join, which is a token.
     func mayBeMembership(key: Span<UInt8>) -> Bool {
         guard key.count >= 64 else { return false }
         for index in key.indices where Hex.value(of: key[index]) >= 16 { return false }
@@ -446,7 +457,7 @@ public struct Timeline: Sendable {
         return id
     }
 
-    /// Some at once, so that an entry costs no move of all others.
+    /// Drops several entries at once, so that not every entry moves all others.
     private mutating func forgetEntries() {
         let count = max(1, self.limits.entriesMax / 10)
         for entry in self.entries.prefix(count) {

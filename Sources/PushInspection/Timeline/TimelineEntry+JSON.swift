@@ -1,7 +1,8 @@
 import PushModel
 
 extension Timeline {
-    /// An entry for the page and the API, without whole device tokens. What it names of other entries is looked up in the timeline.
+    /// An entry for the page and the API, without whole device tokens. Other entries that it names are looked up in the
+    /// timeline.
     public func json(_ entry: TimelineEntry) -> JSONTree {
         var members: [JSONTree.Member] = [
             .init("id", .integer(entry.id)), .init("atMillis", .integer(entry.atMillis)),
@@ -87,7 +88,7 @@ extension Timeline {
         ]
     }
 
-    /// It asked for priority 10 and was sent with less, as the hourly budget was spent.
+    /// Whether the event asked for priority 10 and was sent with less, because the hourly budget was spent.
     static func isDowngraded(_ outcome: EventOutcome, asked: EventReading.Event?) -> Bool {
         guard let asked, let sent = outcome.priority else { return false }
         return asked.priority > sent
@@ -95,7 +96,7 @@ extension Timeline {
 
     // MARK: Words
 
-    /// What became of an entry, as one sentence.
+    /// The result of an entry as one sentence.
     public func summary(of entry: TimelineEntry) -> String {
         switch entry.body {
         case .note(_, let text): return text
@@ -115,7 +116,7 @@ extension Timeline {
         }
     }
 
-    /// Whether an event of the activity came before a registration, and was pushed after it.
+    /// Whether an event of the activity arrived before a registration, and was pushed after it.
     private func letsAnotherLeave(_ registration: TimelineEntry) -> Bool {
         guard case .event(let event) = registration.body, event.reading.event?.kind == .register else { return false }
         let before = self.entries.last { entry in
@@ -130,7 +131,7 @@ extension Timeline {
             ?? false
     }
 
-    /// What APNs said to the attempts before the one that it accepted; empty: there were none.
+    /// What APNs answered to the attempts before the accepted one; empty: there were none.
     private func attempts(of entry: TimelineEntry) -> String {
         let pushes = entry.related.sorted().compactMap { id -> TimelineEntry.Push? in
             if case .push(let push)? = self.entry(id)?.body { push } else { nil }
@@ -163,7 +164,7 @@ extension Timeline {
             return "Fanned out: each member of the audience gets it, or something newer\(because). "
                 + "Its numbers are under Audiences."
         case .unregistered: return "Unregistered: nobody has registered a token for this activity in time."
-        // A release to come may know others.
+        // A later release may know others.
         case .late, .duplicate, .expired, .rejected, .unknown, .deadLettered, nil:
             return outcome.name.prefix(1).uppercased() + outcome.name.dropFirst() + because + "."
         }

@@ -1,28 +1,28 @@
 /// One line of the timeline.
 public struct TimelineEntry: Sendable {
-    /// An event that lies in Kafka.
+    /// An event in Kafka.
     public struct Event: Sendable {
-        /// Where it lies.
+        /// The record's position.
         public var position: EventPosition
         /// The record's key as text, without a whole device token.
         public var key: String
-        /// The record as it came, for a replay; a value over 16 KiB, which no worker takes, is cut.
+        /// The record as it arrived, for a replay. A value over 16 KiB, which no worker takes, is cut.
         public var record: (key: [UInt8]?, value: [UInt8]?)
-        /// As a worker reads it.
+        /// The record as a worker reads it.
         public var reading: EventReading
-        /// What became of it; `nil`: nothing yet.
+        /// The event's outcome; `nil`: none yet.
         public var outcome: EventOutcome?
-        /// The page published it by itself, as an app or its server would have to.
+        /// Whether the page itself published it, as an app or its server would have to.
         public var isByPage: Bool
-        /// What it waits for in the worker, as the worker said last; `nil`: it has not said.
+        /// What the event waits for, as the worker last reported; `nil`: not reported.
         public var wait: EventWait?
-        /// It had no outcome yet when outcomes were no longer read where it would lie.
+        /// Whether outcomes in its partition were no longer read when it had none yet.
         public var isOutcomeUnread = false
     }
 
     /// A push that reached APNs.
     public struct Push: Sendable {
-        /// The phone it was for.
+        /// The phone that the push was for.
         public var phone: Int
         /// `apns-id`.
         public var messageID: String
@@ -32,29 +32,30 @@ public struct TimelineEntry: Sendable {
         public var topic: String
         /// `apns-priority`.
         public var priority: Int
-        /// `apns-expiration`, seconds since 1970; `nil`: none that is known.
+        /// `apns-expiration`, seconds since 1970; `nil`: missing or unknown.
         public var expirationSeconds: Int64?
         /// The payload as APNs got it.
         public var body: [UInt8]
-        /// HTTP status; `nil`: no answer, or it had waited for the phone.
+        /// HTTP status; `nil`: no answer, or the push had waited for the phone.
         public var status: Int?
-        /// APNs' reason of a refusal.
+        /// APNs' reason for a refusal.
         public var reason: String
         /// `aps.timestamp`, seconds since 1970.
         public var stampSeconds: Int64?
         /// What the phone did.
         public var verdict: PushVerdict
-        /// The content it brought.
+        /// The content of the push.
         public var contentState: JSONTree?
-        /// The alert it brought.
+        /// The alert of the push.
         public var alert: JSONTree?
-        /// Against the push before it to the same phone.
+        /// Differences from the previous push to the same phone.
         public var changes: [ContentDifference.Change]
         /// Values in the content that look like dates.
         public var dates: [DateLens.Finding]
-        /// The first digits of the token that it went to.
+        /// The first digits of the push's token.
         public var tokenShown = ""
-        /// How the page marks it: as its verdict says, unless a date in what is shown is not what it seems.
+        /// The word by which the page marks the push: that of its verdict, unless the app misreads a date in the
+        /// content shown.
         var word: String {
             self.verdict.word == .shown && self.dates.contains(where: \.isTrouble)
                 ? PhoneStatus.Word.doubtfulDate.name : self.verdict.word.rawValue
@@ -75,25 +76,25 @@ public struct TimelineEntry: Sendable {
         public var body: [UInt8]
         /// HTTP status; `nil`: no answer.
         public var status: Int?
-        /// APNs' reason of a refusal.
+        /// APNs' reason for a refusal.
         public var reason: String
         /// `aps.timestamp`, seconds since 1970.
         public var stampSeconds: Int64?
-        /// What became of it.
+        /// The result of the broadcast.
         public var verdict: PushVerdict
-        /// The content it brought.
+        /// The content of the broadcast.
         public var contentState: JSONTree?
-        /// The alert it brought.
+        /// The alert of the broadcast.
         public var alert: JSONTree?
-        /// Against the broadcast before it to the same channel.
+        /// Differences from the previous broadcast to the same channel.
         public var changes: [ContentDifference.Change]
         /// Numbers in the content that look like dates.
         public var dates: [DateLens.Finding]
     }
 
-    /// What a line tells of.
+    /// What a line is about.
     public enum Body: Sendable {
-        /// An event that lies in Kafka.
+        /// An event in Kafka.
         case event(Event)
         /// A push that reached APNs.
         case push(Push)
@@ -103,15 +104,15 @@ public struct TimelineEntry: Sendable {
         case note(phone: Int, text: String)
     }
 
-    /// Counted from 1.
+    /// Number of the entry, counted from 1.
     public let id: Int
     /// When it happened, milliseconds since 1970.
     public let atMillis: Int64
-    /// The activity, channel or audience it concerns; empty: none that is known.
+    /// The activity, channel or audience of the entry; empty: not known.
     public var activity: String
-    /// What it tells of.
+    /// What the entry is about.
     public var body: Body
-    /// Entries that belong to it: of an event its pushes, of a push its events.
+    /// Related entries: the pushes of an event, or the events of a push.
     public var related: [Int] = []
     /// The timeline's revision when it last changed.
     public var revision: Int
@@ -120,11 +121,11 @@ public struct TimelineEntry: Sendable {
     static let relatedMax = 64
 }
 
-/// Where an event lies.
+/// Position of an event's record.
 public struct EventPosition: Hashable, Sendable {
-    /// Its partition.
+    /// The record's partition.
     public var partition: Int32
-    /// Its offset.
+    /// The record's offset.
     public var offset: Int64
 
     public init(partition: Int32, offset: Int64) {
@@ -133,31 +134,31 @@ public struct EventPosition: Hashable, Sendable {
     }
 }
 
-/// What the outcomes topic says of one event.
+/// What the outcomes topic says about one event.
 public struct EventOutcome: Equatable, Sendable {
-    /// Such as `delivered`.
+    /// The outcome's name, such as `delivered`.
     public var name: String
-    /// Why; empty: it says nothing.
+    /// The reason; empty: none given.
     public var reason: String
     /// The event that took its place.
     public var into: EventPosition?
-    /// What of it lives on in that: `alert`, `priority`.
+    /// What that event inherits from this one: `alert`, `priority`.
     public var kept: [String]
-    /// `apns-id` of its push; empty: none.
+    /// `apns-id` of the event's push; empty: none.
     public var messageID: String
     /// HTTP status of APNs' answer; `nil`: none.
     public var status: Int?
-    /// `apns-priority` with which it was sent; `nil`: it was not.
+    /// `apns-priority` of the push; `nil`: none was sent.
     public var priority: Int?
-    /// How many events went into the push; `nil`: none was sent.
+    /// Number of events merged into the push; `nil`: none was sent.
     public var merged: Int?
-    /// How long it waited in the worker, and how long APNs took, milliseconds; `nil`: not said.
+    /// How long the event waited in the worker, in milliseconds; `nil`: not reported.
     public var queuedMillis: Int64?
-    /// How long APNs took, milliseconds; `nil`: not said.
+    /// How long APNs took, in milliseconds; `nil`: not reported.
     public var apnsMillis: Int64?
 
     /// Reads a record of the outcomes topic; `nil`: it is not about one event.
-    /// - Parameter topic: that of the events.
+    /// - Parameter topic: the events topic.
     public static func read(_ value: [UInt8], topic: String) -> (position: EventPosition, outcome: EventOutcome)? {
         guard let record = try? JSONTree.parse(value), let name = record["outcome"]?.plainText,
             record["topic"]?.plainText == topic, let position = Self.position(record)

@@ -9,7 +9,7 @@ import ServiceLifecycle
 import TLSSession
 import UnixSignals
 
-/// `mailboat apns-simulator`: an APNs to push to, with devices to look at and faults on demand.
+/// `mailboat apns-simulator`: a simulated APNs to push to, with devices to look at and faults on demand.
 struct APNSSimulatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns-simulator",
@@ -215,12 +215,13 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Seed of all randomness.", form: .whole(0...UInt64.max))
     var seed: UInt64 = 1
 
-    /// Far beyond what any channel needs, and 10,000 an app is Apple's own limit.
+    /// Upper limits of the options: pushes far beyond what any channel needs, and Apple's own limit of 10,000 channels
+    /// an app.
     private static let (channelPushesPerMinuteMax, channelsPerAppMax) = (1_000_000, 1_000_000)
 
     private static let startBudgetMax = 1_000
     private static let startWindowMax: Int64 = 7 * 86_400
-    /// A day.
+    /// One day.
     private static let updateTokenMillisMax: Int64 = 86_400_000
     private static let devicesMax = 100_000_000
 
@@ -277,7 +278,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         await simulator.stop()
     }
 
-    /// Writes a line for the process that started this one, at once: to a pipe it would be kept back.
+    /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
     private static func say(_ line: String) {
         StandardOutput.tell(line)
         StandardOutput.flush()

@@ -6,16 +6,16 @@ import LocalFiles
 import Redaction
 import TLSSession
 
-/// Certificates and keys of an `apns-simulator` as its options name them, read or made.
+/// Certificates and keys of an `apns-simulator`, read or generated as its options say.
 struct SimulatorSetup {
     var credentials: SimulatorCredentials
     var keys: [RegisteredKey] = []
-    /// What a person needs to know to push to it.
+    /// What a person needs to know in order to push to the simulator.
     var lines: [String] = []
-    /// For `GET /provider-token`; `nil` when no private key is held.
+    /// Signs tokens for `GET /provider-token`; `nil` without a private key.
     var mint: ProviderTokenMint?
 
-    /// The generated key's id, unless another is asked for.
+    /// The generated key's id, unless the options name another.
     static let generatedKeyID = "SIMULATOR1"
 
     init(_ command: APNSSimulatorCommand) throws {
@@ -59,7 +59,7 @@ struct SimulatorSetup {
         }
     }
 
-    /// Apple names the file of a key `AuthKey_<key id>.p8`.
+    /// The key id in a file's name. Apple names such a file `AuthKey_<key id>.p8`.
     private static func keyID(ofFile path: String) throws -> String {
         let name = URL(filePath: path).deletingPathExtension().lastPathComponent
         let id = name.hasPrefix("AuthKey_") ? String(name.dropFirst("AuthKey_".count)) : ""

@@ -1,13 +1,13 @@
-/// What a command ends with: the same for all of them. `deploy/Operations.md` has it as a table, which a test compares with this.
+/// Exit statuses, common to all commands. `deploy/Operations.md` has them as a table, which a test compares with this.
 enum CommandStatus: Int32, CaseIterable {
     case done = 0
     case failed = 1
     case wrongCommandLine = 64
-    /// Killed by SIGINT or SIGTERM; a shell says 128 + the signal's number.
+    /// Killed by SIGINT or SIGTERM. A shell reports 128 + the signal's number.
     case interrupted = 130
     case terminated = 143
 
-    /// What it means, in a sentence that fits into a table.
+    /// The status's meaning, in a sentence that fits into a table.
     var meaning: String {
         switch self {
         case .done:

@@ -1,8 +1,8 @@
 import APNSProtocol
 
-/// What Apple's reasons mean, for a person: `ReasonTable` says what a worker does about them.
+/// Explains Apple's reasons to a person. `ReasonTable` holds what a worker does about them.
 enum APNSReasonWords {
-    /// A clause: what APNs holds against the request. Of a reason that is not known, what its status says.
+    /// What APNs holds against the request, as a clause. For an unknown reason, the meaning of its status.
     static func meaning(status: UInt16, reason: String) -> String {
         if (200...299).contains(status) { return "APNs took it; what the phone does with it, nobody says" }
         return Self.meanings[reason] ?? Self.meaning(ofStatus: status)
@@ -70,7 +70,7 @@ enum APNSReasonWords {
         }
     }
 
-    /// What to do about it; `nil`: nothing more than the meaning says.
+    /// What to do about it; `nil`: nothing beyond the meaning.
     static func remedy(status: UInt16, reason: String) -> String? {
         switch ReasonTable.verdict(status: status, reason: reason, timestampMillis: nil) {
         case .credentialRefused:

@@ -3,18 +3,19 @@ import PushTransport
 
 /// One push as Apple's curl example sends it.
 struct DevicePush {
-    /// Goes into the path as it is.
+    /// The token, which goes into the path unchanged.
     var token: String
     var topic: String
     var pushType: String
     var priority: Int
-    /// Seconds since 1970; `nil`: APNs' own default.
+    /// Expiration, seconds since 1970; `nil`: APNs' own default.
     var expirationSeconds: Int64?
-    /// A UUID; `nil`: APNs makes one.
+    /// A UUID; `nil`: APNs generates one.
     var apnsID: String?
     var payload: [UInt8]
 
-    /// - Parameter keptField: which field of the answer is kept.
+    /// Builds the request.
+    /// - Parameter keptField: the header field of the answer to keep.
     func request(_ token: SignedToken, keptField: String) -> APNSProbe.Request {
         func text(_ name: StaticString, _ value: String) -> (name: String, value: [UInt8]) {
             ("\(name)", Array(value.utf8))
@@ -31,7 +32,7 @@ struct DevicePush {
             body: self.payload, keptField: keptField)
     }
 
-    /// A push that reaches nobody: its token is none, so that all it can show is whether key and topic are accepted.
+    /// A push that reaches nobody, because its token is invalid. It only shows whether APNs accepts key and topic.
     static func probe(bundleID: String, nowSeconds: Int64) -> DevicePush {
         DevicePush(
             token: "mailboat-doctor",

@@ -1,12 +1,12 @@
 import Foundation
 import PushModel
 
-/// What a phone or APNs may find strange about a payload. The phone says nothing, so somebody should.
+/// What a phone or APNs may find strange about a payload. The phone itself reports nothing.
 enum PayloadRemarks {
     /// Apple's limit for a push to a phone, bytes.
     static let byteCountMax = 4_096
 
-    /// Predicates whose subject is the payload. Empty: nothing is strange.
+    /// Remarks whose subject is the payload. Empty: nothing is strange.
     static func find(in payload: [UInt8], pushType: String, nowSeconds: Int64) -> [String] {
         var remarks: [String] = []
         if payload.count > Self.byteCountMax {
@@ -33,7 +33,8 @@ enum PayloadRemarks {
         return remarks + Self.timestampRemarks(aps["timestamp"], nowSeconds: nowSeconds)
     }
 
-    /// Further ahead than this, a phone would ignore much of what comes after, seconds; and dates from 2001 or in milliseconds lie far off.
+    /// How far ahead a timestamp may be, in seconds. Beyond this, a phone would ignore many later updates. Dates
+    /// counted from 2001 or in milliseconds are far outside.
     private static let aheadSecondsMax: Int64 = 300
     private static let behindSecondsMax: Int64 = 86_400
 

@@ -7,7 +7,7 @@ import PushTransport
 import PushWorker
 import Redaction
 
-/// Which app's key is meant, and for which environment.
+/// Selects the app whose key is used, and the environment.
 struct ProviderAccess: ParsableArguments {
     enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
 
@@ -58,7 +58,8 @@ struct SignedToken {
 }
 
 extension SignedToken {
-    /// Reads the key's file and signs. Throws what is wrong with the key as a `CommandFailure`.
+    /// Reads the key's file and signs.
+    /// - Throws: a `CommandFailure` that says what is wrong with the key.
     init(_ key: ProviderKey) throws {
         var logger = Logger(label: "mailboat")
         logger.logLevel = .critical

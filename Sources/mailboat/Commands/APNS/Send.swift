@@ -110,25 +110,25 @@ struct Send: AsyncParsableCommand {
         let probe = APNSProbe(
             host: route.host, port: route.port, proxy: route.proxy, trustRoots: route.trustRoots,
             limit: .seconds(self.timeout))
-        // Apple's console knows this id of pushes in development.
+        // Apple's console shows pushes of development by this id.
         let report = await probe.run(push.request(try SignedToken(route.key), keptField: "apns-unique-id"))
         return (report, push.apnsID ?? "", push.topic)
     }
 }
 
-/// What became of the push, for a person or a program.
+/// The result of the push, for a person or a program.
 struct SendResult: Encodable {
     var apnsID: String
     var app: String
     var topic: String
     var host: String
     var priority: Int
-    /// `nil`: no answer came.
+    /// HTTP status; `nil`: no answer arrived.
     var status: UInt16?
-    /// APNs' word; empty: it gave none.
+    /// APNs' reason; empty: none given.
     var reason = ""
     var timestampMillis: Int64?
-    /// What that means, or why there is no answer.
+    /// What the reason means, or why there is no answer.
     var meaning: String
     var remedy: String?
     var apnsUniqueID: String?

@@ -42,7 +42,7 @@ struct TokenCommand: ParsableCommand {
         }
     }
 
-    /// What is said on standard error. Holds no token.
+    /// The text on standard error. It holds no token.
     static func explanation(
         _ token: SignedToken, bundleID: String, route: PlannedRoute, nowMillis: Int64
     ) -> [String] {
@@ -56,7 +56,7 @@ struct TokenCommand: ParsableCommand {
             "-d '{\"aps\":{\"timestamp\":\(token.issuedAtSeconds),\"event\":\"update\",\"content-state\":{}}}'",
             "https://\(route.host)\(route.port == APNSHost.port ? "" : ":\(route.port)")/3/device/<token of the activity>",
         ]
-        // A line end within a text would be shown, not obeyed.
+        // The shell would not continue a line at a line end within a text, so the text is shown on one line.
         let lines = curl.enumerated().map { index, part in
             (index == 0 ? "" : "  ") + part + (index == curl.count - 1 ? "" : " \\")
         }

@@ -69,7 +69,7 @@ struct AudienceCommand: ParsableCommand {
         func run() async throws { try await self.order.give(isPaused: false) }
     }
 
-    /// Which audience is meant, and how to reach the workers.
+    /// Selects the audience, and says how to reach the workers.
     struct Order: ParsableArguments {
         @OptionGroup var kafka: KafkaOptions
 
@@ -106,7 +106,8 @@ struct AudienceCommand: ParsableCommand {
             let order = self
             try await NamedThread.run("audience") { Result { try order.tellPartitions(isPaused: isPaused) } }.get()
         }
-        /// Workers obey only for an app that they have. Without a configuration nobody here knows which these are.
+        /// Requires that the configuration has the app, because workers obey only for their own apps. Without a
+        /// configuration, these are unknown here.
         private func requireApp(of configuration: WorkerConfiguration) throws {
             let apps = configuration.apps.map(\.bundleID)
             guard self.kafka.cluster.hasConfiguration, !apps.contains(self.app) else { return }
@@ -114,7 +115,7 @@ struct AudienceCommand: ParsableCommand {
                 "--app is “\(ShownText.name(self.app))”: expected an app of --config: \(apps.sorted().joined(separator: ", ")); nothing was written"
             )
         }
-        /// Blocks.
+        /// Sends the order to every partition. Blocks.
         private func tellPartitions(isPaused: Bool) throws {
             let configuration = try self.kafka.cluster.configuration()
             try self.requireApp(of: configuration)

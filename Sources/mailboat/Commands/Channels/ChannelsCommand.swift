@@ -56,7 +56,8 @@ struct ChannelsCommand: ParsableCommand {
                         StandardOutput.tell(channel)
                         StandardError.print("made a channel of \(home) with storage \(self.storage.name)")
                     }
-                    // Who cannot be told its id on standard output could neither use it nor delete it.
+                    // Print the id on standard error if standard output fails. Without its id, nobody could use the
+                    // channel or delete it.
                     if !StandardOutput.flush() { StandardError.print("the channel's id is \(channel)") }
                 } catch { throw self.options.refusal(error) }
             }

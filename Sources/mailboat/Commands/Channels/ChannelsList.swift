@@ -25,7 +25,7 @@ extension ChannelsCommand {
         @Flag(help: "Ask each channel for what it keeps.")
         var details = false
 
-        /// Channels asked for their details at a time.
+        /// Number of channels whose details are asked for at a time.
         private static let askedMax = 16
 
         func run() async throws {
@@ -56,7 +56,8 @@ extension ChannelsCommand {
             if !isWhole { throw ExitCode.failure }
         }
 
-        /// A line for each channel, in the order of the list. - Returns: how many could not be read.
+        /// Prints a line for each channel, in the order of the list.
+        /// - Returns: number of channels that could not be read.
         private func showDetails(
             of channels: [String], _ desk: ChannelDesk, _ home: ChannelHome, _ status: StatusLine
         ) async -> Int {

@@ -6,7 +6,7 @@ import Logging
 import PushTransport
 import PushWorker
 
-/// Whose channels, and how answers are shown.
+/// Selects whose channels are meant, and how answers are shown.
 struct ChannelsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -19,7 +19,7 @@ struct ChannelsOptions: ParsableArguments {
     var isJSON: Bool { self.place.isJSON }
     func refusal(_ failure: ChannelFailure) -> any Error { self.place.refusal(failure) }
 
-    /// Opens a desk for the app and environment that are meant, and closes it when `body` has ended.
+    /// Opens a desk for the selected app and environment, and closes it when `body` has ended.
     func withDesk<Result>(
         _ body: (ChannelDesk, ChannelHome) async throws -> Result
     ) async throws -> Result {
@@ -36,7 +36,7 @@ struct ChannelsOptions: ParsableArguments {
     }
 }
 
-/// Which app and environment is meant, and how answers are shown.
+/// Selects the app and environment, and how answers are shown.
 struct ChannelsPlace: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
     enum Environment: String, ExpressibleByArgument, CaseIterable { case production, development }
@@ -52,7 +52,7 @@ struct ChannelsPlace: ParsableArguments {
 
     var isJSON: Bool { self.format == .json }
 
-    /// Opens a desk for the app and environment that are meant, and closes it when `body` has ended.
+    /// Opens a desk for the selected app and environment, and closes it when `body` has ended.
     func withDesk<Result>(
         of configuration: WorkerConfiguration, _ body: (ChannelDesk, ChannelHome) async throws -> Result
     ) async throws -> Result {
@@ -63,7 +63,7 @@ struct ChannelsPlace: ParsableArguments {
         } catch {
             throw ValidationError("--\(error.field) \(error.detail)")
         }
-        // What happens on the connection is said once, by the failure of the request that it is about.
+        // A failed request reports what happened on the connection, so the connection itself logs nothing.
         var logger = Logger(label: "mailboat")
         logger.logLevel = .critical
         let desk: ChannelDesk
@@ -80,8 +80,8 @@ struct ChannelsPlace: ParsableArguments {
         }
     }
 
-    /// Shows why something could not be done: as JSON where that was asked for, and in any case as a line for a person. - Returns: what to end
-    /// with.
+    /// Shows why something could not be done: always as a line for a person, and also as JSON if that was asked for.
+    /// - Returns: the error to exit with.
     func refusal(_ failure: ChannelFailure) -> any Error {
         guard self.isJSON else { return CommandFailure("\(failure)") }
         StandardOutput.tell(

@@ -87,7 +87,7 @@ extension ChannelsCommand {
             if !isComplete { throw ExitCode.failure }
         }
 
-        /// What a keeper of the app would be told: without `audience.channel: auto` none keeps a pool.
+        /// Settings of the app's channel keeper. Without `audience.channel: auto`, no keeper has a pool.
         private static func settings(of app: AppConfiguration?) -> KeeperSettings {
             var settings = KeeperSettings()
             guard let app, app.audienceChannel == .auto else { return settings }
@@ -113,7 +113,8 @@ extension ChannelsCommand {
             }.get()
         }
 
-        /// - Returns: whether it is gone, or needs to go no more.
+        /// Deletes the channel of a finding.
+        /// - Returns: whether the channel is deleted, or need not be deleted now.
         private func delete(
             _ finding: ReconcileReport.Finding, of report: ReconcileReport, _ desk: ChannelDesk, _ topic: String,
             _ status: StatusLine
@@ -150,7 +151,8 @@ extension ChannelsCommand {
             }
         }
 
-        /// - Parameter isKept: workers with this configuration keep channels for the app's audiences.
+        /// Prints the report.
+        /// - Parameter isKept: whether workers with this configuration keep channels for the app's audiences.
         private func tell(_ report: ReconcileReport, failedCount: Int, isKept: Bool) {
             StandardError.print(report.summary)
             let (deletes, left) = (report.count(.delete), report.count(.openAgain) + report.count(.forget))

@@ -4,7 +4,7 @@ import KafkaLog
 import PushModel
 import PushTransport
 
-/// What `state` says of the channels that are kept for one app in one environment.
+/// What `state` says about the kept channels of one app in one environment.
 struct KeptChannelRecords {
     /// A record that cannot be read, and why.
     struct Unreadable: Equatable {
@@ -16,12 +16,12 @@ struct KeptChannelRecords {
     private let home: ChannelHome
     private(set) var channels: [Int64: KeptChannel] = [:]
     private var unreadableByNumber: [Int64: Unreadable] = [:]
-    /// In the order of their numbers.
+    /// Unreadable records in the order of their numbers.
     var unreadable: [Unreadable] { self.unreadableByNumber.sorted { $0.key < $1.key }.map(\.value) }
 
     init(of home: ChannelHome) { self.home = home }
 
-    /// Takes the records of `state` in the order of the log; others than those of the app and environment are passed over.
+    /// Takes the records of `state` in the order of the log. Ignores records of other apps and environments.
     mutating func add(_ record: OwnedRecord) {
         guard let keyBytes = record.key, let key = try? KeptChannelKey(keyBytes), key.bundleID == self.home.bundleID,
             key.environment == self.home.environment

@@ -5,21 +5,21 @@ import PushModel
 import PushTransport
 import PushWorker
 
-/// What Apple's list and `state` disagree on, for a person or a program. Decides nothing about ours but by `ReconcilePlan`.
+/// Where Apple's list and `state` disagree, for a person or a program. `ReconcilePlan` decides about our own channels.
 struct ReconcileReport {
-    /// What is to be done about one channel.
+    /// What to do about one channel.
     enum Verdict: String, Encodable {
-        /// Ours, in the list, and nobody wants it.
+        /// Ours, in the list, and no longer wanted.
         case delete
         /// Ours, wanted, and missing from the list. Its keeper opens another one.
         case openAgain = "open-again"
-        /// Ours, missing from the list, and nobody minds. Its keeper forgets it.
+        /// Ours, missing from the list, and no longer wanted. Its keeper forgets it.
         case forget
-        /// Ours, missing from the list, and made a moment ago: the list may lag. It is left out of what is to be done.
+        /// Ours, missing from the list, and created a moment ago. The list may lag, so nothing is done.
         case tooYoung = "too-young"
         /// In the list, and perhaps made by a creation whose answer was lost.
         case possiblyOurs = "possibly-ours"
-        /// In the list, and of somebody else.
+        /// In the list, and belongs to somebody else.
         case unknown
     }
 
@@ -27,22 +27,25 @@ struct ReconcileReport {
     struct Finding: Equatable {
         var verdict: Verdict
         var id: String
-        /// Number of its record in `state`; `nil`: it has none.
+        /// Number of the channel's record in `state`; `nil`: it has none.
         var number: Int64?
         var channel: KeptChannel?
-        /// It may be given to an audience at any moment, so that its record is read again before it is deleted.
+        /// Whether the channel may be given to an audience at any moment. If so, its record is read again before it is
+        /// deleted.
         var isWarm: Bool { self.channel?.isWarm ?? false }
     }
 
     let home: ChannelHome
     let listedCount: Int
     let recordCount: Int
-    /// Those of ours first, in the order of their numbers, then others' in the order of the list.
+    /// Findings about our channels, in the order of their numbers, then those about others in the order of the list.
     let findings: [Finding]
 
+    /// Compares Apple's list with `state`.
     /// - Parameters:
-    ///   - listed: Apple's list, asked for before `state` was read: what was made in between looks young, and what was given away is seen.
-    ///   - settings: those of the app's keeper.
+    ///   - listed: Apple's list, fetched before `state` was read. Channels created in between then look young, and
+    ///     channels given away in between are noticed.
+    ///   - settings: settings of the app's keeper.
     init(
         home: ChannelHome, kept: [Int64: KeptChannel], listed: [String], settings: KeeperSettings, wallMillis: Int64
     ) {
@@ -76,7 +79,8 @@ struct ReconcileReport {
                 verdict: .possiblyOurs, id: String(decoding: id, as: UTF8.self), number: record?.key,
                 channel: record?.value)
         }
-        // `state` has one intent at a time. What the list had before it is surely not what it has made.
+        // `state` has one intent at a time. A channel that the list had before the intent was certainly not created by
+        // it.
         let intent = records.first { $0.value.phase == .asked }?.value
         findings += plan.unknown.map { id in
             let isNew = intent.map { !$0.strangers.contains(KeptChannel.hash(ofID: id)) } ?? false
@@ -93,7 +97,7 @@ struct ReconcileReport {
         Finding(verdict: verdict, id: String(decoding: id, as: UTF8.self), number: number, channel: kept[number])
     }
 
-    /// Deletions that are written down and that the list does not show yet. The worker that began them may be gone.
+    /// Deletions that are recorded and not yet visible in the list. The worker that began them may be gone.
     private static func begunDeletions(
         _ records: [(key: Int64, value: KeptChannel)], listed: Set<String>, wallMillis: Int64, settleMillis: Int64
     ) -> [Finding] {
@@ -136,7 +140,7 @@ struct ReconcileReport {
         return "\(word)  \(finding.id)  \(Self.why(finding))"
     }
 
-    /// Why it is so.
+    /// The reason for the verdict.
     static func why(_ finding: Finding) -> String {
         let since = finding.channel.map { Self.time(millis: $0.sinceMillis) } ?? ""
         let owner = finding.channel?.owner.map {
@@ -163,7 +167,7 @@ struct ReconcileReport {
         Date(timeIntervalSince1970: Double(millis) / 1_000).ISO8601Format()
     }
 
-    /// How it stands, in a line.
+    /// The finding in one line.
     var summary: String {
         "\(self.home): \(self.listedCount) channels in APNs' list, \(self.recordCount) records in state;"
             + " \(self.count(.delete)) to delete, \(self.count(.openAgain)) to be opened again,"
@@ -187,7 +191,8 @@ struct ReconcileReport {
         var error: ChannelRecord.Failure?
     }
 
-    /// - Parameter deleted: `nil`: nobody has tried to.
+    /// The finding as a JSON object.
+    /// - Parameter deleted: whether the channel was deleted; `nil`: nobody has tried.
     func json(_ finding: Finding, deleted: Bool? = nil, failure: ChannelFailure? = nil) -> String {
         JSONLine.text(
             Line(

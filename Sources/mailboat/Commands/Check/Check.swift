@@ -57,7 +57,7 @@ struct Check: ParsableCommand {
     @Option(help: "Text for a person, or one JSON object for each event.")
     var format = Format.text
 
-    /// The last second of the year 9999: more than any clock will say, and far from where sums of seconds end.
+    /// The last second of the year 9999. No clock is later, and sums of seconds do not overflow.
     private static let nowSecondsMax: Int64 = 253_402_300_799
 
     func run() throws {
@@ -89,21 +89,21 @@ struct Check: ParsableCommand {
         if refusedCount > 0 { throw ExitCode(1) }
     }
 
-    /// What is printed about one value of the input.
+    /// The result for one value of the input.
     enum Report: Equatable {
         case taken(line: Int, lines: [String])
         case refused(line: Int, reason: String)
 
         private struct Line: Encodable {
             var line: Int
-            /// `taken` or `refused`.
+            /// The verdict: `taken` or `refused`.
             var verdict: String
-            /// What it would become, as lines for a person.
+            /// The request that it would become, as lines for a person.
             var text: [String]?
             var reason: String?
         }
 
-        /// One object on one line.
+        /// The result as one object on one line.
         var json: String {
             switch self {
             case .taken(let line, let lines): JSONLine.text(Line(line: line, verdict: "taken", text: lines))

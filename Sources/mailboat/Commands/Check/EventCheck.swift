@@ -1,9 +1,10 @@
 import APNSProtocol
 import PushModel
 
-/// Judges records as a worker would and writes the request each would become if it were sent at once, by itself.
+/// Judges records as a worker would. Writes the request that each would become if it were sent at once, by itself.
 ///
-/// It knows of registrations what the records before told it. What a worker decides over time (merging, budget, life cycle) it leaves out.
+/// It knows the registrations of earlier records only. It leaves out what a worker decides over time (merging, budget,
+/// life cycle).
 struct EventCheck {
     enum Answer: Equatable {
         /// The request, or what a registration would do, as lines for a person.
@@ -11,16 +12,16 @@ struct EventCheck {
         case refused(EventRejection)
     }
 
-    /// The app of events that name none.
+    /// The app of events that name no app.
     var app: String
     /// The clock, seconds since 1970.
     var nowSeconds: Int64
     private var registrations: [[UInt8]: (token: [UInt8], environment: PushEnvironment)] = [:]
-    /// The keys of those that joined an audience.
+    /// Keys of records that joined an audience.
     private var members: Set<[UInt8]> = []
     private var event = DecodedEvent()
 
-    /// Digits of a token that are shown.
+    /// Number of a token's digits that are shown.
     private static let tokenDigitsShown = 8
 
     init(app: String, nowSeconds: Int64) {
@@ -40,7 +41,7 @@ struct EventCheck {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
             }
             try EventDecoder.decode(value.span, into: &self.event)
-            // A record without a key of its own is judged as that of the activity, channel or audience it names.
+            // A record without a key is judged as if it had the key of the activity, channel or audience that it names.
             let isGroup = self.event.target == .channel || self.event.target == .audience
             let named = isGroup ? self.event.audienceInText : self.event.activityInText
             let key = record.key ?? Array(self.event.text[named.range])
@@ -59,7 +60,7 @@ struct EventCheck {
     // MARK: Answers
 
     private mutating func registration(_ record: RecordText) -> String {
-        // The value says of neither an activity nor a member that it is one: the key was seen before.
+        // The value does not say whether this is an activity or a member, so look for a join with this key.
         if self.event.kind == .unregister, let key = record.key, self.members.remove(key) != nil {
             return "\(Self.member(key)) leaves every audience"
         }
@@ -74,7 +75,7 @@ struct EventCheck {
         return "\(who) gets token \(Self.shortened(token)) (\(environment)\(budget))"
     }
 
-    /// A join or a leave. Standing alone, without its key, it is judged but for the token.
+    /// Judges a join or a leave. In a record without a key, everything but the token is judged.
     private mutating func membership(_ record: RecordText) throws(EventRejection) -> String {
         if let key = record.key {
             var token: [UInt8] = []
@@ -142,7 +143,7 @@ struct EventCheck {
         ]
     }
 
-    /// Header fields of a broadcast. What the channel stores was fixed when it was made; here nobody knows it.
+    /// Header fields of a broadcast. What the channel stores was fixed at its creation, and is unknown here.
     private func broadcastHead() -> [String] {
         let host = Self.host(self.event.environment)
         let channel = String(decoding: self.event.text[self.event.audienceInText.range], as: UTF8.self)
@@ -191,7 +192,7 @@ struct EventCheck {
         return "activity “\(TokenText.shortened(String(decoding: key, as: UTF8.self)))”"
     }
 
-    /// Tokens are secrets of a kind: enough to tell two apart, not enough to push.
+    /// A shortened token. A token is a kind of secret: the text is enough to tell two apart, and not enough to push.
     private static func shortened(_ token: [UInt8]) -> String {
         var digits: [UInt8] = []
         Hex.append(token.span, to: &digits)

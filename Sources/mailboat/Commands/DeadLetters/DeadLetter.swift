@@ -4,13 +4,13 @@ import PushModel
 
 /// A record of the dead-letter topic, and what may be done with it.
 struct DeadLetter {
-    /// Where it lies in the dead-letter topic.
+    /// The record's partition in the dead-letter topic.
     var partition: Int32
     var offset: Int64
-    /// When it was written, milliseconds since 1970.
+    /// When the record was written, milliseconds since 1970.
     var writtenMillis: Int64
     var reason: String
-    /// The source position; `nil` where its headers do not say.
+    /// The source position; `nil`: the headers do not name it.
     var source: Source?
     var record: OwnedRecord
 
@@ -39,21 +39,21 @@ struct DeadLetter {
 
     var position: String { "\(self.partition):\(self.offset)" }
 
-    /// What it was republished from before, if it was: `<partition>:<offset>` of that dead letter.
+    /// The dead letter from which the source record was republished, if it was: `<partition>:<offset>`.
     var republishedFrom: String? { self.record.text(of: .republished) }
 
     // MARK: Sending it back
 
-    /// Whether it can be sent back, and would be taken.
+    /// Whether the record can be published again, and would be accepted.
     enum Verdict: Equatable {
         case sendable
-        /// Only with `--force`, and why.
+        /// Only with `--force`. The text says why.
         case doubtful(String)
-        /// Never, and why.
+        /// Never. The text says why.
         case impossible(String)
     }
 
-    /// Judges the record as it would be taken if it were published now.
+    /// Judges the record as if it were published now.
     /// - Parameter check: knows the clock.
     func verdict(check: inout EventCheck) -> Verdict {
         guard self.source != nil else {
@@ -66,7 +66,8 @@ struct DeadLetter {
             return .impossible(
                 "Kafka did not take it whole: its value of \(count) bytes was left out, and lies where it came from")
         }
-        // A start that APNs refused is written down without its token, which is a secret, and without attributes: it cannot be decoded.
+        // A start that APNs refused is recorded without its token, which is a secret, and without attributes. It cannot
+        // be decoded.
         if self.isRefusedStart {
             return .impossible(
                 "a start that APNs refused is kept without its token and attributes: publish the start again from where it came from"
@@ -86,14 +87,14 @@ struct DeadLetter {
         return .sendable
     }
 
-    /// Rebuilt by a worker after APNs' answer, not the record as it came.
+    /// Whether a worker rebuilt the record after APNs' answer. It is then not the record that arrived.
     private var isRefusedStart: Bool {
         guard self.reason.hasPrefix("APNs refused the push"), let value = self.record.value else { return false }
-        // As the worker writes it: the kind comes first.
+        // The worker writes the event's kind first.
         return value.starts(with: "{\"event\":\"start\"".utf8)
     }
 
-    /// The headers it is sent back with: its own, without what the worker wrote about it, and the mark.
+    /// The headers for republishing: the original ones without what the worker added, and a mark.
     var republishedHeaders: [OwnedRecord.Header] {
         self.record.headers.filter { !$0.name.hasPrefix(RecordHeader.prefix) }
             + [.init(name: RecordHeader.republished.text, value: Array(self.position.utf8))]

@@ -4,7 +4,7 @@ import Foundation
 import PushWorker
 import Redaction
 
-/// Which dead letters are meant.
+/// Selects dead letters.
 struct DeadLetterFilter: ParsableArguments {
     @Option(help: ArgumentHelp("Only those whose reason contains this, whatever the case.", valueName: "text"))
     var reason: String?
@@ -64,7 +64,7 @@ struct DeadLetterFilter: ParsableArguments {
         try self.since.map { try SinceText.millis($0, nowMillis: nowMillis) }
     }
 
-    /// A test for each letter; the times are worked out once.
+    /// Returns a test for letters. The times are computed once.
     func matcher(nowMillis: Int64) throws -> (DeadLetter) -> Bool {
         let (offsets, since) = (try self.offsets(), try self.sinceMillis(nowMillis: nowMillis))
         return { letter in

@@ -2,21 +2,22 @@ import CommandSupport
 import KafkaLog
 import PushModel
 
-/// Sends dead letters back, and waits for Kafka to say that it has them. Confined to one thread, which it blocks.
+/// Republishes dead letters, and waits until Kafka confirms them. Confined to one thread, which it blocks.
 struct DeadLetterSender {
     private let kafka: KafkaOptions
     private let producer: KafkaProducer
     private var topics: [String: (topic: KafkaTopic, partitionCount: Int32)] = [:]
-    /// By the delivery's opaque.
+    /// Letters on their way, by the delivery's opaque.
     private var sent: [(letter: (partition: Int32, offset: Int64), topic: String, partition: Int32)] = []
-    /// Told what became of each letter.
+    /// Receives the result of each letter.
     private let tell: (RepublishLine) -> Void
     private var failedCount = 0
 
-    /// Records on their way at a time.
+    /// Most records on their way at a time.
     private static let outstandingMax = 1_000
     private static let queueWait = Duration.milliseconds(50)
 
+    /// Creates the sender's producer.
     /// - Parameter tell: called on the thread that sends and finishes.
     init(_ kafka: KafkaOptions, tell: @escaping (RepublishLine) -> Void) throws {
         self.kafka = kafka
@@ -24,6 +25,7 @@ struct DeadLetterSender {
         self.producer = try kafka.producer()
     }
 
+    /// Sends a letter.
     /// - Returns: whether it is on its way.
     mutating func send(_ letter: DeadLetter, to name: String) throws -> Bool {
         let target = try self.target(name)
@@ -48,11 +50,13 @@ struct DeadLetterSender {
         return true
     }
 
-    /// Waits for what is on its way. - Returns: how many Kafka did not take.
+    /// Waits for the letters on their way.
+    /// - Returns: number of letters that Kafka did not take.
     mutating func finish() throws -> Int {
         let deadline = ContinuousClock.now + self.kafka.limit + .seconds(1)
         while self.producer.outstandingCount > 0, ContinuousClock.now < deadline { self.drain(within: Self.queueWait) }
-        // `message.timeout.ms` ends each of them; this is for a producer that does not even say so.
+        // `message.timeout.ms` ends each of them. The count of outstanding records covers a producer that does not even
+        // report that.
         return self.failedCount + self.producer.outstandingCount
     }
 

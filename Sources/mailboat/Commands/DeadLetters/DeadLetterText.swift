@@ -3,8 +3,8 @@ import Foundation
 import KafkaLog
 import PushModel
 
-/// Dead letters as lines for a person or a program. Values are not shown: they may hold tokens. A program gets keys as they are; what looks like
-/// a token in one is shortened for a person.
+/// Dead letters as lines for a person or a program. Values are not shown, because they may hold tokens. A program gets
+/// keys unchanged; for a person, anything in a key that looks like a token is shortened.
 enum DeadLetterText {
     static func lines(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> [String] {
         let source = letter.source.map { "\($0.topic)[\($0.partition)]@\($0.offset)" } ?? "unknown source"
@@ -40,7 +40,7 @@ enum DeadLetterText {
         var key: String?
         var valueBytes: Int?
         var reason: String
-        /// `yes`, `force` or `no`.
+        /// Whether it can be republished: `yes`, `force` or `no`.
         var republish: String
         var because: String?
         var republishedFrom: String?

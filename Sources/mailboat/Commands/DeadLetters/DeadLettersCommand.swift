@@ -11,7 +11,7 @@ struct DeadLettersCommand: ParsableCommand {
         commandName: "dead-letters", abstract: "Look at records that could not be processed, and send them back.",
         subcommands: [List.self, Republish.self])
 
-    /// Where dead letters lie, and which are meant.
+    /// Says where dead letters are stored, and selects some of them.
     struct Selection: ParsableArguments {
         @OptionGroup var kafka: KafkaOptions
 
@@ -26,7 +26,8 @@ struct DeadLettersCommand: ParsableCommand {
 
         @OptionGroup var filter: DeadLetterFilter
 
-        /// Hands each letter that is meant to `body`. Blocks. - Returns: how many there are in all.
+        /// Hands each selected letter to `body`. Blocks.
+        /// - Returns: number of all letters.
         func forEach(_ body: (DeadLetter) -> Void) throws -> Int {
             let matches = try self.filter.matcher(nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
             let topic = try self.topic()
@@ -127,7 +128,8 @@ struct DeadLettersCommand: ParsableCommand {
             if !isComplete { throw ExitCode(1) }
         }
 
-        /// Blocks. - Returns: whether everything that was meant was sent, or would be.
+        /// Republishes the selected letters. Blocks.
+        /// - Returns: whether everything selected was sent, or would be.
         private func republish() throws -> Bool {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
             let isJSON = self.format == .json

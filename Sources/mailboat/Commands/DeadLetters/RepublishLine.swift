@@ -1,9 +1,9 @@
 import CommandSupport
 import KafkaLog
 
-/// What `mailboat dead-letters republish` does with a letter: a line for a person, or for a program.
+/// What `mailboat dead-letters republish` does with a letter, as a line for a person or a program.
 struct RepublishLine {
-    /// The raw value is what a program gets.
+    /// The action. A program gets the raw value.
     enum Action: String {
         case leftOut = "left-out"
         case wouldSend = "would-send"
@@ -14,22 +14,23 @@ struct RepublishLine {
     private let partition: Int32
     private let offset: Int64
     private let action: Action
-    /// Where to; `nil`: it was left out.
+    /// The target topic; `nil`: the letter was left out.
     var topic: String?
-    /// Partition of `topic`; `nil`: nobody has chosen yet.
+    /// Partition of `topic`; `nil`: not chosen yet.
     var toPartition: Int32?
-    /// Where it lies now.
+    /// Offset of the new record.
     var toOffset: Int64?
-    /// Why it was left out, or not sent.
+    /// Why the letter was left out, or not sent.
     var because: String?
 
     init(_ action: Action, _ letter: DeadLetter) {
         self.init(action, partition: letter.partition, offset: letter.offset)
     }
 
+    /// Creates a line.
     /// - Parameters:
-    ///   - partition: of the dead-letter topic.
-    ///   - offset: the letter's, there.
+    ///   - partition: partition of the dead-letter topic.
+    ///   - offset: offset of the letter in it.
     init(_ action: Action, partition: Int32, offset: Int64) {
         self.action = action
         self.partition = partition

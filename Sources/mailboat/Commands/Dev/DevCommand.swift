@@ -101,7 +101,7 @@ struct DevCommand: AsyncParsableCommand {
         let schema = try self.contentSchema.map(Self.schema)
         let templates = try self.template.map(Self.templates) ?? []
         var logger = Logger(label: "mailboat.dev", factory: { LogLines.handler(label: $0) })
-        // What is wrong with the worker stands on the page.
+        // The page shows what is wrong with the worker.
         logger.logLevel = self.verbose ? .info : .critical
         let stage = try await DevStage(
             DevStage.Options(
@@ -141,7 +141,7 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is printed once the page can be opened.
+    /// The text that is printed once the page can be opened.
     static func welcome(
         _ address: DevPageAddress, _ settings: DevPageSettings, authority: String, key: String
     ) -> String {

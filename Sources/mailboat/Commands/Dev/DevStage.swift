@@ -13,17 +13,18 @@ import PushModel
 import PushWorker
 import TLSSession
 
-/// What the page of `mailboat dev` looks at, in this process: an embedded Kafka on a port of its own, a simulated APNs, and a worker.
+/// Everything that the page of `mailboat dev` looks at, in this process: an embedded Kafka on its own port, a simulated
+/// APNs, and a worker.
 final class DevStage: Sendable {
-    /// What a stage is set up with.
+    /// Options of a stage.
     struct Options: Sendable {
-        /// Bundle ids. Events that name none are for the only one.
+        /// Bundle ids. If there is only one, it is that of events that name no app.
         var apps: [String]
-        /// Where Kafka clients connect; `nil`: 9092, or any free port if that is taken. 0: any free one.
+        /// Port for Kafka clients; `nil`: 9092, or any free port if that is taken. 0: any free port.
         var kafkaPort: Int?
-        /// Pushes at priority 10 that a phone shows in an hour; `nil`: all.
+        /// Pushes at priority 10 that a phone shows in an hour; `nil`: all of them.
         var phoneBudgetPerHour: Int?
-        /// What the apps' code asks of content; `nil`: it takes any.
+        /// What the apps' code expects of content; `nil`: it takes any.
         var schema: GivenSchema?
         /// How much the page's timeline keeps.
         var limits = Timeline.Limits()
@@ -41,10 +42,10 @@ final class DevStage: Sendable {
     let configuration: WorkerConfiguration
     private let phoneBudgetPerHour: Int?
     private let forwarder: BootstrapForwarder
-    /// Keys and certificates; removed with the stage.
+    /// Directory of keys and certificates, which is removed with the stage.
     private let directory: String
 
-    /// Builds it up and starts the worker, which then joins its group.
+    /// Builds the stage and starts the worker, which then joins its group.
     init(_ options: Options, logger: Logger) async throws {
         self.phoneBudgetPerHour = options.phoneBudgetPerHour
         self.store = TimelineStore(
@@ -91,7 +92,7 @@ final class DevStage: Sendable {
             return try await BootstrapForwarder.start(
                 host: "127.0.0.1", port: Self.kafkaPortUnlessTold, brokers: brokers)
         } catch {
-            // Somebody's own Kafka is there.
+            // The user's own Kafka is on that port.
             return try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: brokers)
         }
     }
@@ -132,13 +133,14 @@ final class DevStage: Sendable {
         return app
     }
 
-    /// The certificate authority and the provider key that a push to the simulated APNs needs, while the stage is up.
+    /// Paths of the certificate authority and provider key that are needed to push to the simulated APNs, while the
+    /// stage is up.
     var credentialPaths: (authority: String, providerKey: String) {
         let app = self.configuration.apps[0]
         return (app.production.caFile ?? "", app.keyFile)
     }
 
-    /// What the page is told of the stage.
+    /// The page's settings for this stage.
     var pageSettings: DevPageSettings {
         var settings = DevPageSettings(
             app: self.configuration.apps.count == 1 ? self.configuration.apps[0].bundleID : "",
@@ -152,7 +154,7 @@ final class DevStage: Sendable {
         return settings
     }
 
-    /// Takes it all down again.
+    /// Stops and removes everything.
     func strike() async {
         await self.worker.stop()
         await self.simulator.stop()

@@ -74,7 +74,7 @@ struct Doctor: AsyncParsableCommand {
         if (counts[.fail] ?? 0) > 0 { throw ExitCode(1) }
     }
 
-    /// Tells each finding as soon as it is there.
+    /// Reports each finding as soon as it is known.
     func examine(
         _ tell: (DoctorFinding) throws -> Void, progress: (String) -> Void = { _ in }
     ) async throws {
@@ -103,7 +103,8 @@ struct Doctor: AsyncParsableCommand {
         for finding in await NamedThread.run("doctor", { DoctorKafka(command).findings() }) { try tell(finding) }
     }
 
-    /// - Returns: `nil` when there is nothing to go on with.
+    /// Reads the configuration and reports what is wrong with it.
+    /// - Returns: the configuration; `nil`: the examination cannot continue.
     private func configuration(_ tell: (DoctorFinding) throws -> Void) throws -> WorkerConfiguration? {
         func finding(_ level: DoctorFinding.Level, _ found: String) -> DoctorFinding {
             DoctorFinding(
@@ -111,7 +112,7 @@ struct Doctor: AsyncParsableCommand {
         }
         func named(_ fault: ConfigurationFault, _ remedy: String? = nil) -> DoctorFinding {
             var named = finding(.fail, "\(fault.setting): \(fault.text)")
-            // The place names the file.
+            // The location names the file.
             named.subject = fault.location ?? named.subject
             named.remedy = remedy
             return named
@@ -133,7 +134,7 @@ struct Doctor: AsyncParsableCommand {
             return nil
         }
         for note in loaded.notes { try tell(finding(.warn, note)) }
-        // Keys have a check of their own.
+        // Keys have their own check.
         let faults = loaded.configuration.startFaults().filter { !$0.setting.hasSuffix("apns.key-file") }
         for fault in faults { try tell(named(fault)) }
         if faults.isEmpty {

@@ -4,12 +4,13 @@ import Logging
 import PushTransport
 import PushWorker
 
-/// Looks at keys and connections as a worker would use them. Judges nothing.
+/// Looks at keys and connections as a worker would use them. It judges nothing.
 struct DoctorExamination {
     private let configuration: WorkerConfiguration
     private let limit: Duration
 
-    /// - Parameter limit: for each connection.
+    /// Creates an examination.
+    /// - Parameter limit: time limit of each connection.
     init(_ configuration: WorkerConfiguration, limit: Duration) {
         self.configuration = configuration
         self.limit = limit
@@ -17,7 +18,7 @@ struct DoctorExamination {
 
     // MARK: Keys
 
-    /// A finding for each key file or directory; once where it serves several environments.
+    /// A finding for each key file or directory. A file that serves several environments has one finding.
     func keys() -> [DoctorFinding] {
         var seen: [ProviderKey] = []
         return self.configuration.plannedRoutes.compactMap { route in
@@ -53,7 +54,7 @@ struct DoctorExamination {
         }
     }
 
-    /// What a store would write into a worker's log, a finding says.
+    /// A silent logger: findings report what a store would write into a worker's log.
     private static var silence: Logger {
         var logger = Logger(label: "mailboat")
         logger.logLevel = .critical
@@ -62,10 +63,10 @@ struct DoctorExamination {
 
     // MARK: APNs
 
-    /// Apple takes pushes on either.
+    /// Apple takes pushes on both ports.
     private static let pushPorts = [443, 2_197]
 
-    /// The variable of the environment that names a proxy which no connection takes; `nil`: there is none.
+    /// The environment variable that names a proxy which no connection uses; `nil`: there is none.
     private var unusedProxy: String? {
         self.configuration.proxy.way == ProxySettings.direct ? self.configuration.proxy.environment.name : nil
     }
@@ -86,10 +87,10 @@ struct DoctorExamination {
             nowSeconds: Int64(Date().timeIntervalSince1970))
     }
 
-    /// Sends the push that reaches nobody: what it says of the key, and of the clock.
+    /// Sends the push that reaches nobody, and reports what it shows about the key and the clock.
     func credentials(_ route: PlannedRoute, _ use: PlannedRoute.Use) async -> [DoctorFinding] {
         let token: SignedToken
-        // The check of keys has named what is wrong.
+        // The check of keys has already reported what is wrong.
         do { token = try SignedToken(route.key) } catch { return [] }
         let push = DevicePush.probe(bundleID: use.bundleID, nowSeconds: token.issuedAtSeconds)
         let report = await self.probe(route).run(push.request(token, keptField: "date"))

@@ -4,23 +4,23 @@ import CommandSupport
 struct DoctorFinding: Equatable, Encodable {
     enum Level: String, Encodable, CaseIterable {
         case ok, warn
-        /// A worker would not run, or not push.
+        /// A worker would not run, or would not push.
         case fail
     }
-    /// The raw values are for programs: once used, they stay.
+    /// Checks by name. The raw values are for programs, and never change once released.
     enum Check: String, Encodable, CaseIterable {
         case configuration, key, connection, clock, credentials, login, tracing, kafka, topics, group, offsets
     }
 
     var level: Level
     var check: Check
-    /// What was looked at: a file, a host, a topic.
+    /// What was checked: a file, a host, a topic.
     var subject: String
     var found: String
     /// What to do; `nil`: nothing.
     var remedy: String?
 
-    /// One line for a person.
+    /// The finding as one line for a person.
     var line: String {
         func padded(_ text: String, _ count: Int) -> String {
             text + String(repeating: " ", count: max(1, count - text.count))

@@ -6,23 +6,23 @@ import PushWorker
 import Redaction
 import TLSSession
 
-/// What is made of what was seen. Asks nobody: the same sight gives the same finding.
+/// Turns observations into findings. It asks nothing: equal observations give equal findings.
 enum DoctorJudge {
     // MARK: Keys
 
-    /// What was seen of a provider key.
+    /// What was observed about a provider key.
     struct KeySight: Equatable {
-        /// The setting that says where the key is.
+        /// The setting that names the key.
         var setting = "apns.key-file"
         var path: String
         var teamID: String
-        /// The key in use; empty: none can be.
+        /// The key in use; empty: no key can be used.
         var keyID: String
-        /// Permissions of each key file, as in stat(2); those that could not be looked at are missing.
+        /// Permissions of each key file, as in stat(2). Files that could not be examined are missing.
         var modes: [String: UInt32] = [:]
-        /// Why no key can be used; `nil`: one can.
+        /// Why no key can be used; `nil`: a key can be used.
         var fault: String?
-        /// What should be repaired although one can.
+        /// What should be repaired although a key can be used.
         var complaints: [String] = []
     }
 
@@ -30,7 +30,7 @@ enum DoctorJudge {
         let subject = ShownText.path(sight.path) ?? sight.setting
         if let fault = sight.fault {
             return DoctorFinding(
-                // What is wrong names the file.
+                // The fault's text names the file.
                 level: .fail, check: .key, subject: fault.contains(subject) ? sight.setting : subject, found: fault,
                 remedy:
                     "give a .p8 file from Apple's developer portal (Keys) that the worker may read, or a directory of such, as apns.key-file, or the text of one as apns.key"
@@ -54,9 +54,11 @@ enum DoctorJudge {
 
     // MARK: Connections
 
+    /// Judges a connection.
     /// - Parameters:
-    ///   - otherPort: Apple's other port for pushes, tried where the configured one could not be reached, and whether it could.
-    ///   - unusedProxy: a variable of the environment that names a proxy, where the settings want none.
+    ///   - otherPort: Apple's other port for pushes, tried if the configured one could not be reached, and whether it
+    ///     could be reached.
+    ///   - unusedProxy: an environment variable that names a proxy while the settings want none.
     static func connection(
         _ route: PlannedRoute, _ report: APNSProbe.Report, otherPort: (port: Int, isReached: Bool)? = nil,
         unusedProxy: String? = nil, nowSeconds: Int64
@@ -68,7 +70,7 @@ enum DoctorJudge {
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
             DoctorFinding(level: level, check: .connection, subject: subject, found: found, remedy: remedy)
         }
-        // Without the management service no channel can be made, and pushes go on.
+        // Without the management service no channel can be created, but pushes continue.
         let bad: DoctorFinding.Level = route.uses.contains { $0.purpose != .management } ? .fail : .warn
         switch report.step {
         case .connecting:
@@ -120,14 +122,14 @@ enum DoctorJudge {
         "apns.\(route.uses.first?.environment.rawValue ?? "production")"
     }
 
-    /// Names the certificate that is at fault, where there is one.
+    /// The TLS failure in words. Names the certificate at fault, if there is one.
     private static func tlsFailure(_ report: APNSProbe.Report, nowSeconds: Int64) -> String {
         guard let error = report.tlsError else { return "no TLS: \(report.failure)" }
         guard case .certificateRejected(let code) = error.kind else { return "no TLS: \(error)" }
         let chain = report.certificates
         let culprit =
             chain.first { $0.notAfterSeconds < nowSeconds || $0.notBeforeSeconds > nowSeconds }
-            // The first certificate has the name; an unknown authority would have signed the last.
+            // The first certificate has the name. The last is the one that an unknown authority would have signed.
             ?? (Self.nameMismatchCodes.contains(code) ? chain.first : chain.last)
         guard let culprit else { return "\(error)" }
         func day(_ seconds: Int64) -> String { MomentText.time(millis: seconds * 1_000) }
@@ -154,7 +156,7 @@ enum DoctorJudge {
                 "compare this machine's clock with those times; if it is right, whoever answers needs a new certificate"
         }
         let setting = "\(Self.settingName(of: route)).ca-file"
-        // Nobody who is believed has signed it.
+        // No trusted authority has signed it.
         return switch route.trustRoots {
         case .system, .pem:
             "APNs' certificates are signed by authorities in the package ca-certificates: install or update it; where a proxy opens TLS, or a simulator answers, \(setting) names a PEM file with the authority that signed"
@@ -165,14 +167,15 @@ enum DoctorJudge {
 
     // MARK: Clock
 
-    /// Beyond these a clock is worth a warning, and wrong: events more than five minutes ahead are refused, and provider tokens of an
-    /// hour.
+    /// Clock differences in seconds beyond which a warning is due, and beyond which the clock is wrong. Events more
+    /// than five minutes ahead are refused, and so are provider tokens of an hour.
     static let clockWarnSeconds = 30.0
     static let clockFailSeconds = 300.0
 
+    /// Judges the clock.
     /// - Parameters:
-    ///   - date: what the answer's header says; `nil`: it had none.
-    ///   - nowMillis: when the answer came.
+    ///   - date: the answer's `date` header field; `nil`: it had none.
+    ///   - nowMillis: when the answer arrived.
     static func clock(host: String, date: String?, nowMillis: Int64) -> DoctorFinding {
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
             DoctorFinding(level: level, check: .clock, subject: host, found: found, remedy: remedy)
@@ -194,7 +197,7 @@ enum DoctorJudge {
 
     // MARK: Credentials
 
-    /// A push to something that is no token: the reason says whether key and topic were accepted before that was noticed.
+    /// Judges the answer to a push with an invalid token. Its reason says whether key and topic were accepted.
     static func credentials(
         bundleID: String, environment: String, keyID: String, _ report: APNSProbe.Report
     ) -> DoctorFinding {
@@ -224,7 +227,7 @@ enum DoctorJudge {
 
     // MARK: Tracing
 
-    /// A collector that takes nothing costs traces, and no push.
+    /// Judges the collector. A collector that takes nothing costs traces, but no pushes.
     static func tracing(_ endpoint: String, _ report: OTLPProbe.Report) -> DoctorFinding {
         func finding(_ level: DoctorFinding.Level, _ found: String, _ remedy: String?) -> DoctorFinding {
             DoctorFinding(level: level, check: .tracing, subject: endpoint, found: found, remedy: remedy)
@@ -254,7 +257,7 @@ enum DoctorJudge {
 
     // MARK: Kafka
 
-    /// There is a token to log in with.
+    /// Finding for a login that has a token.
     static func login(_ report: LoginReport) -> DoctorFinding {
         let seconds = (report.leftMillis ?? 0) / 1_000
         let whose = report.principal.map { " for \(ShownText.name($0))" } ?? ""
@@ -263,7 +266,7 @@ enum DoctorJudge {
             found: "\(report.shownSource) gave a token\(whose) that is good for \(seconds) s")
     }
 
-    /// There is none. What is wrong says what to do.
+    /// Finding for a login without a token. The fault says what to do.
     static func login(_ fault: TokenFault) -> DoctorFinding {
         DoctorFinding(
             level: .fail, check: .login, subject: fault.setting, found: fault.text,
@@ -272,9 +275,10 @@ enum DoctorJudge {
         )
     }
 
-    /// Nobody could be asked. - Parameter found: why.
+    /// Finding for a cluster that could not be reached.
+    /// - Parameter found: why.
     static func kafkaUnreachable(_ found: String) -> DoctorFinding {
-        // As `KafkaError.remedy` says of an authority that is not known.
+        // The text that `KafkaError.remedy` has for an unknown authority.
         let isUnknownAuthority = found.contains("ssl.ca.location")
         return DoctorFinding(
             level: .fail, check: .kafka, subject: "kafka.bootstrap", found: found,
@@ -329,7 +333,7 @@ enum DoctorJudge {
         )
     }
 
-    /// Whether anybody is in the group who does not belong there.
+    /// Whether a member of the group does not belong there.
     static func group(_ group: String, _ company: GroupCompany) -> DoctorFinding {
         guard let complaint = company.complaint else {
             let count = company.memberCount
@@ -341,7 +345,7 @@ enum DoctorJudge {
             level: .fail, check: .group, subject: "group \(group)", found: complaint, remedy: GroupCompany.remedy)
     }
 
-    /// Who is in it could not be asked.
+    /// Finding for a group whose members could not be listed.
     static func groupUnknown(_ group: String, _ error: KafkaError) -> DoctorFinding {
         let isEmbedded = error.code == .unsupportedFeature
         return DoctorFinding(
@@ -350,7 +354,8 @@ enum DoctorJudge {
             remedy: isEmbedded ? nil : "this client's user needs Describe on the group")
     }
 
-    /// - Parameter others: partitions where another record lies than the group has read.
+    /// Judges the group's offsets.
+    /// - Parameter others: partitions that hold another record than the group has read.
     static func offsets(
         group: String, _ positions: [PartitionPositions], others: Set<TopicPartition> = []
     ) -> DoctorFinding {
@@ -383,7 +388,7 @@ enum DoctorJudge {
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// Seconds since 1970; `nil`: it is not written so.
+    /// Seconds since 1970; `nil`: the text is not such a date.
     static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         guard words.count == 6, words[0].hasSuffix(","), words[5] == "GMT", let day = Int(words[1]),
