@@ -6,12 +6,13 @@ import ShardLoop
 /// A process that ends is not used again.
 final class SimulatedWorker {
     let number: Int
-    /// Which pod it runs in; its successor there has another number.
+    /// The pod that the worker runs in; its successor there has another number.
     let seat: Int
-    /// The production loop. While it has a turn, what its ports call must leave it alone.
+    /// The production loop. During its turn, calls from its ports must not touch it.
     var loop: ShardLoop
     let catchUpMaxMillis: Int64
-    /// Its clocks against the world's: machines agree neither on when they were started nor quite on what time it is.
+    /// The difference between its clocks and the world's. Machines agree neither on when they were started nor quite on
+    /// what time it is.
     let steadyOffsetMillis: Int64
     var wallOffsetMillis: Int64
 
@@ -21,63 +22,64 @@ final class SimulatedWorker {
         var starts: [Int64]
         var logEnds: [Int64]
         var positions: [Int64]
-        /// Its queues are read.
+        /// Whether its queues are read.
         var isRunning = false
         /// Which of the world's assignments this is.
         var assignment = 0
-        /// Nothing is read before: the rest of what there was has not been fetched yet.
+        /// Nothing is read before this time: the rest of the records has not been fetched yet.
         var readsFromMillis: Int64 = 0
-        /// Since when it runs; and whether it could not read, as activities waited for room.
+        /// Since when the partition has been running; and whether it could not read because activities waited for room.
         var runsSinceMillis: Int64 = 0
         var hasHadNoRoom = false
-        /// Where its marker came to lie in `state`: what lies before was read.
+        /// Offset of its marker in `state`: earlier records were read.
         var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
-    /// By partition: how far Kafka has acknowledged what it wrote to `state`, the claim aside.
-    /// `isOwn`: it was said to this owner, and not to those before.
+    /// By partition: how far Kafka has acknowledged its records in `state`, without the claim. `isOwn`: this owner was
+    /// told so, not an earlier one.
     var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
-    /// By partition: where its `state` began when it came.
+    /// By partition: where its `state` began at assignment.
     var stateStarts: [Int32: Int64] = [:]
 
-    /// `nil`: it keeps none.
+    /// The traces that the worker keeps; `nil`: none.
     var traces: SimulatedTraces?
-    /// Partitions beyond those that `state` was written for.
+    /// Partitions beyond those that existed when `state` was written.
     var inlets = SimulatedInlets()
-    /// What Kafka says about records, to be read in a turn.
+    /// Kafka's deliveries, to be read in a turn.
     var inbox: [SimulatedKafka.Delivery] = []
-    /// Whether its Kafka client has ended: it takes nothing.
+    /// Whether its Kafka client has ended: it takes no records.
     var clientHasEnded = false
     /// Records that were not acknowledged when a turn last ended.
     var unacknowledgedCount = 0
-    /// Records at most that wait because clients ended, until everything is acknowledged.
+    /// Greatest number of records that have waited because clients ended, until everything is acknowledged.
     var outdatedMax = 0
-    /// What the group says.
+    /// Events from the group.
     var events: [(event: SimulatedGroup.Event, comesMillis: Int64)] = []
-    /// What is to be committed, as the worker's committer keeps it.
+    /// Offsets to be committed, as the worker's committer keeps them.
     var commits: CommitQueue
-    /// When the group is asked again after a refusal; `nil`: it need not be.
+    /// When the group is asked again after a refusal; `nil`: no need to ask.
     var askDueMillis: Int64?
-    /// Activities where it has read again what a former owner may have read, and may not have taken yet.
+    /// Activities whose events it has read again. A former owner may have read them, and this worker may not have taken
+    /// them yet.
     var replayed: Set<Int> = []
     /// Partitions that the loop has let go of, until what is on its way is committed: their last positions.
     var leaving: [(partition: Int32, positions: [CommitPosition])] = []
     /// Parts of `state` being read.
     var sections: [SimulatedSection] = []
-    /// What APNs has answered, for the next turn.
+    /// Answers of APNs, for the next turn.
     var answers: [PushAnswer] = []
-    /// When there is credit again that a push waits for; `nil`: none does.
+    /// When credit that a push waits for is available again; `nil`: no push waits.
     var creditDueMillis: Int64?
 
-    /// The group confirms its ownership from the one to the other.
+    /// The group confirms its ownership from here to the lease's end.
     var leaseFromMillis: Int64 = .max
     var leaseEndsMillis: Int64 = .max
-    /// Stopped by a signal until then; and when one woke it up.
+    /// Until when a signal has stopped the process, and when a signal woke it up.
     var stoppedUntilMillis: Int64?
     var runsSinceMillis = Int64.min
-    /// The coordinator does not hear of it until then.
+    /// Until when the coordinator does not hear of it.
     var isolatedUntilMillis: Int64?
-    /// It was told to stop: it leaves the group when its partitions are given back.
+    /// Whether it was told to stop: it leaves the group when its partitions are given back.
     var isStopping = false
     /// Number of steps until it dies; `nil`: it lives.
     var fuse: Int?

@@ -1,44 +1,44 @@
 import PushEngine
 import PushModel
 
-/// What has come to lie in Kafka, in the order in which it did: the judge's memory.
+/// The judge's memory: what has been stored in Kafka, in that order.
 struct SimulationEvidence {
     struct OutcomeNote {
         var name: String
         var into: SourcePosition?
-        /// It says only that the event was done with before.
+        /// Whether the outcome says only that the event was done before.
         var isReplay: Bool
-        /// It says that an attempt may have reached the phone before.
+        /// Whether the outcome says that an attempt may have reached the phone before.
         var mayBeSent: Bool
         var worker: Int
-        /// How much the judge had seen when it was made.
+        /// How much the judge had seen when the outcome was made.
         var madeAt: Int
-        /// When it came to lie in Kafka, steady.
+        /// When the outcome was stored in Kafka, steady.
         var saidMillis: Int64
     }
-    /// Grows with everything noted.
+    /// Sequence number of the newest note; each note increases it.
     private(set) var sequence = 0
     private(set) var outcomes: [SourcePosition: [OutcomeNote]] = [:]
-    /// Events that lie in the routed topic.
+    /// Events stored in the routed topic.
     private(set) var routed: Set<SourcePosition> = []
     private var consumed: [SourcePosition: (worker: Int, sequence: Int)] = [:]
-    /// By activity: when each worker made the last state record that it has there.
+    /// By activity and worker: when the worker made its last stored state record.
     private var states: [Int: [Int: Int]] = [:]
-    /// State records that their worker knows to lie in Kafka.
+    /// By activity and worker: state records that their worker knows to be stored in Kafka.
     private var acknowledgedStates: [Int: [Int: Int]] = [:]
-    /// By worker: when partitions came to it.
+    /// By worker: when partitions were assigned to it.
     private var assignments: [Int: [Int]] = [:]
-    /// By activity and worker: registrations that it has read, and when.
+    /// By activity and worker: registrations that the worker has read, and when.
     private var registrations: [Int: [Int: [(number: Int, sequence: Int)]]] = [:]
-    /// By worker and token: each time that it heard of a push that APNs has accepted.
+    /// By worker and token: each time that the worker heard of a push that APNs has accepted.
     private var acceptances: [Int: [String: [Int]]] = [:]
-    /// By worker, partition and key: the record made last of those in `state`.
+    /// By worker, partition and key: the record in `state` that was made last.
     private var newestStates: [Int: [SimulatedKafka.Place: [[UInt8]: UInt64]]] = [:]
 
-    /// By worker: of records that it has made, the number of the last, and how much the judge had seen by then. Both grow.
+    /// By worker: number of the last record that it has made, and how much the judge had seen by then. Both grow.
     private var made: [Int: [(number: UInt32, sequence: Int)]] = [:]
 
-    /// The worker has made everything up to this record by now.
+    /// Notes that the worker has made everything up to this record by now.
     mutating func noteMade(_ acknowledgement: UInt64, worker: Int) {
         let number = UInt32(acknowledgement >> 32)
         guard number > self.made[worker]?.last?.number ?? 0 else { return }
@@ -61,7 +61,7 @@ struct SimulationEvidence {
         self.consumed[position] = (worker, self.sequence)
     }
 
-    /// A worker hears what became of a push.
+    /// Notes that a worker hears what became of a push.
     /// - Returns: how much the judge had seen before; records made from here on were made later.
     mutating func noteHeard() -> Int {
         self.sequence += 1
@@ -86,7 +86,7 @@ struct SimulationEvidence {
         (self.registrations[activity]?[worker] ?? []).filter { $0.sequence <= madeAt }.map(\.number)
     }
 
-    /// A partition was assigned to the worker.
+    /// Notes that a partition was assigned to the worker.
     mutating func noteAssignment(worker: Int) {
         self.sequence += 1
         self.assignments[worker, default: []].append(self.sequence)
@@ -96,19 +96,20 @@ struct SimulationEvidence {
         self.assignments[worker]?.contains { $0 > after && $0 <= before } ?? false
     }
 
+    /// Notes a state record.
     /// - Parameter madeAt: the sequence when the worker's engine made the record.
     mutating func noteState(activity: Int, worker: Int, madeAt: Int) {
         self.states[activity, default: [:]][worker] = max(self.states[activity]?[worker] ?? 0, madeAt)
     }
 
-    /// The worker hears that the record lies in `state`.
+    /// Notes that the worker hears that the record is stored in `state`.
     mutating func noteAcknowledged(activity: Int, worker: Int, madeAt: Int) {
         self.acknowledgedStates[activity, default: [:]][worker] = max(
             self.acknowledgedStates[activity]?[worker] ?? 0, madeAt)
     }
 
-    /// A record lies in `state`. Returns the newest of its key and worker, which Kafka has taken, if that was made later: what a restore
-    /// reads last says less than what was acknowledged.
+    /// Notes that a record is stored in `state`. Returns the newest record of its key and worker that Kafka has taken,
+    /// if that was made later. A restore then reads less than what was acknowledged.
     mutating func noteState(
         _ place: SimulatedKafka.Place, key: [UInt8], producer: Int, _ acknowledgement: UInt64
     ) -> UInt64? {
@@ -120,15 +121,16 @@ struct SimulationEvidence {
 
     mutating func noteRouted(_ position: SourcePosition) { self.routed.insert(position) }
 
-    /// False: the record cannot be read.
-    /// - Parameter isOfMany: the event there is for many phones. What names one of them tells of that phone, and not of the event.
+    /// Notes an outcome. `false`: the record cannot be read.
+    /// - Parameter isOfMany: the event there is for many phones. An outcome that names one phone is about that phone,
+    ///   not about the event.
     mutating func noteOutcome(
         _ record: LoggedRecord, worker: Int, nowMillis: Int64, isOfMany: (SourcePosition) -> Bool
     ) -> Bool {
         let text = String(decoding: record.value, as: UTF8.self)
         let parts = text.split(separator: "\"into\":{", maxSplits: 1)
         guard let name = Self.text("\"outcome\":\"", in: parts[0]) else { return false }
-        // What became of a version at many phones.
+        // The outcome says what became of a version at many phones.
         if Self.namesAboutMany.contains(name) { return true }
         guard let position = Self.position(in: parts[0]) else { return false }
         if isOfMany(position), parts[0].contains("\"token-hash\":\"") { return true }
@@ -142,22 +144,23 @@ struct SimulationEvidence {
         return true
     }
 
-    /// When an audience's event was told to all for the last time; `nil`: not yet. A new owner, who does not know that it was, tells it again.
+    /// When all members were last told an audience's event; `nil`: not yet. A new owner, which does not know that,
+    /// tells them again.
     func lastTold(of position: SourcePosition) -> Int64? {
         (self.outcomes[position] ?? []).filter { $0.name == "delivered" }.map(\.saidMillis).max()
     }
 
     /// Why the worker may not say that it is done with the event; `nil`: it may.
     /// - Parameters:
-    ///   - record: where it was read; an event that was forwarded twice lies in the routed topic twice.
-    ///   - activity: `nil`: a member of an audience; nobody here knows which record in `state` tells of it.
-    ///   - isAcknowledged: the worker must have heard that its record lies in `state`.
+    ///   - record: where it was read; an event that was forwarded twice has two records in the routed topic.
+    ///   - activity: `nil`: a member of an audience; nobody here knows which record in `state` is the member's.
+    ///   - isAcknowledged: the worker must have heard that its record is stored in `state`.
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,
         isAcknowledged: Bool
     ) -> String? {
         if isMisplaced {
-            // What could not be forwarded has its outcome.
+            // An event that could not be forwarded has its outcome.
             let isDead = (self.outcomes[position] ?? []).contains { $0.name == "dead-lettered" }
             return isDead || self.routed.contains(position) ? nil : "it was not forwarded yet"
         }
@@ -174,16 +177,16 @@ struct SimulationEvidence {
         return nil
     }
 
-    /// It lies in the routed topic.
+    /// Whether the event is stored in the routed topic.
     func isRouted(_ position: SourcePosition) -> Bool { self.routed.contains(position) }
 
     private static let namesAboutMany = [
         "pass", "start-pass", "audience", "channel-opened", "channel-closed", "channel-refused",
     ]
-    /// What `delivered` is for an audience's event.
+    /// The counterpart of `delivered` for an audience's event.
     private static let fannedOut = "fanned-out"
 
-    /// Position of the event that an outcome tells of.
+    /// Position of the event that an outcome is about.
     static func position(ofOutcome text: String) -> SourcePosition? {
         Self.position(in: text.split(separator: "\"into\":{", maxSplits: 1)[0])
     }

@@ -1,12 +1,13 @@
 import PushEngine
 import PushModel
 
-/// What one seed makes of a run: how much of what happens, and which faults are on. Drawn so that some faults are off and others wild.
+/// What one seed makes of a run: how often things happen, and which faults are on. In a drawn plan some faults are off
+/// and others wild.
 package struct SimulationPlan {
     var activities: Int
     var partitions: Int32
     var events: Int
-    /// Milliseconds between events at most; small ones make bursts.
+    /// Most milliseconds between events; small ones make bursts.
     var gapMillisMax: Int64
     var misplacedPercent: Int
     var malformedPercent: Int
@@ -16,13 +17,14 @@ package struct SimulationPlan {
     var refusedMessagePercent: Int
     var slowAnswerPercent: Int
     var rotationPercent: Int
-    /// Share of events at which the token just dies, in a hundred; the app may upload another later.
+    /// Percent of events at which the token dies without a successor; the app may upload another later.
     var deadTokenPercent: Int
-    /// Share of pushes where the verdict on the token is older than its registration, in a hundred.
+    /// Percent of pushes where the verdict on the token is older than its registration.
     var staleVerdictPercent: Int
-    /// All outcomes are published; otherwise those of pushes, and nothing happens that the rest would have to tell.
+    /// Whether all outcomes are published. Otherwise only those of pushes are, and nothing happens that needs the
+    /// others.
     var publishesAll: Bool
-    /// The upstream service writes an event twice.
+    /// How often the upstream service writes an event twice, in a hundred.
     var duplicatePercent: Int
     var unregisteredPercent: Int
     var startPercent: Int
@@ -31,74 +33,78 @@ package struct SimulationPlan {
     var creditMax: Int
     /// Pods that may run a worker each.
     var seats: Int
-    /// Static membership: the successor in a seat takes over at once.
+    /// Whether membership is static: the successor in a seat takes over at once.
     var isStatic: Bool
-    /// How far a machine's wall clock may be off, either way.
+    /// Greatest error of a machine's wall clock, in either direction.
     var clockSkewMillisMax: Int64
     var produceFailurePercent: Int
     var unacknowledgedMax: Int
     var compactionPercent: Int
-    /// How often something happens after an event, and what may.
+    /// How often a disturbance follows an event, and which kinds may.
     var disturbancePercent: Int
     var disturbances: [Disturbance]
-    /// How often a worker is told of other settings after an event.
+    /// How often a worker gets other settings after an event.
     var reconfigurationPercent = 0
-    /// How often a moment that is worst for a fault gets one, and which moments are looked for.
+    /// How often a fault strikes at its worst moment, and which such moments are looked for.
     var strikePercent: Int
     var strikes: [Strike]
-    /// How late what a dead worker had on its way may arrive.
+    /// Greatest delay of what a dead worker had on its way.
     var lateMillisMax: Int64
-    /// By how much an outcome may be slower than other records.
+    /// Greatest additional delay of an outcome, compared with other records.
     var outcomeDelayMillisMax: Int64
     var alertPercent: Int
-    /// A read finds less than there is, and the rest is the next turn's.
+    /// How often a read finds only a part of the records and leaves the rest to the next turn, in a hundred.
     var partialReadPercent: Int
-    /// How long until then.
+    /// Greatest pause before the rest is read.
     var readPauseMillisMax: Int64
-    /// As configured: how long commits, and records on their way to Kafka, wait for others.
+    /// How long commits, and records on their way to Kafka, wait for others, as configured.
     var commitIntervalMillis: Int64
     var recordHoldMillis: Int64
-    /// Share of hand-overs for which Kafka's library has no room, in a hundred.
+    /// Percent of hand-overs for which Kafka's library has no room.
     var queueFullPercent: Int
-    /// Activities are forgotten within the run: tombstones are written, and tokens registered once more.
+    /// Whether activities are forgotten within the run: tombstones are written, and tokens registered once more.
     var livesAreShort: Bool
     var lifetimeMillis: Int64
 
-    /// Faults that are aimed: drawn blindly, these moments are met once in thousands of runs.
+    /// Aimed faults: blind draws meet these moments once in thousands of runs.
     enum Strike: CaseIterable {
-        /// A tombstone leaves: its worker dies over it.
+        /// A tombstone leaves, and its worker dies over it.
         case tombstone
-        /// A record of a former owner comes to lie behind one of the owner's: the owner dies before it has repaired that.
+        /// A former owner's record is stored behind one of the owner's. The owner dies before it has repaired that.
         case lateRecord
-        /// A state record has come to lie in Kafka while outcomes of the same worker are under way: it dies, and they may be lost.
+        /// A state record is stored in Kafka while outcomes of its worker are under way. The worker dies, and the
+        /// outcomes may be lost.
         case outcomeUnderWay
-        /// A push has left: the phone gets another token before it arrives.
+        /// The phone gets another token while a push is under way to it.
         case pushUnderWay
-        /// A push leaves while a record that a former owner wrote is on its way to the partition's `state`: the worker dies over it.
+        /// A push leaves while a former owner's record is on its way to the partition's `state`. The worker dies over
+        /// the push.
         case pushOverLateRecord
-        /// Kafka takes seconds over an owner's marker, while what a former owner wrote is on its way.
+        /// Kafka takes seconds over an owner's marker, while a former owner's record is on its way.
         case slowMarker
-        /// While APNs is away an event comes that soon expires, and behind it an older one that does not: the activity's last.
+        /// While APNs is away an event arrives that soon expires. Behind it is an older one that does not expire: the
+        /// activity's last.
         case lastWord
     }
 
     enum Disturbance: CaseIterable {
         case crash, stop, isolation, rebalance, scaling, brokerOutage, apnsOutage, clockStep
     }
-    /// Which activities are channels, and of these which keep the most recent message. Drawn apart: a world without any is as it was.
+    /// Activities that are channels, and whether each keeps the most recent message. They are drawn with a generator of
+    /// their own, so that worlds without channels stay as they were.
     var channels: [Int: Bool] = [:]
-    /// How often, after a step of the upstream service, a phone that listens goes off or comes back.
+    /// How often a listening phone goes off or returns after a step of the upstream service.
     var sleepPercent = 0
     var app: AppConfiguration
-    /// None, unless drawn: apart as well.
+    /// Audiences; none unless drawn, with a generator of their own.
     var audiences = AudiencePlan()
-    /// The same.
+    /// Kept channels; none unless drawn, with a generator of their own.
     var kept = KeptPlan()
-    /// The same.
+    /// Traces; none unless drawn, with a generator of their own.
     var traces = TracePlan()
-    /// The same.
+    /// Refusals; none unless drawn, with a generator of their own.
     var refusals = RefusalPlan()
-    /// None, unless drawn apart: how often Kafka clients end.
+    /// How often Kafka clients end; never unless drawn, with a generator of its own.
     var producers = ProducerPlan()
 
     /// Number of worlds per world with channels.
@@ -143,7 +149,8 @@ package struct SimulationPlan {
         }
         self.compactionPercent = dial(40)
         self.refusedMessagePercent = dial(10)
-        // A message that APNs takes (its answer is lost) and calls malformed once more has come: nobody could say what the phone shows.
+        // APNs takes a message, its answer is lost, and APNs calls the repeated message malformed: nobody could say
+        // what the phone shows.
         if self.lostAnswerPercent > 0 || !self.disturbances.isEmpty { self.refusedMessagePercent = 0 }
         self.slowAnswerPercent = dial(40)
         self.rotationPercent = dial(15)
@@ -174,12 +181,12 @@ package struct SimulationPlan {
         self.commitIntervalMillis = [50, 250, 2_000].randomElement(using: &random)!
         self.recordHoldMillis = [1, 50, 300, 1_000].randomElement(using: &random)!
         self.queueFullPercent = dial(20)
-        // That an event was set aside has to be told.
+        // An event that was set aside must have an outcome.
         self.livesAreShort = Int.random(in: 0..<4, using: &random) == 0 && self.publishesAll
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
-        // The limit of outcomes counts here, too: no activity gets that many.
+        // The limit of outcomes counts here, too: no activity may reach it.
         if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 50 * self.activities) }
         self.creditMax = Int.random(in: 1...4, using: &random)
         self.app = AppConfiguration(bundleID: "com.example.pizza")
@@ -190,7 +197,8 @@ package struct SimulationPlan {
         self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
         self.app.productionRoute = 0
         guard self.livesAreShort else { return }
-        // An activity that is forgotten before its hour is over has its budget and stamps anew: that takes 12 hours, not a clock that is set.
+        // An activity that is forgotten before its hour is over has a new budget and new stamps. That takes 12 hours,
+        // not a clock that is set.
         self.app.budgetPerHour = 1_000
         self.app.budgetFrequentPerHour = 1_000
         self.app.retentionAfterEndMillis = self.lifetimeMillis

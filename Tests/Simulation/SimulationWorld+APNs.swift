@@ -51,7 +51,7 @@ extension SimulationWorld {
             flight.isBehind = hasWaited && zip(owned.positions, owned.logEnds).contains { $0 < $1 }
         }
         self.checkWithdrawn(flight, body: body)
-        // Its lease ends before anybody else can own the partition.
+        // The worker's lease ends before anybody else can own the partition.
         if self.group.owner(of: flight.partition) != worker.number {
             self.fail(
                 "worker \(worker.number) pushes activity \(activity) of partition \(flight.partition), which is not its own"
@@ -72,7 +72,7 @@ extension SimulationWorld {
         self.flights.append(flight)
     }
 
-    /// What APNs will make of it.
+    /// Decides what APNs will make of the push.
     func decide(_ flight: inout Flight) {
         if self.chance(self.plan.notProcessedPercent) {
             flight.result = .notProcessed
@@ -89,7 +89,7 @@ extension SimulationWorld {
         {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
-            // One that is dead on arrival is called so rightly, whatever time is told.
+            // A token that is dead on arrival is rightly called so, no matter which time is reported.
             if self.deadArrivals.tokens.contains(flight.token) { self.tokensRefused.insert(flight.token) }
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
@@ -102,13 +102,13 @@ extension SimulationWorld {
                     status: status, reason: reason, retryAfterSeconds: self.lateness.drawRetryAfter(status)))
             flight.isApplied = true
         } else if self.chance(self.plan.refusedMessagePercent), !self.sentBodies.contains(flight.body) {
-            // What APNs has taken once it does not call malformed the next time.
+            // A message that APNs has taken once is not called malformed the next time.
             flight.result = .response(PushResponse(status: 400, reason: "BadMessageId"))
             flight.isApplied = true
         }
     }
 
-    /// Requests reach their phones, answers the worker, whose turn comes next.
+    /// Lets requests reach their phones, and answers their worker, whose turn is next.
     func fly() {
         self.answerQuestions()
         self.flyKept()
@@ -119,7 +119,7 @@ extension SimulationWorld {
             self.arrive(index)
         }
         for flight in self.flights where flight.result != nil && flight.answersMillis <= self.steadyMillis {
-            // A process that is stopped reads nothing.
+            // A stopped process reads nothing.
             let worker = self.workers.first { $0.number == flight.worker && $0.isAlive }
             if let worker, !worker.runs { continue }
             guard let result = flight.result else { continue }
@@ -166,8 +166,8 @@ extension SimulationWorld {
             return
         }
         self.tell("a push of worker \(flight.worker) reaches activity \(flight.activity)")
-        // A late arrival of an attempt nobody knows the answer of may be older, and so may one whose worker lost the partition
-        // meanwhile; the phone ignores it.
+        // A late arrival of an attempt without a known answer may be older, and so may one whose worker has lost the
+        // partition. The phone ignores it.
         if case .accepted = flight.result, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         {
@@ -192,16 +192,17 @@ extension SimulationWorld {
 
     // MARK: What must hold for every request
 
-    /// Pushes that reach the phone carry growing stamps; the same stamp only with the same content.
+    /// Checks that pushes which reach the phone carry growing stamps. Two pushes with one stamp have one content.
     private func checkStamp(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         guard let range = body.range(of: "\"timestamp\":") else { return self.fail("no timestamp in \(body)") }
         let stamp = Int64(body[range.upperBound...].prefix { $0.isNumber })!
         let last = self.lastStamps[flight.activity]
-        // Forgotten after its end, a channel begins anew; so do its phones.
+        // A channel that was forgotten after its end begins anew; so do its phones.
         if self.phones[flight.activity].channel != nil, self.phones[flight.activity].device.phase == .ended { return }
         if stamp < last {
-            // Its owner does not know of a newer event that the one before sent, and that has expired since: the phone is right to ignore it.
+            // The owner before sent a newer event that has expired since. This owner does not know of it, and the phone
+            // is right to ignore the push.
             if let event = self.event(in: body), let shown = self.event(in: self.lastBodies[flight.activity]),
                 event.timestampSeconds < shown.timestampSeconds
             {
@@ -230,7 +231,7 @@ extension SimulationWorld {
         return number
     }
 
-    /// The event that the body's content is of, as an index into `order`.
+    /// The event whose content the body has, as an index into `order`.
     func eventNumber(in body: String) -> Int? {
         guard let range = body.range(of: "\"content-state\":{\"n\":"),
             let number = Int(body[range.upperBound...].prefix { $0.isNumber }), number < self.order.count

@@ -4,16 +4,16 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// What phones of audiences must show when everything is quiet: the judge goes by where records lie and by what left for the phones, and never
-/// by an engine's tables.
+/// What phones of audiences must show when everything is quiet. The judge uses where records are stored and what left
+/// for the phones, and never an engine's tables.
 extension SimulationWorld {
-    /// What the phones of an audience may have been told, in one way of taking what is not known.
+    /// What the phones of an audience may have been told, under one assumption about what is unknown.
     private struct Telling {
-        /// Events that reached a version, in order, those older than the newest before them left out.
+        /// Events that reached a version, in order, without those older than the newest before them.
         var events: [Int]
-        /// All of them, those included.
+        /// All events that reached a version, those included.
         var all: [Int]
-        /// What a phone shows of it.
+        /// What a phone shows of these events.
         var device: Device
     }
 
@@ -45,7 +45,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whatever else happens, joins and leaves are taken.
+    /// Judges that joins and leaves are taken, no matter what else happens.
     func judgeMovements() {
         for position in self.order
         where self.written[position]!.member != nil || self.written[position]!.starter != nil {
@@ -58,14 +58,14 @@ extension SimulationWorld {
         }
     }
 
-    /// The upstream service has it there, and nothing keeps a push from it.
+    /// Whether the upstream service has the member in the audience, and nothing keeps a push from it.
     private func isPresent(_ member: Int, in audience: Int) -> Bool {
         let phone = self.members[member]
         guard let movement = phone.movement, movement.audience == audience, !phone.isDead else { return false }
         return true
     }
 
-    /// Members are forgotten so long after their join or the last version.
+    /// Whether the members' time is over: they are forgotten some time after their join or the last version.
     private func mayBeForgotten(_ positions: [SourcePosition]) -> Bool {
         let times = positions.map { self.written[$0]!.writtenMillis }
         return zip(times, times.dropFirst()).contains { $1 - $0 > self.plan.lifetimeMillis / 12 * 11 }
@@ -83,7 +83,7 @@ extension SimulationWorld {
         return events
     }
 
-    /// Without updates that are older than one before them.
+    /// The events without updates that are older than one before them.
     private func growing(_ events: [Int]) -> [Int] {
         var newest = Int64.min
         return events.filter { number in
@@ -94,7 +94,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A phone that got all of these, alerts aside.
+    /// A phone that got all of these events, alerts aside.
     private func phone(after events: some Sequence<Int>) -> Device {
         var device = Device()
         var stamp = Int64(0)
@@ -119,7 +119,7 @@ extension SimulationWorld {
         let card = self.members[member].cards[audience] ?? MemberCard()
         var differences: [String] = []
         for telling in tellings {
-            // What is older than one before it, and outlives that, comes into its own again when that expires.
+            // An event that is older than one before it, and outlives that, is shown again when that expires.
             let kept = Set(telling.events)
             let told = telling.all.filter { kept.contains($0) || card.shown.contains($0) }
             let ways =
@@ -141,8 +141,8 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// Versions that expire end: whom they left unserved gets the newest that does not. What an end that has no content of its own brings along is
-    /// such a one as well.
+    /// The ways in which versions may expire. Members that an expired version left unserved get the newest that has not
+    /// expired. So does the content that an end without its own content brings.
     private func waysToExpire(_ events: [Int], unshownBy card: MemberCard) -> [[Int]] {
         var ways = [self.growing(events)]
         var rest = events
@@ -160,7 +160,8 @@ extension SimulationWorld {
         return ways
     }
 
-    /// Who came when the audience had ended: an end may bring no content, and after a while there is nothing left.
+    /// Whether the member joined after the audience had ended: an end may bring no content, and after a while nothing
+    /// is left.
     private func mayShowLess(_ card: MemberCard, member: Int, audience: Int, events: [Int]) -> Bool {
         guard let arrival = self.members[member].arrival,
             let end = events.last(where: { self.written[self.order[$0]]!.kind == .end })
@@ -185,12 +186,12 @@ extension SimulationWorld {
             && arrival.writtenMillis + Self.delayMillisMax > ended.writtenMillis + retention
     }
 
-    /// No owner of the partition, and no Kafka client of one, lived long enough to bring anything to everybody: an end is brought for as long as it
-    /// is kept, and not longer.
+    /// Whether no owner of the partition, and no Kafka client of one, lived long enough to serve everybody. An end is
+    /// sent for as long as it is kept, and no longer.
     private func wasInNoHands(_ partition: Int32, from millis: Int64, forMillis: Int64) -> Bool {
         let moves = (self.moveTimes[partition] ?? []).map { (millis: $0, hasClient: true) }
         let turns = (moves + (self.clientTimes[partition] ?? [])).sorted { $0.millis < $1.millis }
-        // Since when somebody has it who can write; `nil`: nobody does.
+        // Since when the partition has an owner that can write; `nil`: it has none.
         var since: Int64? = millis
         for turn in turns where turn.millis < millis + forMillis {
             if let since, turn.millis - since >= Self.handsMillisMin { return false }
@@ -198,10 +199,10 @@ extension SimulationWorld {
         }
         return since.map { millis + forMillis - $0 < Self.handsMillisMin } ?? true
     }
-    /// The session of an owner that died, and the time for which its successor reads the log before it pushes.
+    /// A dead owner's session, and the time for which its successor reads the log before it pushes.
     private static let handsMillisMin = SimulatedGroup.sessionMillis + 15_000
 
-    /// How long it may take until a record is read, when everything goes wrong that can.
+    /// The longest delay until a record is read, when everything goes wrong that can.
     static let delayMillisMax: Int64 = 600_000
 
     private func judgeAlert(_ card: MemberCard, member: Int, audience: Int, events: [Int]) {
@@ -226,26 +227,28 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// The alert was owed by token, which APNs kept waiting: the end came over the channel first, and the phone ignored what came behind it.
+    /// Whether the end arrived over the channel before the alert. The alert was owed by token, APNs kept it waiting,
+    /// and the phone ignored it after the end.
     private func endedOverItsChannel(_ card: MemberCard, before alert: Int) -> Bool {
         self.plan.kept.isOn && card.device.phase == .ended && card.alerts[alert]?.last?.isAccepted == true
     }
 
-    /// The later one's owner may not have known of the push of the earlier: no record told of it. It has expired meanwhile, and what is older was kept
-    /// beneath it.
+    /// Whether the later event's owner may not have known of the earlier push, because no record mentioned it. That
+    /// event has expired meanwhile, and older content was kept beneath it.
     private func changedHands(_ card: MemberCard, between earlier: Int, and later: Int) -> Bool {
         guard let first = card.alerts[earlier]?.last, let second = card.alerts[later]?.last else { return false }
         return first.moves < second.moves && first.worker != second.worker
             && self.written[self.order[earlier]]!.expiresSeconds != nil
     }
 
-    /// What an event's alert calls itself: of one written twice, the first.
+    /// The event that an event's alert names; for one written twice, the first.
     private func alertOf(_ number: Int) -> Int {
         self.alertNumber(in: self.written[self.order[number]]!.body) ?? number
     }
 
-    /// The member's join was remembered when the event was written, and the audience's owner knew that its partition has asked. Otherwise the two
-    /// may be taken in either order, and who comes after an alert does not hear it.
+    /// Whether the member's join was remembered when the event was written, and the audience's owner knew that its
+    /// partition has asked. Otherwise either may be taken first, and a member that joins after an alert does not hear
+    /// it.
     private func isSurelyDue(_ event: WrittenEvent, to member: Int) -> Bool {
         guard let joined = self.members[member].arrival?.committedMillis, joined < event.writtenMillis else {
             return false
@@ -257,7 +260,7 @@ extension SimulationWorld {
 
     // MARK: Versions
 
-    /// In the order of their stamps no version shows something older than the one before.
+    /// Judges that no version shows something older than the one before it, in the order of their stamps.
     private func judgeVersionOrder(_ audience: Int) {
         let versions = (self.phones[audience].audience?.versions ?? [:]).sorted { $0.key < $1.key }.map(\.value)
         for (earlier, later) in zip(versions, versions.dropFirst()) where later.isUpdate && !later.isBehind {
@@ -288,7 +291,7 @@ extension SimulationWorld {
 
     // MARK: After every step
 
-    /// Nothing appeared and nothing vanished of what members are due.
+    /// Checks that the number of members' due pushes is conserved.
     func checkMembers(_ worker: SimulatedWorker) {
         let waiting = worker.loop.engine.countWaitingMembers()
         if UInt64(waiting) != worker.loop.engine.counters.members.waiting {

@@ -3,14 +3,15 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Audiences in the simulated world: who is in them, and what the upstream service and the apps write about that.
+/// Audiences in the simulated world: their members, and what the upstream service and the apps write about them.
 extension SimulationWorld {
-    /// An `end` that shows nothing new is told apart by when it is to be dismissed: then, and one second for each event before it.
+    /// Dismissal time of the first `end` that shows nothing new. Each event before an end adds one second, so that ends
+    /// can be told apart.
     static let dismissalBeginsSeconds: Int64 = 2_000_000_000
 
     func makeAudiences() {
         for audience in self.plan.audiences.audiences {
-            // Behind what no number has: see `activity(ofStateKey:)`.
+            // The key follows a character that no number has: see `activity(ofStateKey:)`.
             self.addAudience(key: "cup=\(self.phones.count)", app: audience.app)
         }
     }
@@ -25,7 +26,7 @@ extension SimulationWorld {
         self.lastBodies.append("")
     }
 
-    /// Those in `phones` that are audiences, each life one.
+    /// Indexes of those in `phones` that are audiences, one for each life.
     var audienceNumbers: Range<Int> { self.plan.activities..<self.phones.count }
 
     /// The life of each audience that the upstream service writes about.
@@ -39,7 +40,7 @@ extension SimulationWorld {
 
     func isAudience(_ activity: Int) -> Bool { self.phones[activity].audience != nil }
 
-    /// Whether these are lives of one audience.
+    /// Whether two lives are of one audience.
     func isOneAudience(_ one: Int?, _ other: Int?) -> Bool {
         guard let one, let other else { return one == other }
         return self.phones[one].audience?.first == self.phones[other].audience?.first
@@ -51,7 +52,7 @@ extension SimulationWorld {
 
     // MARK: Upstream
 
-    /// The upstream service, or an app, writes something about an audience. False: it writes about something else.
+    /// The upstream service, or an app, writes something about an audience. `false`: it writes about something else.
     func writesAboutAudience() -> Bool {
         guard !self.audienceNumbers.isEmpty else { return false }
         if self.members.isEmpty {
@@ -88,8 +89,8 @@ extension SimulationWorld {
         self.writeJoin(member, audience: audience, isFrequent: self.audienceChance(plan.frequentPercent))
     }
 
-    /// A phone whose card a start has put up tells the card's token.
-    /// - Parameter channel: its card listens on it, and most apps say so.
+    /// A phone whose card a start has put up reports the card's token.
+    /// - Parameter channel: its card listens on it, and most apps report it.
     func joinStarted(_ audience: Int, isDevelopment: Bool, channel: String?) {
         guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }
         let member = self.makeMember(isDevelopment: isDevelopment)
@@ -102,7 +103,7 @@ extension SimulationWorld {
 
     private func makeMember(isDevelopment: Bool) -> Int {
         let number = self.members.count
-        // No activity has a number that its tokens would begin with.
+        // These tokens begin with no activity's number.
         let digits = "0000000" + String(number, radix: 16)
         let byteCount = [8, 32, 32, 80].randomElement(using: &self.audienceRandom)!
         let token = "fe" + digits.suffix(8) + String(repeating: "c3", count: byteCount - 5)
@@ -112,7 +113,7 @@ extension SimulationWorld {
         return number
     }
 
-    /// Somebody comes, goes, or says once more what is known.
+    /// Somebody joins, leaves, or repeats what is known.
     private func moveSomebody(_ audience: Int) {
         let living = self.members.indices.filter { member in
             let last = self.members[member].movements.last { $0.audience != nil }?.audience
@@ -127,11 +128,11 @@ extension SimulationWorld {
         if self.audienceChance(self.plan.audiences.deathPercent) {
             self.tell("the token of member \(member) dies")
             self.members[member].isDead = true
-            // The app tells of the next one, or never.
+            // The app reports the next token, or never does.
             if Bool.random(using: &self.audienceRandom) { self.rotate(member, audience: home, isFrequent: isFrequent) }
             return
         }
-        // A token is of one app.
+        // A token belongs to one app.
         let others = self.presentAudiences.filter {
             !self.isOneAudience($0, present) && !self.isBetweenLives($0)
                 && self.phones[$0].audience?.app == self.phones[home].audience?.app
@@ -145,21 +146,21 @@ extension SimulationWorld {
                 return self.writeJoin(member, audience: home, isFrequent: isFrequent)
             }
             self.writeJoin(member, audience: other, isFrequent: isFrequent)
-            // It comes back at once.
+            // The member returns at once.
             if Int.random(in: 0..<3, using: &self.audienceRandom) == 0 {
                 self.writeJoin(member, audience: home, isFrequent: isFrequent)
             }
         case 6: self.writeLeave(member, audience: nil)
         case 7: self.writeLeave(member, audience: home)
         case 8:
-            // It has left, or never was there.
+            // The member has left, or never was there.
             guard let other = others.randomElement(using: &self.audienceRandom) else { return }
             self.writeLeave(member, audience: other)
         default: self.rotate(member, audience: home, isFrequent: isFrequent)
         }
     }
 
-    /// The app has another token: it takes the old one out, and tells the new one.
+    /// The app has another token: it removes the old one and reports the new one.
     private func rotate(_ member: Int, audience: Int, isFrequent: Bool) {
         self.members[member].isDead = true
         self.writeLeave(member, audience: nil)
@@ -184,6 +185,7 @@ extension SimulationWorld {
         }
     }
 
+    /// Writes a leave.
     /// - Parameter audience: `nil`: the one that it is in.
     private func writeLeave(_ member: Int, audience: Int?) {
         let present = self.members[member].audience
@@ -222,7 +224,7 @@ extension SimulationWorld {
         self.tell("member \(member) at \(position): \(value)")
     }
 
-    /// The value with its app, where there are two.
+    /// The value, with its app's name where the world has two apps.
     func named(_ value: String, app activity: Int) -> String {
         guard self.plan.audiences.hasTwoApps, value.hasPrefix("{") else { return value }
         let app = self.plan.apps[Int(self.phones[activity].audience?.app ?? 0)]
@@ -231,8 +233,8 @@ extension SimulationWorld {
 
     // MARK: Lives
 
-    /// An audience that has ended, and was forgotten, begins anew: with some of its phones, and others. All is quiet, so that those who were in it
-    /// before have been forgotten too.
+    /// Begins an ended and forgotten audience anew, with some of its phones and others. Everything is quiet, so that
+    /// its former members have been forgotten too.
     private func perhapsBeginAnew() {
         guard self.isRoutedRead else { return }
         for audience in self.presentAudiences {
@@ -251,7 +253,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The first `end` that ends it, as far as is known: one that was set aside does not.
+    /// The first known `end` that ends the audience: one that was set aside does not.
     func end(of audience: Int) -> (position: SourcePosition, millis: Int64)? {
         self.phones[audience].audience?.ends.first { end in
             let names = (self.evidence.outcomes[end.position] ?? []).map(\.name)
@@ -259,13 +261,14 @@ extension SimulationWorld {
         }
     }
 
-    /// It has ended, and nobody could say whether what is written now is late or begins another life.
+    /// Whether the audience has ended, and a record written now may be late or begin another life.
     private func isBetweenLives(_ audience: Int) -> Bool {
         guard let end = self.end(of: audience) else { return false }
         return self.steadyMillis > end.millis + self.plan.app.retentionAfterEndMillis - 300_000
     }
 
-    /// Its end has been told for so long that its owner, which has run for a while, has forgotten it.
+    /// Whether the audience's owner has forgotten it: its end was sent long enough ago, and the owner has run for a
+    /// while.
     private func isForgotten(_ audience: Int, _ end: SourcePosition) -> Bool {
         let partition = self.home(of: audience)
         guard let told = self.evidence.lastTold(of: end),
@@ -279,7 +282,7 @@ extension SimulationWorld {
 
     // MARK: Places
 
-    /// Where the records of a token lie.
+    /// The partition where the records of a token are written.
     func writtenPartition(ofMember member: Int) -> Int32 {
         let key = self.members[member].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
@@ -295,7 +298,7 @@ extension SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// All that workers have told each other has been read: an audience's owner knows every partition that has asked.
+    /// Whether all messages between workers have been read: an audience's owner knows every partition that has asked.
     var isRoutedRead: Bool {
         guard self.brokerAwayUntilMillis <= self.steadyMillis,
             !self.kafka.transits.contains(where: { $0.place.topic == .routed }),

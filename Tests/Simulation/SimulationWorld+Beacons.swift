@@ -3,14 +3,16 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// An end that is broadcast again, and fails, is tried again soon, and does not wait for its next time (Audiences, "A channel for an audience").
+/// Judges ends that are broadcast again. One that fails is tried again soon, before its next regular time (Audiences,
+/// "A channel for an audience").
 extension SimulationWorld {
-    /// How long one may take to leave again, with what lies between two looks; steady. Between two attempts lie 30 s.
+    /// Longest time until a failed one leaves again, steady. It includes the time between two looks; 30 s are between
+    /// two attempts.
     private static let retryMillisMax: Int64 = 90_000
-    /// The end itself is sent by its audience's owner until then.
+    /// Until then the audience's owner sends the end itself.
     private static let firstMillis: Int64 = 59_000
 
-    /// The worker hears what became of a broadcast.
+    /// Notes that the worker hears what became of a broadcast.
     func noteBeaconHeard(_ request: KeptRequest, _ result: PushAnswer.Result) {
         guard request.kind == .broadcast, self.isEnd(request), let ended = self.apple[request.channel]?.endedMillis
         else { return }
@@ -23,12 +25,13 @@ extension SimulationWorld {
         }
     }
 
-    /// A broadcast leaves.
+    /// Notes that a broadcast leaves.
     func noteBeaconLeaves(_ request: KeptRequest) {
         if self.isEnd(request) { self.failedBeacons[request.channel] = nil }
     }
 
-    /// Judges after each step: what failed has left again by now, from the worker that keeps the channel, or something explains the wait.
+    /// Judges after each step that a failed broadcast has left again by now from the worker that keeps the channel, or
+    /// that something explains the wait.
     func judgeBeacons() {
         for (channel, since) in self.failedBeacons.sorted(by: { $0.key < $1.key }) {
             guard self.isToBeEnded(channel), let home = self.apple[channel]?.home else {
@@ -46,7 +49,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Apple has the channel, and its keeper has not begun to delete it.
+    /// Whether Apple has the channel, and its keeper has not begun to delete it.
     private func isToBeEnded(_ channel: String) -> Bool {
         self.apple.isRegistered(channel) && self.keptRecord(channel)?.phase == "ended"
     }

@@ -3,9 +3,10 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// APNs takes pushes by token, and no broadcasts: longer than `channel.fallback`, so that who listens and has a token is served by that.
+/// APNs takes pushes by token, but no broadcasts, for longer than `channel.fallback`. Listeners that have a token are
+/// then served by it.
 extension SimulationWorld {
-    /// Broadcasts are refused for a while, now and then.
+    /// Now and then, has broadcasts refused for a while.
     func perhapsRefuseBroadcasts() {
         guard self.plan.kept.isOn, self.faultsAreOn, self.outageRandomChance(self.plan.kept.outagePercent) else {
             return
@@ -18,7 +19,7 @@ extension SimulationWorld {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.outageRandom) < percent
     }
 
-    /// A request leaves, and APNs refuses it.
+    /// Whether APNs refuses a request that leaves.
     func refusesBroadcast(_ request: inout KeptRequest) -> Bool {
         guard request.kind == .broadcast, self.steadyMillis < self.broadcastsRefusedUntilMillis else { return false }
         request.result = .response(PushResponse(status: 503, reason: "ServiceUnavailable"))
@@ -28,8 +29,8 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// An alert falls back to tokens, and an update comes behind it. Then APNs takes broadcasts again: who only listens gets both, and who has a token
-    /// sees the alert once.
+    /// An alert falls back to tokens, and an update follows it. Then APNs takes broadcasts again. A phone without a
+    /// token gets both, and one with a token sees the alert once.
     func probeOutage() {
         var probes: [Int: (alert: Int, update: Int)] = [:]
         let refusedMillis = self.plan.app.channelFallbackMillis + 30_000

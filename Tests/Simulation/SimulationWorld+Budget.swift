@@ -3,23 +3,23 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The budget as the judge counts it (contract: The budget). There are never more than N units that are out for sure. Nothing is held back
-/// but for units that a worker may count.
+/// The budget as the judge counts it (contract: The budget). At most N units are surely out. Pushes are held back only
+/// for units that a worker may count.
 extension SimulationWorld {
     /// A unit that is out, or that a worker may believe to be out.
     struct BudgetUnit {
         var worker: Int
         var id: PushID?
-        /// When it returns, by the world's steady clock; `Int64.max` while unanswered.
+        /// When the unit returns, by the world's steady clock; `Int64.max` while unanswered.
         var returns: Int64
         var departed: Int64
-        /// How far clocks had been set ahead then: an hour of the wall clock may be shorter.
+        /// How far clocks had been set ahead at that time: an hour of the wall clock may be shorter.
         var aheadMillis: Int64
     }
 
     private static let hourMillis: Int64 = 3_600_000
 
-    /// Between machines an hour is the wall clock's: as much shorter or longer as clocks differ.
+    /// The difference of two machines' wall clocks: an hour that spans two machines is shorter or longer by this.
     private var differenceOfClocksMillis: Int64 { 2 * self.plan.clockSkewMillisMax + self.differenceMillis }
 
     // MARK: When a push leaves
@@ -78,11 +78,12 @@ extension SimulationWorld {
 
     // MARK: After every step
 
-    /// No worker counts more than may be out.
+    /// Checks that no worker counts more units than may be out.
     func checkUnits(_ worker: SimulatedWorker) {
         self.renewUnrecorded(worker)
         let now = self.now(of: worker)
-        // Each owner before may have sent an event without a time: a worker counts them all, whenever it was written.
+        // Each owner before may have sent an event without a time. A worker counts them all, no matter when the event
+        // was written.
         for activity in self.phones.indices where !self.recordTimes.untimed.contains(activity) {
             let key = self.phones[activity].keyBytes
             guard worker.partitions[self.home(of: activity)]?.isRunning == true,
@@ -98,8 +99,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Units that a worker may count as out: an answer nobody knows counts as spent, and one unit a takeover for the push that may have
-    /// gone unrecorded. A clock that steps back frees nothing.
+    /// Number of units that a worker may count as out. An unknown answer counts as spent. Each takeover adds one unit
+    /// for the push that may have gone unrecorded. A clock that steps back frees nothing.
     private func possiblySpent(_ activity: Int) -> Int {
         let slack = self.behindMillis + self.differenceOfClocksMillis
         return self.possibleUnits[activity].count { $0.returns == .max || $0.returns + slack > self.steadyMillis }
@@ -122,7 +123,7 @@ extension SimulationWorld {
     }
 
     func settleBudget(_ flight: Flight, result: PushAnswer.Result) {
-        // Its successor does not hear of the answer.
+        // The partition's next owner does not hear of the answer.
         guard self.group.owner(of: flight.partition) == flight.worker else {
             self.settleBudgetOfTheDead(flight)
             return self.abandonBudget(flight.activity, worker: flight.worker)
@@ -149,7 +150,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Nobody will learn the answer. What APNs took counts from when it left.
+    /// Settles a push whose answer nobody will learn. If APNs took it, it counts from when it left.
     func settleBudgetOfTheDead(_ flight: Flight) {
         guard flight.member == nil else { return self.settleMemberOfTheDead(flight) }
         guard let unit = self.unit(of: flight, in: self.budgetUnits) else { return }
@@ -165,7 +166,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The worker has lost the activity. A push of its that is in flight, or was refused just now, may stand in `state` as spent.
+    /// The worker has lost the activity. `state` may have a push as spent that is in flight or was just refused.
     func abandonBudget(_ activity: Int, worker: Int) {
         let returns = self.steadyMillis + Self.hourMillis
         for index in self.possibleUnits[activity].indices
@@ -180,13 +181,14 @@ extension SimulationWorld {
         }
     }
 
-    /// The worker has taken the activity over, or reads what the one before may have read: a push may have gone unrecorded.
+    /// The worker has taken the activity over, or reads what an earlier one may have read: a push may have gone
+    /// unrecorded.
     func noteUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
         self.possibleUnits[activity].removeAll {
             $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis
         }
         if isTakeover, let refunder = self.refunds[activity], refunder != worker {
-            // What says that it was refused may not have come to lie in `state`.
+            // The record of the refusal may not have been stored in `state`.
             self.possibleUnits[activity].append(self.unrecordedUnit(worker: refunder))
             self.refunds[activity] = nil
         }
@@ -198,8 +200,9 @@ extension SimulationWorld {
         }
     }
 
-    /// What has been read may wait until a void lies in `state`, which may take seconds. A replay counts its unit when it is taken, and not when
-    /// it is read: the contract (contract: The budget) says that it may count one, and no push of it leaves before.
+    /// Renews unrecorded units. An event that has been read may wait seconds until a void is stored in `state`. A
+    /// replay counts its unit when it is taken, not when it is read. The contract (contract: The budget) allows one,
+    /// and no push of it leaves before.
     private func renewUnrecorded(_ worker: SimulatedWorker) {
         for activity in worker.replayed where worker.partitions[self.home(of: activity)]?.isRunning == true {
             self.noteUnrecordedPush(activity, worker: worker.number, isTakeover: false)
