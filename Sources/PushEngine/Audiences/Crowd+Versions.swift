@@ -8,7 +8,7 @@ extension Crowd {
         var owed: Int
         /// Number of members that are owed the version before.
         var left: Int
-        /// Number of waiting members before, whose alert goes alone.
+        /// Number of waiting members whose alert went alone before.
         var aloneBefore: Int
         var alone: Int
     }

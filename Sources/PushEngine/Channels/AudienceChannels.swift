@@ -2,9 +2,11 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// What the owner of an audience keeps of its channels (fan-out contract: A channel kept for an audience): at most one in each environment, for one life. Written at the end of its book.
+/// What the owner of an audience keeps of its channels (fan-out contract: A channel kept for an audience): at most one
+/// in each environment, for one life. Written at the end of its book.
 struct AudienceChannels {
-    /// As the keeper knows it: seconds since 1970, only grows. That of versions, unless the keeper has known a later one.
+    /// The life as the keeper knows it: seconds since 1970, only grows. It is the life of the versions, unless the
+    /// keeper has known a later one.
     private(set) var life: Int64 = 0
     /// Grows with each change of the list of channels, or of which of them serve.
     private(set) var turn: UInt32 = 0
@@ -13,11 +15,11 @@ struct AudienceChannels {
     private(set) var all: [Channel] = []
     /// The newest version with an alert that some channel has not had: one element, or none.
     private(set) var alerts: [Version] = []
-    /// `turn` has changed since partitions were told. Not written down: a new owner tells them again.
+    /// Whether `turn` has changed since partitions were informed. Not written down: a new owner informs them again.
     private(set) var isTurnUntold = false
 
     init() {}
-    /// As a record of `state` tells it.
+    /// Creates the channels from a record of `state`.
     init(
         life: Int64 = 0, turn: UInt32 = 0, environments: UInt8 = 0, all: [Channel] = [], alert: Version? = nil
     ) {
@@ -28,13 +30,13 @@ struct AudienceChannels {
         if let alert { self.alerts = [alert] }
     }
 
-    /// There is nothing to be written down.
+    /// Whether there is nothing to be written down.
     var isBlank: Bool { self.life == 0 && self.environments == 0 && self.turn == 0 }
     var alert: Version? { self.alerts.first }
-    /// What is newest is broadcast on some.
+    /// Whether the newest version is broadcast on some channel.
     var areTried: Bool { self.all.contains { $0.isTried } }
 
-    /// One of them, lent in place.
+    /// One of the channels, accessed in place.
     subscript(_ index: Int) -> Channel {
         _read { yield self.all[index] }
         _modify { yield &self.all[index] }
@@ -42,7 +44,7 @@ struct AudienceChannels {
     func index(_ environment: PushEnvironment) -> Int? { self.all.firstIndex { $0.environment == environment } }
     static func bit(_ environment: PushEnvironment) -> UInt8 { environment == .production ? 1 : 2 }
 
-    /// What a version says of them.
+    /// What a version says of the channels.
     var declared: [VersionChannel] {
         self.all.filter { !$0.id.isEmpty }.map {
             VersionChannel(
@@ -58,8 +60,9 @@ struct AudienceChannels {
                 && rules.app.route($0, .createChannel) != nil && rules.app.route($0, .broadcast) != nil
         }
     }
-    /// What is broadcast next on one of them: the newest version that it has not had, and the newest alert. `nil`: it has had all.
-    /// - Parameter versions: the newest that may be told, behind what outlives it.
+    /// The next broadcast on one of the channels: the newest version that it has not had, and the newest alert. `nil`:
+    /// it has had all.
+    /// - Parameter versions: the newest that may be published, behind what outlives it.
     func next(on index: Int, of versions: [Version], nowSeconds: Int64) -> (version: Version, alert: Version?)? {
         let taken = self.all[index].takenStampSeconds
         guard let newest = versions.last(where: { !$0.isExpired(nowSeconds: nowSeconds) }),
@@ -70,7 +73,7 @@ struct AudienceChannels {
             !alert.isExpired(nowSeconds: nowSeconds)
         else { return (newest, nil) }
         if alert.stampSeconds == newest.stampSeconds || newest.fitsOnChannel(alertOf: alert) { return (newest, alert) }
-        // It goes with its own version first, unless something newer has been shown.
+        // The alert goes with its own version first, unless something newer has been shown.
         return alert.stampSeconds > taken ? (alert, alert) : (newest, nil)
     }
     /// The newest stamp up to which no broadcast is going to leave with priority 10.
@@ -79,7 +82,7 @@ struct AudienceChannels {
         var done = Int64.max
         for channel in self.all where channel.takenStampSeconds < stamp {
             if channel.serves { done = min(done, channel.takenStampSeconds) }
-            // What goes both ways has taken a unit for each. Only the newest is broadcast.
+            // A version that goes both ways has taken a unit for each. Only the newest is broadcast.
             if channel.isCatchingUp, channel.highStampSeconds == stamp { done = min(done, stamp - 1) }
         }
         return done
@@ -87,27 +90,28 @@ struct AudienceChannels {
 
     // MARK: Which there are
 
-    /// Partitions have members there.
+    /// Notes environments in which partitions have members.
     /// - Returns: whether that is new.
     mutating func note(environments: UInt8) -> Bool {
         guard self.environments | environments != self.environments else { return false }
         self.environments |= environments
         return true
     }
-    /// - Parameter life: of the audience, which is that of its first channel.
+    /// - Parameter life: life of the audience, which is that of its first channel.
     mutating func want(_ environments: [PushEnvironment], life: Int64) {
         if self.life == 0 { self.life = life }
         for environment in environments { self.all.append(Channel(environment: environment)) }
     }
-    /// What comes after an end is of another life.
+    /// Begins the next life: what arrives after an end belongs to it.
     mutating func beginNextLife(atLeast life: Int64) {
         self.all = []
         self.alerts = []
         self.life = max(self.life + 1, life)
     }
-    /// The audience is forgotten.
+    /// Forgets the channels with the audience.
     mutating func giveUp() { self.all = [] }
-    /// The keeper tells what has become of one. Of a later life that it knows, the audience was forgotten before, or the clock has been set back since.
+    /// Takes the keeper's news of a channel. The keeper may know a later life: then the audience was forgotten before,
+    /// or the clock has been set back since.
     mutating func take(
         _ news: KeeperNews, of index: Int, newestStampSeconds: Int64, by rules: OwnerRules, now: EngineTime
     ) -> NewsEffect {
@@ -122,16 +126,16 @@ struct AudienceChannels {
 
     // MARK: What versions say
 
-    /// What a version says of them is another thing than before.
+    /// Notes that what a version says of the channels has changed.
     mutating func noteTurn() {
         self.turn &+= 1
         self.isTurnUntold = true
     }
-    /// A new owner does not know what partitions were told.
+    /// Notes that a new owner does not know what partitions were sent.
     mutating func turnIsUnknown() { self.isTurnUntold = true }
-    /// Partitions are told of the newest version, which says it.
+    /// Notes that partitions are sent the newest version, which says it.
     mutating func turnIsTold() { self.isTurnUntold = false }
-    /// A version comes: its alert takes the place of one before it.
+    /// Keeps the alert of a version in place of an earlier one.
     mutating func noteAlert(of version: Version) {
         if version.hasAlert {
             self.alerts = [version]
@@ -139,7 +143,7 @@ struct AudienceChannels {
             self.alerts = []
         }
     }
-    /// An alert that every channel has had is kept no longer.
+    /// Drops an alert that every channel has had.
     mutating func dropAlert(nowSeconds: Int64) {
         guard let alert = self.alerts.first else { return }
         let isOwed = self.all.contains { $0.owes(alert) }
@@ -151,11 +155,11 @@ struct AudienceChannels {
 struct VersionChannel: Equatable {
     var environment: PushEnvironment
     var id: [UInt8]
-    /// Members that listen on it get the version by broadcast.
+    /// Whether members that listen on it get the version by broadcast.
     var serves: Bool
-    /// Phones may be told to listen on it.
+    /// Whether phones may be told to listen on it.
     var isOpen: Bool
-    /// Who listens has had versions, and alerts, up to these; alerts perhaps by token.
+    /// Stamps up to which listeners have had versions and alerts; alerts perhaps by token.
     var takenStampSeconds: Int64
     var takenAlertStampSeconds: Int64
 }

@@ -2,7 +2,7 @@ import APNSProtocol
 import DequeModule
 import PushModel
 
-/// A keeper that lives here: an element of `Keepers`.
+/// A keeper in this shard: an element of `Keepers`.
 struct KeeperID: Identifier { let rawValue: Int32 }
 
 /// A request about a channel that is not a push of a slot: a keeper's, or an audience's broadcast. It is tried once;
@@ -17,7 +17,7 @@ struct ChannelErrand {
     var app: UInt16
     var environment: PushEnvironment
     var partition: PartitionIndex
-    /// The channel's id; empty where none is meant.
+    /// The channel's id; empty if the request names none.
     var target: [UInt8] = []
     var body: [UInt8] = []
     var priority = PushPriority.low
@@ -26,24 +26,25 @@ struct ChannelErrand {
     /// none.
     var stampSeconds: Int64 = 0
     var alertStampSeconds: Int64 = 0
-    /// When it was handed over, steady.
+    /// When the request was handed over, steady.
     var askedMillis: Int64
     /// For a traced broadcast, what is known of it when it leaves.
     var traced: TracedBroadcast?
 }
 
-/// Requests about channels on their way out, and those without an answer.
+/// Requests about channels that wait to leave, and those without an answer.
 struct ChannelErrands {
-    /// One that has found no connection for so long is given up: it surely has not left.
+    /// Maximum wait for a connection. A request that waits longer is given up: it surely has not left.
     static let waitMillisMax: Int64 = 15_000
-    /// What tells their numbers from those of pushes and questions: of the lower half the highest bit is set, and the next is not.
+    /// Marks the numbers of errands, unlike those of pushes and questions. The highest bit of the lower half is set,
+    /// and the next is not.
     private static let mark: UInt64 = 0x8000_0000
 
     private var waiting: [UInt16: Deque<ChannelErrand>] = [:]
     private(set) var waitingCount = 0
     private var sent: [UInt32: ChannelErrand] = [:]
     private var lastNumber: UInt32 = 0
-    /// When the first of those that wait is given up, steady.
+    /// When the first waiting request is given up, steady.
     private(set) var nextDeadlineMillis = Int64.max
 
     func hasWaiting(route: UInt16) -> Bool { self.waitingCount > 0 && self.waiting[route]?.isEmpty == false }
@@ -54,14 +55,14 @@ struct ChannelErrands {
         self.nextDeadlineMillis = min(self.nextDeadlineMillis, errand.askedMillis + Self.waitMillisMax)
     }
 
-    /// Takes out the next of a route.
+    /// Takes out the next request of a route.
     mutating func popFirst(route: UInt16) -> ChannelErrand? {
         guard let errand = self.waiting[route]?.popFirst() else { return nil }
         self.waitingCount -= 1
         self.setDeadline()
         return errand
     }
-    /// It leaves.
+    /// Notes that the request leaves, and returns its number.
     mutating func send(_ errand: ChannelErrand) -> PushID {
         self.lastNumber &+= 1
         self.sent[self.lastNumber] = errand
@@ -76,7 +77,7 @@ struct ChannelErrands {
         return self.sent.removeValue(forKey: UInt32(truncatingIfNeeded: push.rawValue >> 32))
     }
 
-    /// Takes out those that wait and that `isMeant` names, the oldest of each route first.
+    /// Takes out waiting requests that `isMeant` selects, the oldest of each route first.
     mutating func withdraw(where isMeant: (ChannelErrand) -> Bool) -> [ChannelErrand] {
         guard self.waitingCount > 0 else { return [] }
         var withdrawn: [ChannelErrand] = []
@@ -92,7 +93,7 @@ struct ChannelErrands {
         return withdrawn
     }
 
-    /// The partition has left: nobody waits for its answers.
+    /// Forgets a partition that has left: nobody waits for its answers.
     mutating func forget(partition: PartitionIndex) {
         _ = self.withdraw { $0.partition == partition }
         self.sent = self.sent.filter { $0.value.partition != partition }

@@ -1,7 +1,7 @@
 import ChannelKeeping
 public import PushModel
 
-/// How many channels an app has in an environment, by Apple's list as its keeper saw it last.
+/// Number of channels that an app has in an environment, by Apple's list as its keeper saw it last.
 public struct ChannelListing: Sendable, Equatable {
     /// The app's bundle identifier.
     public var bundleID: String

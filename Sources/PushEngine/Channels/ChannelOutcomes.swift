@@ -2,10 +2,10 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Outcome records about channels that are kept: `channel-opened`, `channel-closed`, `channel-refused`. They are of no source position. Their keys name
-/// the audience's life, so that of several the last one counts.
+/// Outcome records about channels that are kept: `channel-opened`, `channel-closed`, `channel-refused`. They have no
+/// source position. Their keys name the audience's life, so the last record of a life counts.
 enum ChannelOutcomes {
-    /// That an audience gets none is a failure, and its reason is told wherever failures are.
+    /// Whether the news is published. That an audience gets no channel is a failure, published wherever failures are.
     static func isPublished(_ news: KeeperNews, _ publication: OutcomePublication) -> Bool {
         if case .refused = news { return true }
         return publication.includesPasses
@@ -73,7 +73,7 @@ extension PushEnvironment {
 }
 
 extension Journal {
-    /// What has become of an audience's channel.
+    /// Writes what has become of an audience's channel.
     mutating func recordChannel(
         _ news: KeeperNews, owner: KeptOwner, bundleID: String, environment: PushEnvironment, acknowledgement: UInt64
     ) {
@@ -87,7 +87,7 @@ extension Journal {
             .outcomes, key: keyStart..<valueStart, value: valueStart..<self.batch.bytes.count,
             acknowledgement: acknowledgement)
     }
-    /// The keeper tells an audience's owner.
+    /// Writes the keeper's news to an audience's owner.
     mutating func tellNews(
         _ news: BusRecord.ChannelNews, audience: [UInt8], partitionCount: Int32, acknowledgement: UInt64
     ) {
@@ -96,7 +96,7 @@ extension Journal {
             acknowledgement: acknowledgement
         ) { news.write(to: &$0) }
     }
-    /// The owner of an audience tells the keeper of its app's channels.
+    /// Writes the wish of an audience's owner to the keeper of its app's channels.
     mutating func tellWish(
         _ wish: BusRecord.ChannelWish, audience: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {
@@ -105,7 +105,7 @@ extension Journal {
             acknowledgement: acknowledgement
         ) { wish.write(to: &$0) }
     }
-    /// The partition of a channel asks the keeper.
+    /// Writes the question of a channel's partition to the keeper.
     mutating func askKeeper(
         _ question: BusRecord.KeptQuestion, channel: Span<UInt8>, at partition: Int32, acknowledgement: UInt64
     ) {
@@ -114,7 +114,7 @@ extension Journal {
             acknowledgement: acknowledgement
         ) { question.write(to: &$0) }
     }
-    /// The keeper answers.
+    /// Writes the keeper's answer.
     mutating func answerKept(
         _ answer: BusRecord.KeptAnswer, channel: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {

@@ -1,16 +1,16 @@
 public import ChannelKeeping
 public import PushModel
 
-/// What an operator should know of an app's channels. Said once when it begins.
+/// Something that an operator should know of an app's channels. It is logged once, when it begins.
 public struct KeeperNotice: Sendable, Equatable {
     /// The app's bundle identifier.
     public var bundleID: String
     /// Which of Apple's two push services.
     public var environment: PushEnvironment
-    /// What it is.
+    /// The alarm that it is about.
     public var alarm: KeeperAlarm
 
-    /// Something does not work, and does not before somebody has acted.
+    /// Whether something does not work, and will not until somebody has acted.
     public var isError: Bool {
         switch self.alarm {
         case .quotaReached, .refused, .shownFull, .vanished, .foreignAnswer: true
@@ -25,7 +25,7 @@ public struct KeeperNotice: Sendable, Equatable {
         case .quotaHigh, .quotaReached, .refused, .shownFull: nil
         }
     }
-    /// In words.
+    /// The notice in words.
     public var text: String {
         switch self.alarm {
         case .quotaHigh(let count, let quota):

@@ -6,26 +6,26 @@ struct HostedKeeper {
     let app: UInt16
     let environment: PushEnvironment
     let partition: PartitionIndex
-    /// Differs from keeper to keeper in this place.
+    /// Differs between the keepers that use this slot one after another.
     let generation: UInt32
     var keeper: ChannelKeeper
     /// Requests that wait until pushes of the partition may leave.
     var held: [KeeperAction] = []
     /// Number of records of each announcement that Kafka has not acknowledged.
     var untold: [UInt64: Int] = [:]
-    /// As the engine's counters have it.
+    /// The keeper's counts that the engine's counters include already.
     var counted = KeeperCounters()
     var standing: KeeperStatus?
 }
 
-/// The keepers that live in this shard: those whose names' partitions it owns (fan-out contract: The keeper).
+/// The keepers in this shard: those of names whose partitions it owns (fan-out contract: The keeper).
 struct Keepers {
-    /// Notices that nobody has taken yet. More are only counted.
+    /// Maximum number of notices that wait to be taken. Further ones are only counted.
     static let noticesMax = 64
 
     private var hosted: [HostedKeeper?] = []
     private var lastGeneration: UInt32 = 0
-    /// Steady; `Int64.max`: no keeper waits for a time.
+    /// When a keeper has something to do, steady; `Int64.max`: none waits for a time.
     var nextDeadlineMillis = Int64.max
     private(set) var notices: [KeeperNotice] = []
 
@@ -42,7 +42,7 @@ struct Keepers {
             $0.map { $0.app == app && $0.environment == environment && $0.partition == partition } ?? false
         }.map { KeeperID(index: $0) }
     }
-    /// The keeper that was meant, unless it has gone.
+    /// The keeper of that generation; `nil`: it has gone.
     func find(_ id: KeeperID, generation: UInt32) -> KeeperID? { self[id]?.generation == generation ? id : nil }
 
     mutating func add(

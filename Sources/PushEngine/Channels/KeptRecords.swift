@@ -1,15 +1,16 @@
 import ChannelKeeping
 import PushModel
 
-/// The records of `state` about channels that are kept for audiences (fan-out contract: A channel kept for an audience), by partition: what `state` says, or will once Kafka has what was
-/// written. Keepers begin with them, and what others write over them is mended by them.
+/// Records of `state` about channels that are kept for audiences (fan-out contract: A channel kept for an audience), by
+/// partition. They are what `state` has, or will have once Kafka has what was written. Keepers begin with them, and
+/// repair what others write over them.
 struct KeptRecords {
     /// All channels that `state` has; none is left out. The keepers that write them keep to `KeeperSettings.keptMax`.
     private var channels: [PartitionIndex: [KeptChannelKey: KeptChannel]] = [:]
-    /// Those that have an id.
+    /// Keys of the channels that have an id.
     private var keys: [PartitionIndex: [Name: KeptChannelKey]] = [:]
 
-    /// Ids are an app's and an environment's.
+    /// An id, unique for an app and an environment.
     private struct Name: Hashable {
         var bundleID: String
         var environment: PushEnvironment
@@ -34,8 +35,9 @@ struct KeptRecords {
         self.keys[partition] = nil
     }
 
-    /// The channel that has this id, from when Apple has made it until its list shows it no more; `nil`: it is none of the keeper's. One that is only
-    /// shown, as a lost answer may have made it, is not: somebody else may use it.
+    /// The channel with this id, from when Apple has made it until its list no longer shows it. `nil`: it is none of
+    /// the keeper's. A channel that is only listed, as a lost answer may have made it, is not returned: somebody else
+    /// may use it.
     func channel(
         id: [UInt8], of partition: PartitionIndex, bundleID: String, environment: PushEnvironment
     ) -> KeptChannel? {
@@ -48,7 +50,7 @@ struct KeptRecords {
     func hasRecords(of partition: PartitionIndex, bundleID: String, environment: PushEnvironment) -> Bool {
         self.channels[partition]?.keys.contains { $0.bundleID == bundleID && $0.environment == environment } ?? false
     }
-    /// Those of an app and environment, in ascending order of their numbers.
+    /// Channels of an app and environment, in ascending order of their numbers.
     func records(
         of partition: PartitionIndex, bundleID: String, environment: PushEnvironment
     ) -> [(number: Int64, channel: KeptChannel)] {

@@ -43,14 +43,14 @@ extension ShardEngine {
         self.memory.counters.channelBroadcastsSent += 1
         return true
     }
-    /// `nil`: the audience has left memory since.
+    /// The audience's slot; `nil`: the audience has left memory since.
     private func audienceSlot(of errand: borrowing ChannelErrand) -> SlotID? {
         guard case .audience(let slot, let generation) = errand.sender, self.memory.slots.contains(slot),
             self.memory.slots[slot].isLive, self.memory.slots[slot].generation == generation
         else { return nil }
         return slot
     }
-    /// What became of one.
+    /// Takes the result of a broadcast.
     mutating func broadcastEnded(_ errand: ChannelErrand, _ result: PushAnswer.Result, now: EngineTime) {
         guard let slot = self.audienceSlot(of: errand) else { return }
         let effect = self.memory.owners[slot].broadcastEnded(

@@ -2,10 +2,11 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// The channels of an audience at its owner (fan-out contract: A channel kept for an audience): what comes about them is handed to the owner.
+/// The channels of an audience at its owner (fan-out contract: A channel kept for an audience). News about them is
+/// handed to the owner.
 extension ShardEngine {
     func isPaused(_ slot: SlotID) -> Bool {
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         var id: [UInt8] = []
         id.append(copying: unsafe Span(_unsafeElements: idBytes))
@@ -13,12 +14,12 @@ extension ShardEngine {
             partition: self.memory.slots[slot].partition, app: self.memory.slots[slot].app, audience: id)
     }
 
-    /// `open` has come.
+    /// Takes an `open` event.
     mutating func openChannels(_ slot: SlotID, now: EngineTime) {
         self.memory.owners[slot].openCame(by: self.rules(of: slot), now: now, into: &self.ownerEffects)
         self.carryOut(slot, now: now)
     }
-    /// The keeper is told what is wanted for a life of the audience.
+    /// Writes to the keeper what is wanted for a life of the audience.
     mutating func wish(
         _ demand: BusRecord.ChannelWish.Demand, environment: PushEnvironment, life: Int64, of slot: SlotID,
         stateWaits: Bool
@@ -32,13 +33,13 @@ extension ShardEngine {
         let wish = BusRecord.ChannelWish(
             bundleID: Array(self.memory.app(of: slot).bundleID.utf8), environment: environment, life: life,
             demand: demand)
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         self.journal.tellWish(
             wish, audience: unsafe Span(_unsafeElements: idBytes),
             to: self.keeperPartition(app: app, environment: environment), acknowledgement: acknowledgement)
     }
-    /// The keeper tells what has become of a channel. Its record's offset is done with once the book says so.
+    /// Takes the keeper's news of a channel. Its record's offset is done with once the book says so.
     mutating func takeNews(_ news: BusRecord.ChannelNews, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: news.bundleID) else { return }
         let slotKey = SlotKey(kind: .audience, app: app, id: key)
@@ -52,7 +53,8 @@ extension ShardEngine {
         self.journal.flushNow(now: now)
         self.dispatch.reschedule(slot, in: &self.memory, now: now)
     }
-    /// A channel has been opened for a life that is over and forgotten: a former owner's wish came to the keeper after its end.
+    /// Gives a channel back that was opened for a life that is over and forgotten. A former owner's wish reached the
+    /// keeper after the end of the life.
     private mutating func giveBack(_ news: BusRecord.ChannelNews, key: Span<UInt8>, app: UInt16) {
         guard case .opened = news.news, (try? EventRules.checkKey(key)) != nil else { return }
         let entry = self.journal.ledger.open(log: self.intake.log, offset: self.intake.record.offset, settled: true)

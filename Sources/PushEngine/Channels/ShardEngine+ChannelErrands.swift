@@ -2,9 +2,9 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Requests about channels that leave, and their answers.
+/// Sends requests about channels, and takes their answers.
 extension ShardEngine {
-    /// Fills `request` with the next of a route; false: none waits.
+    /// Fills `request` with the next request of a route; `false`: none waits.
     mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         while var errand = self.errands.popFirst(route: route) {
             if case .audience = errand.sender, !self.fillBroadcast(&errand, now: now) { continue }
@@ -100,7 +100,7 @@ extension DeleteAnswer {
 }
 
 extension BeaconAnswer {
-    /// One that APNs refuses for good, whatever for, is not tried again.
+    /// Creates the result. A request that APNs refuses for good, for any reason, is not tried again.
     init(_ result: PushAnswer.Result) {
         switch result {
         case .accepted, .channel: self = .sent

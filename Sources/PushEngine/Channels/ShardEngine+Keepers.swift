@@ -2,10 +2,11 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Keepers of channels (fan-out contract: The keeper): each lives with the owner of the partition of its name. What it decides is carried out here.
+/// Keepers of channels (fan-out contract: The keeper): each is run by the owner of the partition of its name. The
+/// engine carries out what a keeper decides.
 extension ShardEngine {
     // MARK: Begin and end
-    /// `state` has been read: the keepers whose names belong to the partition begin with what it says.
+    /// Begins the keepers whose names belong to the partition, with what `state` says. It has been read.
     /// - Parameter apps: indexes of the apps that are meant; `nil`: all.
     mutating func beginKeepers(of partition: PartitionIndex, apps: Range<Int>? = nil, now: EngineTime) {
         for app in apps ?? self.memory.configuration.apps.indices {
@@ -45,13 +46,13 @@ extension ShardEngine {
         self.memory.counters.channelKeepers += 1
         self.carryOut(self.keepers.decide(id) { $0.timePassed(now: now) }, of: id, now: now)
     }
-    /// Where the keeper of an app's channels in an environment lives.
+    /// The partition of the keeper of an app's channels in an environment.
     func keeperPartition(app: UInt16, environment: PushEnvironment) -> Int32 {
         KeptChannelKey.keeperPartition(
             bundleID: self.memory.configuration.apps[Int(app)].bundleID, environment: environment,
             partitionCount: self.memory.configuration.partitionCount)
     }
-    /// Pushes of the partition may leave from here on.
+    /// Releases held requests: pushes of the partition may leave from now on.
     mutating func releaseHeldErrands(of partition: PartitionIndex, now: EngineTime) {
         guard !self.keepers.isEmpty else { return }
         for id in self.keepers.identifiers where self.keepers[id]?.partition == partition {
@@ -60,7 +61,8 @@ extension ShardEngine {
             self.carryOut(held, of: id, now: now)
         }
     }
-    /// The partition is leaving. What has not left does not; what has is waited for, as its answer may be an id.
+    /// Withdraws requests that have not left, as the partition is leaving. Those that have left are waited for, because
+    /// an answer may have an id.
     mutating func withdrawErrands(of partition: PartitionIndex) {
         _ = self.errands.withdraw { $0.partition == partition }
         self.setKeeperDeadline()
@@ -77,7 +79,8 @@ extension ShardEngine {
     }
 
     // MARK: Time
-    /// When a keeper, a request that waits, or an audience about its channels has something to do, steady; `Int64.max`: nothing.
+    /// When a keeper, a waiting request, or an audience with channels has something to do, steady; `Int64.max`: nothing
+    /// has.
     var keeperDeadlineMillis: Int64 {
         min(
             self.keepers.nextDeadlineMillis, self.errands.nextDeadlineMillis,
@@ -111,7 +114,7 @@ extension ShardEngine {
     }
 
     // MARK: What owners want
-    /// An owner's wish. Its offset is done with once what it says is durable.
+    /// Takes an owner's wish. Its offset is done with once what it says is durable.
     mutating func takeWish(_ wish: BusRecord.ChannelWish, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: wish.bundleID), (try? EventRules.checkKey(key)) != nil else { return }
         let partition = self.intake.partition
@@ -173,7 +176,7 @@ extension ShardEngine {
                 KeeperNotice(
                     bundleID: self.memory.configuration.apps[Int(hosted.app)].bundleID,
                     environment: hosted.environment, alarm: alarm))
-        // The next owner does what is left of these.
+        // The next owner does the rest of these.
         case .list, .create, .delete, .beacon, .announce, .tell:
             guard isRunning else { return }
             self.ask(action, of: hosted, id: id, now: now)
@@ -193,7 +196,7 @@ extension ShardEngine {
                     token: UInt32(truncatingIfNeeded: write))), partition: hosted.partition, in: &self.memory)
         self.journal.writeKept(
             key, channel: channel, of: hosted.partition, acknowledgement: acknowledgement, in: &self.memory)
-        // A request, or somebody's offset, waits for it.
+        // A request, or the offset of a record, waits for it.
         self.journal.batch.isUrgent = true
     }
     private mutating func ask(_ action: KeeperAction, of hosted: HostedKeeper, id: KeeperID, now: EngineTime) {

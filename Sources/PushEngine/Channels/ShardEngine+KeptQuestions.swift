@@ -10,7 +10,7 @@ import PushModel
 /// is not written down; a new owner asks again with the next event.
 extension ShardEngine {
     // MARK: The channel's partition
-    /// The slot's question is due: the first, or one more as no answer has come.
+    /// Asks the keeper: the slot's question is due for the first time, or again as no answer has arrived.
     mutating func askKeeper(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].errand == .keeperQuestion, self.memory.slots[slot].pending.isSome,
             self.dispatch.keeperQuestionDueMillis(slot, in: self.memory) <= now.steadyMillis
@@ -20,14 +20,14 @@ extension ShardEngine {
         let question = BusRecord.KeptQuestion(
             bundleID: self.intake.bundleID(app: app), environment: environment,
             partition: self.memory.partitions[partition].number)
-        // Who dies before Kafka has it leaves the event unresolved: its next owner asks.
+        // If the owner dies before Kafka has it, the event stays unresolved, and the next owner asks.
         let acknowledgement = self.journal.open(.logRecord(.routed, .none), partition: partition, in: &self.memory)
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let idBytes = unsafe self.memory.slots.idBytes(slot)
         self.journal.askKeeper(
             question, channel: unsafe Span(_unsafeElements: idBytes),
             at: self.keeperPartition(app: app, environment: environment), acknowledgement: acknowledgement)
-        // A broadcast waits for it.
+        // A broadcast waits for the answer.
         self.journal.batch.isUrgent = true
         self.dispatch.keeperQuestionLeft(slot, in: &self.memory, now: now)
     }
@@ -51,7 +51,7 @@ extension ShardEngine {
         )
     }
 
-    /// The keeper has answered. One that comes twice, or after the channel was forgotten, changes nothing.
+    /// Takes the keeper's answer. An answer that arrives twice, or after the channel was forgotten, changes nothing.
     mutating func takeKeptAnswer(_ answer: BusRecord.KeptAnswer, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: answer.bundleID) else { return }
         let slotKey = SlotKey(kind: .channel, app: app, id: key)
@@ -69,14 +69,14 @@ extension ShardEngine {
     }
 
     // MARK: The keeper's partition
-    /// What `state` has of the keeper's, or will once Kafka has what was written, says it. It is answered where no keeper runs as well: then there is
-    /// no such channel, or one from when the app's audiences had some.
+    /// Answers a question by the keeper's records in `state`, including those that Kafka does not have yet. It also
+    /// answers where no keeper runs. Then there is no such channel, or one from when the app's audiences had some.
     mutating func takeKeptQuestion(_ question: BusRecord.KeptQuestion, key: Span<UInt8>) {
         let bundleID = String(decoding: question.bundleID, as: UTF8.self)
         let keeperPartition = KeptChannelKey.keeperPartition(
             bundleID: bundleID, environment: question.environment,
             partitionCount: self.memory.configuration.partitionCount)
-        // Elsewhere nothing is known, and who asks asks again.
+        // Elsewhere nothing is known, and the partition that asks will ask again.
         guard keeperPartition == self.intake.record.partition,
             question.partition < self.memory.configuration.partitionCount, (try? EventRules.checkKey(key)) != nil
         else { return }

@@ -1,11 +1,11 @@
 import ChannelKeeping
 import PushModel
 
-/// Records about kept channels, after a takeover and when a stranger has written over them.
+/// Restores records about kept channels after a takeover, and repairs them when a stranger has written over them.
 extension ShardEngine {
-    /// Which record the key names.
-    /// - Returns: `nil`: it is another's.
-    /// - Throws: `StateError.malformed`, when it begins like one and is none.
+    /// The record that the key names.
+    /// - Returns: `nil`: the key is of another kind.
+    /// - Throws: `StateError.malformed` if it begins like such a key and is none.
     private static func keptKey(ofState key: Span<UInt8>) throws(StateError) -> KeptChannelKey? {
         guard key.count > 2, key[0] == UInt8(ascii: "k"), key[1] == UInt8(ascii: "/") else { return nil }
         var bytes: [UInt8] = []
@@ -25,14 +25,14 @@ extension ShardEngine {
         self.kept[key, partition] = read.channel
         return .restored
     }
-    /// A tombstone.
+    /// Takes a tombstone.
     /// - Returns: `false`: it is about something else.
     mutating func restoreKeptTombstone(_ key: Span<UInt8>, partition: PartitionIndex) -> Bool {
         guard let key = try? Self.keptKey(ofState: key) else { return false }
         self.kept[key, partition] = nil
         return true
     }
-    /// A record of another about a kept channel, found in a gap.
+    /// Repairs a record that another has written about a kept channel, found in a gap.
     /// - Returns: `nil`: it is about something else.
     mutating func repairKept(partition: PartitionIndex, key: Span<UInt8>) -> StateRepair? {
         guard let key = try? Self.keptKey(ofState: key) else { return nil }
@@ -46,7 +46,7 @@ extension ShardEngine {
 }
 
 extension Journal {
-    /// - Parameter channel: `nil`: its tombstone.
+    /// - Parameter channel: `nil`: its tombstone is written.
     mutating func writeKept(
         _ key: KeptChannelKey, channel: KeptChannel?, of partition: PartitionIndex, acknowledgement: UInt64,
         in memory: inout ShardMemory

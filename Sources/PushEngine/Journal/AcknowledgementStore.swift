@@ -38,24 +38,24 @@ struct AcknowledgementStore {
         return UInt64(id) | UInt64(element.sequence) << 32
     }
 
-    /// The element will be looked at soon.
+    /// Prefetches the element: it will be looked at soon.
     func prefetch(_ rawValue: UInt64) {
         let id = Int(rawValue & 0xffff_ffff)
         guard id < self.elements.count else { return }
         unsafe self.elements.withUnsafeBufferPointer { elements in
-            // There is such an element.
+            // The element exists.
             unsafe Prefetch.lines(
                 from: elements.baseAddress! + id, byteCount: MemoryLayout<PendingAcknowledgement>.size)
         }
     }
 
-    /// The slot the element is about, if there is such an element: for looking ahead, it decides nothing.
+    /// The slot that the element is about, if the element exists. It serves prefetching, and decides nothing.
     func slot(of rawValue: UInt64) -> SlotID {
         let id = Int(rawValue & 0xffff_ffff)
         return id < self.elements.count ? self.elements[id].waiter.slot : .none
     }
 
-    /// `nil` when it is not open.
+    /// The element; `nil` if it is not open.
     func element(_ rawValue: UInt64) -> PendingAcknowledgement? {
         let id = Int(rawValue & 0xffff_ffff)
         guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32)
@@ -63,7 +63,7 @@ struct AcknowledgementStore {
         return self.elements[id]
     }
 
-    /// The element, closed from here on; `nil` when it is not open.
+    /// Closes and returns the element; `nil` if it is not open.
     mutating func close(_ rawValue: UInt64) -> PendingAcknowledgement? {
         guard let element = self.element(rawValue) else { return nil }
         let id = Int(rawValue & 0xffff_ffff)

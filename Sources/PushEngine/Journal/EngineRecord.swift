@@ -1,11 +1,11 @@
-/// A record the engine wants written to Kafka. Bytes lie in `RecordBatch.bytes`.
+/// A record that the engine wants written to Kafka. Its bytes are in `RecordBatch.bytes`.
 public struct EngineRecord: Sendable {
     /// Which of the worker's topics a record is for.
     public enum Topic: UInt8, Sendable, CaseIterable {
         /// Their names in the cluster are configured; the engine does not know them.
         case state, outcomes, deadLetters, routed
 
-        /// Whether the records of a partition must lie there in the order in which they were made.
+        /// Whether the records of a partition must be in Kafka in the order in which they were made.
         public var isOrdered: Bool { self == .state || self == .routed }
 
         /// Its name in settings, lines and metrics.
@@ -37,15 +37,16 @@ public struct EngineRecord: Sendable {
     /// Given back with `ShardEngine.acknowledged`.
     public var acknowledgement: UInt64
 
-    /// Whether the record of the one acknowledgement was made before that of the other. Holds while fewer than 2^31 are made between the two:
-    /// hours, at the pace of a whole processor.
+    /// Whether the record of the one acknowledgement was made before that of the other. Holds while fewer than 2^31
+    /// records are made between the two, which takes hours at the pace of a whole processor.
     public static func isMade(_ acknowledgement: UInt64, before other: UInt64) -> Bool {
         // The upper half counts the records and may wrap around.
         Int32(bitPattern: UInt32(acknowledgement >> 32) &- UInt32(other >> 32)) < 0
     }
 }
 
-/// What the engine wants written, in order, since the loop last took it. The loop hands each to the producer and calls `removeAll`.
+/// Records that the engine wants written, in order, since the loop last took them. The loop hands each to the producer
+/// and calls `removeAll`.
 public struct RecordBatch: Sendable {
     /// One header of a record.
     public struct Header: Sendable {
@@ -60,10 +61,11 @@ public struct RecordBatch: Sendable {
     public var records: [EngineRecord] = []
     /// The headers of all records; each record has a range of them.
     public var headers: [Header] = []
-    /// Bytes of key, value and headers of the largest record. Four bytes: a batch of more than 32 would be lent by a frame on the heap.
+    /// Bytes of key, value and headers of the largest record. Four bytes: a batch of more than 32 bytes would be
+    /// borrowed through the heap.
     public var recordByteCountMax: UInt32 = 0
-    /// Something waits for one of these to be written (a forwarded event, a start to be announced, a partition to be
-    /// claimed): they should go out now, even while writing together would be cheaper.
+    /// Whether something waits for one of these to be written (a forwarded event, a start to be announced, a partition
+    /// to be claimed). They should go out now, even if writing them together later would be cheaper.
     public var isUrgent = false
 
     /// An empty batch.
@@ -89,13 +91,13 @@ public struct RecordBatch: Sendable {
     }
 }
 
-/// An offset that may be committed: the next one to read.
+/// An offset that may be committed: that of the next record to read.
 public struct CommitPosition: Hashable, Sendable {
     /// Index into `EngineConfiguration.inputTopics`.
     public var topic: UInt16
     /// The number of the partition, from 0.
     public var partition: Int32
-    /// The offset after the last one that is done with.
+    /// The offset after the last record that is done with.
     public var nextOffset: Int64
 
     public init(topic: UInt16, partition: Int32, nextOffset: Int64) {

@@ -1,8 +1,8 @@
 import PushModel
 
-/// What waits for Kafka: which records, and what follows when they are acknowledged.
+/// Records that wait for Kafka, and what follows when they are acknowledged.
 extension Journal {
-    /// From here on the slot holds the watermark of this log until a state record covers the event.
+    /// Opens an entry: the slot holds the watermark of this log until a state record covers the event.
     @inline(__always) mutating func openEntry(
         for intake: borrowing Intake, slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory,
         now: EngineTime
@@ -14,14 +14,14 @@ extension Journal {
             let open = memory.slots[slot].openEntry
             if open.isSome {
                 guard self.ledger.log(of: open) != intake.log else { return }
-                // Another input topic holds the one place for an entry: a state record takes that one over first.
+                // An entry of another input topic has the only place. A state record settles that one first.
                 self.writeState(slot, budgets: budgets, in: &memory, now: now)
             }
             memory.slots[slot].openEntry = self.ledger.open(log: intake.log, offset: intake.record.offset)
         }
     }
 
-    /// Not all of what an owner before has read has been read again.
+    /// Whether not everything that a former owner had read has been read again.
     func isBehind(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         for topic in memory.partitions[partition].logs.indices {
             let next = self.ledger.nextOffset(log: memory.partitions[partition].logs[topic])
@@ -30,7 +30,7 @@ extension Journal {
         return false
     }
 
-    /// A record that is handed to Kafka: its acknowledgement is awaited from here on.
+    /// Opens the acknowledgement of a record that is handed to Kafka.
     @inline(__always) mutating func open(
         _ waiter: Waiter, partition: PartitionIndex, in memory: inout ShardMemory
     ) -> UInt64 {
@@ -41,8 +41,8 @@ extension Journal {
                 waiter, partition: partition, generation: memory.partitions[partition].generation))
     }
 
-    /// A record guarded by a ledger entry of its own.
-    /// - Parameter slot: its next state record is written after the acknowledgement, too.
+    /// Opens the acknowledgement of a record that is guarded by a ledger entry of its own.
+    /// - Parameter slot: a slot whose next state record is written after the acknowledgement, too.
     mutating func expect(
         _ record: EventRecord, partition: PartitionIndex, entry: EntryID, slot: SlotID? = nil,
         in memory: inout ShardMemory
@@ -54,8 +54,8 @@ extension Journal {
             partition: partition, in: &memory)
     }
 
-    /// A record about an event of a slot. With `stateWaits` the slot's next state record is written after it is acknowledged; otherwise
-    /// the slot's open entries are resolved after that.
+    /// Opens the acknowledgement of a record about an event of a slot. With `stateWaits` the slot's next state record
+    /// is written after it. Otherwise the slot's open entries are resolved after it.
     mutating func expectGuarded(
         _ record: EventRecord, slot: SlotID, stateWaits: Bool, in memory: inout ShardMemory
     ) -> UInt64 {
@@ -75,30 +75,32 @@ extension Journal {
             partition: memory.slots[slot].partition, in: &memory)
     }
 
-    /// Whether anything depends on this acknowledgement: not when its partition has left since.
+    /// Whether anything depends on this acknowledgement. Nothing does if its partition has left since.
     func isAwaited(_ acknowledgement: UInt64, in memory: borrowing ShardMemory) -> Bool {
         guard let element = self.acknowledgements.element(acknowledgement) else { return false }
         let partition = memory.partitions[element.partition]
         return partition.phase != .gone && partition.generation == element.partitionGeneration
     }
 
-    /// What an acknowledgement changes beside what is written down.
+    /// What an acknowledgement changes besides what is written down.
     enum Consequence {
         case none
-        /// The marker lies in `state`. Its number, if it is to begin an epoch (`PartitionState.claimNumber`); 0: it is another.
+        /// `state` has the marker. The number is not 0 if the marker is to begin an epoch
+        /// (`PartitionState.claimNumber`).
         case marker(PartitionIndex, claimNumber: UInt32)
-        /// The record that the slot's next push had to wait for lies in `state`.
+        /// `state` has the record that the slot's next push had to wait for.
         case pushMayFollow(SlotID)
         /// A partition has the audience's version.
         case versionTold(SlotID, stampLow: UInt32)
-        /// Kafka has a record of a crowd's, for this partition.
+        /// Kafka has a crowd's record, for this partition.
         case crowd(CrowdWait, PartitionIndex)
-        /// Kafka has a record of a keeper's.
+        /// Kafka has a keeper's record.
         case keeper(KeeperWait)
     }
 
-    /// Kafka has the record. Once per record; an acknowledgement of a partition that has left since changes nothing.
-    /// - Parameter offset: negative: the record was given up, and none is known.
+    /// Takes an acknowledgement: Kafka has the record. It is called once for each record. An acknowledgement of a
+    /// partition that has left since changes nothing.
+    /// - Parameter offset: offset of the record; below 0: the record was given up, and has none.
     @inline(__always) mutating func acknowledged(
         _ acknowledgement: UInt64, offset: Int64, in memory: inout ShardMemory, now: EngineTime
     ) -> Consequence {
@@ -145,7 +147,7 @@ extension Journal {
         case .keeper(let wait): return .keeper(wait)
         }
     }
-    /// The event behind a crowd's record.
+    /// Takes the acknowledgement for the event behind a crowd's record.
     @inline(never) private mutating func acknowledged(_ wait: CrowdWait) {
         guard wait.entry.isSome else { return }
         if wait.record.isBeforeState { self.ledger.acknowledged(wait.entry) } else { self.ledger.settle(wait.entry) }

@@ -1,10 +1,11 @@
 import PushModel
 
-/// Records that are handed on: dead letters, and what lay on the wrong partition.
+/// Records that are handed on: dead letters, and records that were on the wrong partition.
 extension Journal {
-    /// A record that cannot be taken: key and value as they came, the reason and the source position in headers.
+    /// Writes a dead letter for a record that cannot be taken: key and value as they came, reason and source position
+    /// in headers.
     /// - Parameters:
-    ///   - record: what waits for it.
+    ///   - record: what waits for the dead letter.
     ///   - guardedBy: the entry that the record has already; `nil`: it gets one.
     mutating func deadLetter(
         _ intake: borrowing Intake, key: Span<UInt8>, value: Span<UInt8>, refusal: EventRejection,
@@ -42,12 +43,13 @@ extension Journal {
             acknowledgement: self.expect(.outcome, partition: intake.partition, entry: entry, in: &memory))
     }
 
-    /// An event that APNs refused for good. The value is the event rebuilt from what is kept of it; its outcome was given.
+    /// Writes a dead letter for an event that APNs refused for good. The value is the event rebuilt from what is kept
+    /// of it. Its outcome has been written.
     mutating func deadLetter(
         _ layer: Layer, of slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {
         memory.counters.deadLetters += 1
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let keyRange = unsafe self.batch.append(Span(_unsafeElements: idBytes))
         let start = self.batch.bytes.count
@@ -107,7 +109,7 @@ extension Journal {
         JSONBytes.appendInteger(value, to: &self.batch.bytes)
     }
 
-    /// Hands a record on to the partition its key belongs to, as it came, carrying where it first lay.
+    /// Forwards a record, unchanged, to the partition that its key belongs to. A header has its first position.
     mutating func forward(
         _ intake: borrowing Intake, to partition: Int32, key: Span<UInt8>, value: Span<UInt8>,
         in memory: inout ShardMemory
@@ -122,7 +124,7 @@ extension Journal {
         let keyRange = self.batch.append(key)
         let valueRange = self.batch.append(value)
         let firstHeader = self.batch.headers.count
-        // The copy's own time is the present: a topic may refuse what is old, and the header says what the record's was.
+        // The copy's time is the present, because a topic may refuse old times. The header has the record's own.
         self.appendSourceHeaders(intake.source, timestampMillis: intake.record.timestampMillis, in: memory)
         if !intake.traceparent.isEmpty {
             self.batch.appendTrace(intake.traceparent.span, isTraced: intake.record.isTraced)

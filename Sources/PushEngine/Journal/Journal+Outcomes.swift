@@ -2,7 +2,7 @@ import PushModel
 
 /// Outcome records (contract: What an outcome says): JSON, the key as the event's.
 extension Journal {
-    /// An event that never became content: its outcome comes at once.
+    /// Gives an event that never became content its outcome, at once.
     mutating func finishEvent(
         _ intake: borrowing Intake, slot: SlotID?, outcome: Outcome, details: borrowing OutcomeDetails,
         key: Span<UInt8>,
@@ -39,7 +39,7 @@ extension Journal {
                 .outcome, partition: intake.partition, entry: entry, slot: waiting, in: &memory))
     }
 
-    /// A pending event that ended unsent gets its outcome and is pending no more.
+    /// Gives a pending event that ended unsent its outcome. It is no longer pending.
     mutating func finish(_ ending: borrowing Coalescer.Ending, in memory: inout ShardMemory) {
         var details = OutcomeDetails(cause: ending.cause)
         if ending.cause == .channelKept, let audience = memory.keptFor[ending.slot], !audience.isEmpty {
@@ -67,8 +67,8 @@ extension Journal {
         if outcome == .deadLettered { self.deadLetter(layer, of: slot, details: details, in: &memory) }
     }
 
-    /// The newest event of an update was accepted. As `finishLayer`; read where it lies: lent by `updates` to a method that changes the engine,
-    /// the layer would be copied for every push.
+    /// Gives the newest event of an update its outcome: it was accepted. Like `finishLayer`, but the layer is read in
+    /// place. If `updates` lent it to a method that changes the engine, the layer would be copied for every push.
     mutating func finishAcceptedTop(
         of update: UpdateID, slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {
@@ -92,7 +92,7 @@ extension Journal {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
         if isTraced { memory.noteOutcome(outcome, details, kind: memory.slots[slot].kind, of: source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let id = unsafe Span(_unsafeElements: idBytes)
         let keyRange = self.batch.append(id)
@@ -100,7 +100,8 @@ extension Journal {
             outcome, kind: memory.slots[slot].kind, app: memory.slots[slot].app, key: id, source: source,
             eventID: eventID,
             traceparent: traceparent, isTraced: isTraced, details: details, in: memory)
-        // An outcome is in Kafka before the state record that says the event is done: a replay could only call it a duplicate.
+        // The outcome is in Kafka before the state record that says the event is done. Otherwise a replay could only
+        // call the event a duplicate.
         let waits = isWritten || outcome != .superseded || self.mayExtendStateWait(slot, in: &memory)
         let acknowledgement = self.expectGuarded(
             .outcome, slot: slot, stateWaits: waits, in: &memory)
@@ -109,8 +110,9 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Whether the slot's state record waits for one more event that needs no push. One that is due does so for a number of them only: an
-    /// activity that is never quiet would never get it written, and nothing committed.
+    /// Whether the slot's state record waits for one more event that needs no push. A record that is due waits for a
+    /// limited number of them. Otherwise a busy activity would never get its record written, and nothing could be
+    /// committed.
     private mutating func mayExtendStateWait(_ slot: SlotID, in memory: inout ShardMemory) -> Bool {
         guard memory.slots[slot].isDirty else { return true }
         guard memory.slots[slot].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
@@ -118,7 +120,8 @@ extension Journal {
         return true
     }
 
-    /// Beyond these a worker that dies before both are acknowledged leaves `duplicate` as the only outcome.
+    /// Maximum number of such events. Beyond it, if a worker dies before both are acknowledged, `duplicate` is the only
+    /// outcome.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch, and returns its range.

@@ -2,7 +2,8 @@ import PushModel
 
 /// Records of `state` (contract: Order of acknowledgement).
 extension Journal {
-    /// The slot's record is to be written within `stateFlushMillis`; while outcomes of its must be acknowledged first, as soon as they are.
+    /// Writes the slot's record within `stateFlushMillis`. If some of its outcomes are still unacknowledged, writes it
+    /// when they are acknowledged.
     mutating func markDirty(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard !memory.slots[slot].isDirty else { return }
         memory.slots[slot].isDirty = true
@@ -13,27 +14,27 @@ extension Journal {
         }
     }
 
-    /// Nothing may leave the slot until a record written from here on is acknowledged (contract: One in flight).
+    /// Lets nothing leave the slot until a record written from now on is acknowledged (contract: One in flight).
     @inline(__always) mutating func requireStateRecord(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         memory.slots[slot].awaitsStateRecord = true
         memory.slots[slot].requiredStateVersion = memory.slots[slot].stateVersion &+ 1
         self.markDirty(slot, in: &memory, now: now)
     }
 
-    /// What is to be written goes out at once.
+    /// Writes at once what is to be written.
     mutating func flushNow(now: EngineTime) { self.stateFlushAtMillis = now.steadyMillis }
 
-    /// The last outcome that the slot's record had to wait for is acknowledged.
+    /// Lets the slot's record be written: the last outcome that it had to wait for is acknowledged.
     @inline(__always) mutating func writeStateAwaited(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime)
     {
         guard memory.slots[slot].isDirty else { return }
-        // It may stand there already; the second time it will be found written.
+        // The slot may be in the list already. The second time its record will be found written.
         self.dirtySlots.append(slot)
         self.stateFlushAtMillis = now.steadyMillis
     }
 
-    /// Writes every dirty slot that is not waiting for an outcome to be acknowledged first. Those that are come back when it is: thousands wait
-    /// at any moment of a rush.
+    /// Writes every dirty slot that is not waiting for the acknowledgement of an outcome. Slots that wait return to the
+    /// list later: in a rush thousands wait at any moment.
     @inline(__always) mutating func flushStates(
         budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -48,7 +49,8 @@ extension Journal {
         self.dirtySlots.removeAll(keepingCapacity: true)
     }
 
-    /// Everything that must move together about one slot, in one record. Its acknowledgement settles what the slot held open.
+    /// Writes everything that must change together about one slot, in one record. Its acknowledgement settles what the
+    /// slot held open.
     mutating func writeState(
         _ slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {
@@ -79,7 +81,7 @@ extension Journal {
         // A start leaves once this is acknowledged.
         let pending = memory.slots[slot].pending
         if pending.isSome, memory.updates[pending].isAnnounced { self.batch.isUrgent = true }
-        // An audience's version leaves for the partitions once this is.
+        // An audience's version is sent to the partitions once this is acknowledged.
         if memory.slots[slot].kind == .audience { self.batch.isUrgent = true }
         if isTombstone { self.forgottenSlots.append(slot) }
     }
@@ -95,7 +97,7 @@ extension Journal {
             unsafe $0
         }
         unsafe self.batch.bytes.append(contentsOf: prefix)
-        // The slot lives, so its bytes do.
+        // The slot is alive, and so are its bytes.
         let id = unsafe memory.slots.idBytes(slot)
         unsafe self.batch.bytes.append(contentsOf: id)
         return start..<self.batch.bytes.count
@@ -138,7 +140,7 @@ extension Journal {
         return start..<self.batch.bytes.count
     }
 
-    /// Writes a newest token that is set aside as the activity's own. A restore knows one token alone.
+    /// Writes a newest token that is set aside as the activity's own. A restore knows only one token.
     @inline(never) private mutating func composeWithOtherToken(
         of slot: SlotID, token: Span<UInt8>, answers: Span<Int64>, isInFlight: Bool,
         held: (UpdateID, UpdateID, UpdateID), isHandedOn: Bool, in memory: borrowing ShardMemory,
@@ -157,15 +159,15 @@ extension Journal {
             topicHashes: self.topicHashes, now: now)
     }
 
-    /// The update, if there is one, stands in a state record from here on.
+    /// Notes that a state record has the update, if there is one.
     private static func noteWritten(_ update: UpdateID, in memory: inout ShardMemory) {
         guard update.isSome else { return }
         memory.updates[update].top.isWritten = true
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].isWritten = true }
     }
 
-    /// Its record says that nothing of it is unrecorded. An owner that leaves before it has read what the one before may have pushed without
-    /// a record does not know that.
+    /// Whether its record says that nothing of it is unrecorded. An owner that leaves early does not know that: it has
+    /// not read yet what the former owner may have pushed without a record.
     private func isHandedOn(_ slot: SlotID, in memory: borrowing ShardMemory) -> Bool {
         let partition = memory.slots[slot].partition
         guard memory.partitions[partition].phase == .released else { return false }
@@ -188,9 +190,9 @@ extension Journal {
         }
     }
 
-    /// The record that says who owns the partition.
-    /// - Parameter isClaim: it begins an epoch, so it names none.
-    /// - Returns: the number under which Kafka's acknowledgement comes.
+    /// Writes the record that says who owns the partition.
+    /// - Parameter isClaim: whether it begins an epoch, and so names none.
+    /// - Returns: the number of Kafka's acknowledgement.
     @discardableResult
     mutating func writeMarker(
         _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false, in memory: inout ShardMemory
@@ -219,17 +221,17 @@ extension Journal {
         return acknowledgement
     }
 
-    /// What an audience's record ends with.
+    /// Appends the book, which ends an audience's record.
     private mutating func appendBook(of slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) {
         let book = memory.owners[slot]
         let topicHashes = self.topicHashes
         _ = self.appendValue { book.write(topicHashes: topicHashes, now: now, to: &$0) }
     }
-    /// For a key that no slot stands behind.
+    /// Writes a tombstone for a key without a slot.
     mutating func writeTombstone(key: Span<UInt8>, of partition: PartitionIndex, in memory: inout ShardMemory) {
         self.writeTombstone(key: self.batch.append(key), of: partition, entry: .none, in: &memory)
     }
-    /// - Parameter keyRange: in the batch's bytes.
+    /// - Parameter keyRange: range of the key in the batch's bytes.
     /// - Parameter entry: settled once Kafka has it.
     mutating func writeTombstone(
         key keyRange: Range<Int>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
@@ -249,7 +251,7 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// The header that says a tombstone's epoch.
+    /// Appends the header that has a tombstone's epoch.
     private mutating func appendEpochHeader(partition: PartitionIndex, in memory: borrowing ShardMemory) -> Range<Int> {
         let first = self.batch.headers.count
         self.batch.appendHeader(.epoch, number: memory.partitions[partition].epoch)

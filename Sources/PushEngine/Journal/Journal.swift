@@ -2,11 +2,11 @@ import PushModel
 
 /// What is written to Kafka, in which order, and which offsets that resolves (contract: Order of acknowledgement).
 ///
-/// Two rules hold it together. An outcome or a dead letter is acknowledged before the slot's next state record is written, or else the slot's
-/// open entry waits for it. And that entry is settled by the state record that covers its events. What an acknowledgement means for other parts
-/// the engine is told (`Consequence`).
+/// There are two rules. An outcome or a dead letter is acknowledged before the slot's next state record is written, or
+/// else the slot's open entry waits for it. That entry is settled by the state record that covers its events.
+/// `Consequence` informs the engine of what an acknowledgement means for other parts.
 ///
-/// It alone writes what a slot keeps of that (its row in the table of `Slot`).
+/// Only the journal writes what a slot keeps of that (its row in the table of `Slot`).
 struct Journal: ~Copyable {
     /// Records to be produced, in order. The loop empties it.
     var batch = RecordBatch()
@@ -14,7 +14,7 @@ struct Journal: ~Copyable {
     var acknowledgements = AcknowledgementStore()
     /// Slots whose state record is to be written at `stateFlushAtMillis`.
     var dirtySlots: [SlotID] = []
-    /// Steady; `nil`: none is due.
+    /// When dirty slots are written, steady; `nil`: none is due.
     var stateFlushAtMillis: Int64?
     /// Slots whose tombstone has been written since the engine last took them out of memory.
     var forgottenSlots: [SlotID] = []
@@ -30,17 +30,17 @@ struct Journal: ~Copyable {
         self.texts = RecordTexts(configuration)
     }
 
-    /// Records about these apps may have to be written from here on.
+    /// Follows a changed configuration: records about new apps may have to be written from now on.
     mutating func follow(_ configuration: borrowing EngineConfiguration) { self.texts = RecordTexts(configuration) }
 
-    /// Adds the value of a record to the batch, and says where it lies.
+    /// Adds the value of a record to the batch, and returns its range.
     @inline(__always) mutating func appendValue(_ write: (inout ByteCursor) -> Void) -> Range<Int> {
         let start = self.batch.bytes.count
         self.batch.bytes.append(using: &self.scratchBytes, write)
         return start..<self.batch.bytes.count
     }
 
-    /// The partition has nothing left to write, and Kafka has everything that was.
+    /// Whether the partition has nothing left to write, and Kafka has everything that was written.
     func isSettled(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         guard memory.partitions[partition].unacknowledged == 0 else { return false }
         return !self.dirtySlots.contains { memory.slots[$0].isLive && memory.slots[$0].partition == partition }

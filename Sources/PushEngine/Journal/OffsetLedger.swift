@@ -1,8 +1,9 @@
-/// Which offsets of one shard's input logs are unresolved (contract: Outcome and offset).
+/// Unresolved offsets of one shard's input logs (contract: Outcome and offset).
 ///
-/// It keeps groups, not events: an entry stands for the lowest unresolved offset of a slot, and whatever the slot takes later from the
-/// same log lies above it. Entries of a log are opened in the order of offsets, so a doubly linked list is sorted by itself: open,
-/// settle and the head are O(1), and memory is bounded by slots and unacknowledged records, not by events.
+/// The ledger keeps groups, not events. An entry is the lowest unresolved offset of a slot; whatever the slot takes
+/// later from the same log is above it. Entries of a log are opened in the order of offsets, so a doubly linked list is
+/// always sorted. Open, settle and the head are O(1). Memory is bounded by slots and unacknowledged records, not by
+/// events.
 struct OffsetLedger {
     private struct Entry {
         var log: LogID
@@ -11,7 +12,7 @@ struct OffsetLedger {
         var next: EntryID
         /// Records about events of this group that Kafka has not acknowledged yet.
         var acknowledgementsOutstanding: UInt32
-        /// Nothing of its events still has to be made durable.
+        /// Whether nothing of its events has to be made durable any longer.
         var settled: Bool
     }
 
@@ -23,14 +24,14 @@ struct OffsetLedger {
         var head: EntryID
         var tail: EntryID
         var isOpen: Bool
-        /// Its watermark may have moved since the last look.
+        /// Whether its watermark may have moved since the last look.
         var isTouched = false
-        /// When `committedOffset` was handed on, steady; nothing has been since the log was opened if `Int64.min`.
+        /// When `committedOffset` was handed on, steady; `Int64.min`: not since the log was opened.
         var committedMillis = Int64.min
-        /// What had been handed on when somebody asked: the older at least `commitMillisMax` ago.
+        /// The offset that had been handed on when it was asked for, at least `commitMillisMax` ago.
         var passedOffset: Int64
         var sampledOffset: Int64
-        /// When `sampledOffset` has been committed, as far as can be known, steady.
+        /// When `sampledOffset` has been committed, as far as can be known; steady.
         var sampleDueMillis = Int64.min
 
         mutating func sample(nowMillis: Int64) {
@@ -44,7 +45,7 @@ struct OffsetLedger {
     private var entries = NumberedArray<EntryID, Entry>()
     private var free: [EntryID] = []
     private var logs = NumberedArray<LogID, Log>()
-    /// Logs whose watermark may have moved: what is committed is asked for in every busy turn, and few of many logs have moved.
+    /// Logs whose watermark may have moved. Commits are asked for in every busy turn, and few of many logs have moved.
     private var touchedLogs: [LogID] = []
     private(set) var openCount = 0
 
@@ -73,7 +74,8 @@ struct OffsetLedger {
         self.logs[log].isOpen = false
     }
 
-    /// The record at `offset` was taken. Offsets only grow; gaps (compaction, control records) count as resolved.
+    /// Notes that the record at `offset` was taken. Offsets only grow; gaps (compaction, control records) count as
+    /// resolved.
     mutating func consumed(log: LogID, offset: Int64) {
         guard offset >= self.logs[log].nextOffset else { return }
         self.logs[log].nextOffset = offset + 1
@@ -103,7 +105,7 @@ struct OffsetLedger {
 
     func log(of id: EntryID) -> LogID { self.entries[id].log }
 
-    /// One more record about this group has been handed to Kafka.
+    /// Notes that one more record about this group has been handed to Kafka.
     mutating func expectAcknowledgement(_ id: EntryID) {
         self.entries[id].acknowledgementsOutstanding += 1
     }
@@ -114,7 +116,7 @@ struct OffsetLedger {
         self.closeIfResolved(id)
     }
 
-    /// Everything of the group is durable or done. Resolved once its records are acknowledged too.
+    /// Settles the group: everything in it is durable or done. It is resolved once its records are acknowledged, too.
     mutating func settle(_ id: EntryID) {
         precondition(!self.entries[id].settled, "entry \(id) settled twice")
         self.entries[id].settled = true
@@ -124,13 +126,13 @@ struct OffsetLedger {
     /// The offset after the last record taken.
     func nextOffset(log: LogID) -> Int64 { self.logs[log].nextOffset }
 
-    /// The next offset to read after a restart: the lowest unresolved, else the one after the last taken.
+    /// The next offset to read after a restart: the lowest unresolved one, or else the one after the last taken.
     func watermark(log: LogID) -> Int64 {
         let head = self.logs[log].head
         return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset
     }
 
-    /// A commit that was handed on has been taken by then, unless the group takes none.
+    /// Milliseconds within which a commit that was handed on is taken, unless the group takes none.
     static var commitMillisMax: Int64 { 5_000 }
 
     /// The offset below which everything has been committed, as far as can be known. Nothing below it is read again.
@@ -144,7 +146,7 @@ struct OffsetLedger {
     }
 
     /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
-    /// - Parameter nowMillis: when they are handed on, steady.
+    /// - Parameter nowMillis: when the offsets are handed on, steady.
     mutating func takeAdvanced(nowMillis: Int64, _ body: (CommitPosition) -> Void) {
         for log in self.touchedLogs {
             self.logs[log].isTouched = false

@@ -3,27 +3,27 @@ import PushModel
 
 /// What an outcome record says besides the event and its outcome (contract: What an outcome says).
 struct OutcomeDetails {
-    /// Why, when APNs gave no reason of its own.
+    /// The reason when APNs gave none of its own.
     enum Cause {
         case none
-        /// `state` knows the event as applied: a replay after a restart.
+        /// `state` says that the event was applied: it is a replay after a restart.
         case replay
         case afterEnd
         case alreadyStarted
-        /// Older than what the device already shows.
+        /// The event is older than what the device already shows.
         case older
         case noToken
         case deadToken
         /// The channel is gone, and there is never another id.
         case channelGone
-        /// The channel is kept for an audience, whose id stands in `reason`.
+        /// The channel is kept for an audience, whose id is in `reason`.
         case channelKept
         case expires
         case lifeOver
         case startExpired
         /// The update is stale: its app takes a stale date for an expiry.
         case updateStale
-        /// A phone would have shown no card.
+        /// The start is stale: a phone would have shown no card.
         case startStale
         case mayBeSent
         /// An attempt may have reached the device before the event was superseded. An earlier owner may have said so.
@@ -31,7 +31,7 @@ struct OutcomeDetails {
         /// `"alert": null` arrived before the superseded event's alert, or one it had taken over, was sent.
         case alertWithdrawn
 
-        /// In words.
+        /// The cause in words.
         /// - Parameter kind: what the event is about.
         func text(of kind: SlotKind) -> StaticString? {
             switch self {
@@ -79,11 +79,11 @@ struct OutcomeDetails {
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
-    /// It went to the token before the newest, which APNs had refused.
+    /// Whether it went to the token before the newest one, which APNs had refused.
     var isToFormerToken = false
-    /// Without a push: what a member's event was about.
+    /// Whether there is a token's hash without a push: that of a member's event.
     var hasTokenHash = false
-    /// The hash of the living token whose place a registration took; `nil`: it took none.
+    /// Hash of the living token that a registration replaced; `nil`: it replaced none.
     var replacedTokenHash: UInt64?
     /// `aps.timestamp` of the version that an audience's event became; 0: none.
     var versionStampSeconds: Int64 = 0
@@ -103,7 +103,7 @@ struct OutcomeDetails {
         self.apnsMicros = answer.apnsMicros
     }
 
-    /// What a publisher is told that sent to a channel which is kept for an audience.
+    /// The reason given to a publisher that sent to a channel which is kept for an audience.
     static func reason(keptFor audience: [UInt8]) -> String {
         let name = String(decoding: audience, as: UTF8.self)
         return

@@ -1,10 +1,11 @@
 import PushModel
 
-/// The text of an outcome record (contract: What an outcome says): one JSON object. Composed in one piece, since every push writes one.
+/// The text of an outcome record (contract: What an outcome says): one JSON object. It is composed in one piece,
+/// because every push writes one.
 enum OutcomeWriter {
     /// - Parameters:
-    ///   - eventID: empty when the event gave none; likewise `key` and `traceparent`.
-    ///   - details: with a push, its token's hash is said.
+    ///   - eventID: empty if the event gave none; likewise `key` and `traceparent`.
+    ///   - details: if there was a push, its token's hash is written.
     static func write(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
         eventID: Span<UInt8>,

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Parts of a record.
+/// Appends parts of a record.
 extension RecordBatch {
     mutating func append(_ bytes: Span<UInt8>) -> Range<Int> {
         let start = self.bytes.count
@@ -28,7 +28,7 @@ extension RecordBatch {
         self.headers.append(Header(name: name, value: start..<self.bytes.count))
     }
 
-    /// The headers that an event's trace goes on by.
+    /// Appends the headers that continue an event's trace.
     /// - Parameter carried: see `TraceContext.headerByteCount(ofCarried:isTraced:)`.
     mutating func appendTrace(_ carried: Span<UInt8>, isTraced: Bool) {
         let byteCount = TraceContext.headerByteCount(ofCarried: carried.count, isTraced: isTraced)

@@ -1,17 +1,17 @@
 import PushModel
 
-/// What records say over and over, made once: escaped, in UTF-8, ready to be copied. And how the key of a state record is read.
+/// Texts that records repeat, made once: escaped, in UTF-8, ready to be copied. Also reads the key of a state record.
 final class RecordTexts: Sendable {
     /// By app: `,"app":"<bundle id>"`.
     let appMembers: [[UInt8]]
     /// By input topic: `"topic":"<name>","partition":`.
     let topicMembers: [[UInt8]]
-    /// By app and kind of slot: what a state key begins with, `a/<bundle id>/`. See `stateKeyPrefix(app:kind:)`.
+    /// By app and kind of slot: the beginning of a state key, `a/<bundle id>/`. See `stateKeyPrefix(app:kind:)`.
     private let stateKeyPrefixes: [[UInt8]]
 
-    /// By app and record: what the key of a record about a crowd begins with.
+    /// By app and record: the beginning of the key of a record about a crowd.
     private let crowdKeyPrefixes: [[UInt8]]
-    /// What markers say of the cluster.
+    /// The cluster's name in markers.
     let clusterID: [UInt8]
 
     init(_ configuration: borrowing EngineConfiguration) {
@@ -47,12 +47,13 @@ final class RecordTexts: Sendable {
 
     private static let kindCount = SlotKind.allCases.count
 
-    /// What the key of a state record about such a slot begins with.
+    /// The beginning of the key of a state record about such a slot.
     @inline(__always) func stateKeyPrefix(app: UInt16, kind: SlotKind) -> [UInt8] {
         self.stateKeyPrefixes[Int(app) * Self.kindCount + Int(kind.rawValue) - 1]
     }
 
-    /// The audience that a record of `state` about a crowd names, by its key; `nil`: the key is another's, or of an app that is configured no more.
+    /// The audience that a record of `state` about a crowd names, by its key. `nil`: the key is of another kind, or of
+    /// an app that is no longer configured.
     func crowdKey(ofState key: Span<UInt8>) -> (record: StateCodec.CrowdRecord, app: UInt16, id: [UInt8])? {
         for index in self.crowdKeyPrefixes.indices {
             let prefix = self.crowdKeyPrefixes[index]
@@ -66,7 +67,8 @@ final class RecordTexts: Sendable {
         }
         return nil
     }
-    /// The slot that a record of `state` is about, by its key; `nil`: a marker, or of an app that is configured no more.
+    /// The slot that a record of `state` is about, by its key. `nil`: the record is a marker, or of an app that is no
+    /// longer configured.
     @_lifetime(copy key)
     func slotKey(ofState key: Span<UInt8>) -> SlotKey? {
         for index in self.stateKeyPrefixes.indices {

@@ -9,7 +9,8 @@ extension ShardEngine {
         return self.memory.partitions[element.partition].number
     }
 
-    /// Whether the record is a dead letter of something that is no event, or that has its outcome: it may be lost as the last step.
+    /// Whether the record is a dead letter of something that is no event, or that has its outcome. Such a record may be
+    /// lost as a last resort.
     public func mayGiveUp(_ acknowledgement: UInt64) -> Bool {
         self.journal.acknowledgements.element(acknowledgement)?.waiter.eventRecord == .deadLetter
     }
@@ -24,16 +25,16 @@ extension ShardEngine {
         return SourcePosition(topic: UInt16(index), partition: partition, offset: offset)
     }
 
-    /// An event that is another partition's is never taken by the routed topic: it becomes a dead letter, with an outcome. One that is in order
-    /// may not be lost.
+    /// Takes the refusal of a forwarded event, which the routed topic never takes. The event becomes a dead letter,
+    /// with an outcome. A valid event must not be lost.
     /// - Parameters:
-    ///   - acknowledgement: of the record for `routed` that was refused.
+    ///   - acknowledgement: number of the record for `routed` that was refused.
     ///   - source: where the event was read.
     ///   - timestamp: the record's own time, in digits.
-    ///   - traceparent: what it carries of its trace; empty without one.
+    ///   - traceparent: the trace context that it carries; empty: none.
     ///   - key: as it was read; `nil`: it has none.
     ///   - value: as it was read; `nil`: it has none.
-    ///   - why: for the dead letter.
+    ///   - why: reason for the dead letter.
     ///   - now: the present.
     public mutating func forwardRefused(
         _ acknowledgement: UInt64, source: SourcePosition, timestamp: [UInt8], traceparent: [UInt8], key: [UInt8]?,

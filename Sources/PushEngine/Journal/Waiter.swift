@@ -1,23 +1,24 @@
-/// Who waits for Kafka to have a record, and what of theirs it is.
+/// What waits for Kafka to have a record, and which record of it that is.
 enum Waiter {
-    /// A partition, for a marker. Its number, if it is to begin an epoch (`PartitionState.claimNumber`); 0: it is another.
+    /// A partition, for a marker. The number is not 0 if the marker is to begin an epoch
+    /// (`PartitionState.claimNumber`).
     case partition(claimNumber: UInt32)
     /// Only the log of the event behind it: a record of `state` covers that.
     case logState(EntryID)
-    /// Only that log, for a record about the event that goes to another topic than `state`.
+    /// Only that log, for a record about the event that is for another topic than `state`.
     case logRecord(EventRecord, EntryID)
     /// A slot, for its record of `state` with this number, which covers what the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)
     /// A slot, for a record about an event of its own. `isUnguarded`: the event is guarded by the slot rather than by an entry.
     case slotRecord(EventRecord, SlotReference, isUnguarded: Bool, LedgerEntries)
-    /// The owner of an audience, for a version that a partition is told of. `stampLow`: the lower half of its stamp.
+    /// The owner of an audience, for a version that is sent to a partition. `stampLow`: the lower half of its stamp.
     case owner(SlotReference, stampLow: UInt32)
     /// A crowd, for one of its records of `state`.
     case crowd(CrowdWait)
     /// A keeper of channels.
     case keeper(KeeperWait)
 
-    /// The record lies in `state`.
+    /// Whether it is a record of `state`.
     var isState: Bool {
         switch self {
         case .partition, .logState, .slotState, .crowd: true
@@ -33,7 +34,7 @@ enum Waiter {
         case .partition, .logState, .logRecord, .crowd, .keeper: .none
         }
     }
-    /// What the record is, where it is about one event; `nil`: it is another.
+    /// The kind of the record if it is about one event; otherwise `nil`.
     var eventRecord: EventRecord? {
         switch self {
         case .logRecord(let record, _), .slotRecord(let record, _, _, _): record
@@ -42,14 +43,14 @@ enum Waiter {
     }
 }
 
-/// A record about one event that goes to another topic than `state`.
+/// A record about one event that is for another topic than `state`.
 enum EventRecord {
     case outcome, deadLetter, routed
-    /// A dead letter of an event that could not be forwarded and that nothing is wrong with.
+    /// A dead letter of a valid event that could not be forwarded.
     case strandedEvent
 }
 
-/// A slot as it was when a record about it was made: another may have its place since.
+/// A slot as it was when a record about it was made. Another slot may be in its place since.
 struct SlotReference: Equatable {
     var slot: SlotID
     var generation: UInt32
@@ -61,18 +62,19 @@ struct LedgerEntries {
     var routedEntry = EntryID.none
 }
 
-/// What a crowd waits for. It is the crowd of that generation, or nobody.
+/// What a crowd waits for. It means the crowd of that generation, or none.
 struct CrowdWait {
     enum Record: Equatable {
-        /// Its versions, how far it is, and that its audience is over.
+        /// Records of its versions, of its progress, or of the end of its audience.
         case versions, progress, voided
-        /// A join that came late into a pass.
+        /// A join that was late for a pass.
         case lateJoin(pass: UInt8)
-        /// How far a start is, and a membership in one of its rounds.
+        /// Records of a start's progress, and of a membership in one of its rounds.
         case startProgress
         case startMember(round: UInt8)
 
-        /// Its entry waits for a record of `state` that is still to come; otherwise the record covers the event itself.
+        /// Whether its entry waits for a record of `state` that is still to come. Otherwise the record covers the event
+        /// itself.
         var isBeforeState: Bool {
             switch self {
             case .progress, .startMember: true
@@ -83,24 +85,24 @@ struct CrowdWait {
     var crowd: CrowdID
     var generation: UInt32
     var record: Record
-    /// The record's own, counted per crowd.
+    /// The record's number, counted per crowd.
     var number: UInt32 = 0
     /// The entry of the event behind it; none: there is no event.
     var entry = EntryID.none
 }
 
-/// What a keeper of channels waits for. It is the keeper of that generation, or nobody.
+/// What a keeper of channels waits for. It means the keeper of that generation, or none.
 struct KeeperWait {
     enum Record {
-        /// One of `state`.
+        /// A record of `state`.
         case state
-        /// One of those that announce something.
+        /// A record that announces something.
         case news
     }
     var keeper: KeeperID
     var generation: UInt32
     var record: Record
-    /// The lower half of the number by which the keeper knows it: it does not live for 2^32 of them.
+    /// The lower half of the number by which the keeper knows the record. No keeper lives for 2^32 of them.
     var token: UInt32
 }
 
@@ -109,7 +111,7 @@ extension ShardMemory {
     @inline(__always) func reference(to slot: SlotID) -> SlotReference {
         SlotReference(slot: slot, generation: self.slots[slot].generation)
     }
-    /// It is still there.
+    /// Whether the slot still exists.
     @inline(__always) func holds(_ reference: SlotReference) -> Bool {
         self.slots[reference.slot].generation == reference.generation && self.slots[reference.slot].isLive
     }
