@@ -122,6 +122,10 @@ struct AudienceOwner {
             return version
         }
         effects.append(.answer(versions, to: question.partition))
+        guard newest.version.life == self.life else { return }
+        self.rollUps.ask(
+            question.partition, life: self.life, stampSeconds: newest.version.stampSeconds,
+            nowMillis: now.steadyMillis, into: &effects)
     }
     /// Takes a partition's report about a version of this life.
     mutating func reportCame(_ report: BusRecord.Report, now: EngineTime, into effects: inout OwnerEffects) {

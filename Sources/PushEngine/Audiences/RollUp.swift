@@ -13,6 +13,8 @@ struct RollUp {
     /// The least time between two records after the first, milliseconds. One more is written when the last partition
     /// has finished.
     static let rewriteMillis: Int64 = 60_000
+    /// How long a record waits for the next partition while partitions come and ask, milliseconds.
+    static let askingMillis: Int64 = 1_000
 
     /// Whether it is older content without a round of its own. It goes to members that an expiring version leaves
     /// unserved.
@@ -21,7 +23,9 @@ struct RollUp {
     private(set) var version: Version
     let mergedCount: UInt32
     /// The partitions that were sent the version, in ascending order.
-    let asked: [Int32]
+    private(set) var asked: [Int32]
+    /// When the newest partition asked, of those that asked after the version was told; steady.
+    private var lastAskedMillis: Int64 = .min
     /// The report of each partition, those that asked later included.
     private(set) var told: [Int32: Told] = [:]
     /// When the record is due, steady; `Int64.max`: there is nothing to say.
@@ -48,7 +52,8 @@ struct RollUp {
         self.mergedCount = publication.mergedCount
         self.asked = asked
         self.lastStartsMillis = nowMillis - Self.rewriteMillis
-        self.dueMillis = asked.isEmpty ? nowMillis : nowMillis + Self.patienceMillis
+        // Members may be on their way whose partitions have not asked yet.
+        self.dueMillis = nowMillis + Self.patienceMillis
         self.broadcasts = self.version.channels.filter { declared in
             declared.serves || channels.contains { $0.id == declared.id && $0.isCatchingUp }
         }.map { declared in
@@ -100,13 +105,22 @@ struct RollUp {
 
     // MARK: What happens
 
+    /// A partition asks after the version was told, and is told it. A record that was written before lacks that partition.
+    mutating func ask(_ partition: Int32, nowMillis: Int64) {
+        guard self.told[partition] == nil, !self.asked.contains(partition) else { return }
+        self.asked.append(partition)
+        self.asked.sort()
+        self.lastAskedMillis = nowMillis
+        self.wasComplete = false
+        self.dueMillis = min(self.dueMillis, nowMillis + Self.patienceMillis)
+    }
     /// Takes a partition's report, which replaces its former one.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64) {
         // A report that the version was due to nobody, after one that it was due to some, has not counted those.
         let former = report.counts.counts.due == 0 ? self.told[report.partition]?.counts : nil
         self.told[report.partition] = Told(isFinished: report.isFinished, counts: former ?? report.counts)
         if self.isComplete, !self.wasComplete {
-            self.dueMillis = nowMillis
+            self.dueMillis = max(nowMillis, self.lastAskedMillis + Self.askingMillis)
         } else if self.lastWriteMillis != .min {
             self.dueMillis = min(self.dueMillis, max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
         }
@@ -194,6 +208,16 @@ struct RollUps {
         // A start goes round for minutes, while a new version may arrive every second.
         guard versions.last(where: { self.all[$0].bringsStart }) == versions.first else { return versions.first }
         return versions.count > Self.countMax + 1 ? versions[1] : nil
+    }
+    /// A partition is told the newest version, for which it has asked.
+    mutating func ask(
+        _ partition: Int32, life: Int64, stampSeconds: Int64, nowMillis: Int64, into effects: inout OwnerEffects
+    ) {
+        guard let index = self.index(life: life, stampSeconds: stampSeconds), !self.all[index].isOfOutliving else {
+            return
+        }
+        self.all[index].ask(partition, nowMillis: nowMillis)
+        effects.append(.scheduleRollUps)
     }
     /// Takes a partition's report.
     mutating func take(_ report: BusRecord.Report, nowMillis: Int64, into effects: inout OwnerEffects) {

@@ -295,8 +295,7 @@ extension ShardEngine {
     ) {
         var details = OutcomeDetails()
         details.cause = cause
-        details.tokenHash = PushComposer.hash(ofToken: self.audiences.scratchToken.span)
-        details.hasTokenHash = true
+        details.fill(tokenHash: PushComposer.hash(ofToken: self.audiences.scratchToken.span))
         self.journal.finishMemberEvent(self.intake, app: app, outcome: outcome, details: details, in: &self.memory)
     }
 

@@ -28,8 +28,7 @@ extension ShardEngine {
         self.noteStartsDue(crowd, count: begun.dueCount)
         for member in begun.unheard {
             var details = OutcomeDetails(cause: .mayBeSent)
-            details.tokenHash = PushComposer.hash(ofToken: members.table.token(of: member))
-            details.hasTokenHash = true
+            details.fill(tokenHash: PushComposer.hash(ofToken: members.table.token(of: member)))
             self.tellFailedStart(.unknown, of: crowd, details: details)
         }
     }

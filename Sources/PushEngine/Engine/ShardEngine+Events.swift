@@ -160,6 +160,11 @@ extension ShardEngine {
     ) {
         var details = OutcomeDetails(cause: cause)
         details.replacedTokenHash = replacedTokenHash
+        if outcome == .applied, self.intake.event.kind == .register,
+            self.memory.configuration.settings.outcomePublication.includes(.applied)
+        {
+            details.fill(tokenHash: PushComposer.hash(ofToken: self.intake.deviceToken))
+        }
         self.journal.finishEvent(
             self.intake, slot: slot, outcome: outcome, details: details, key: key, in: &self.memory)
     }

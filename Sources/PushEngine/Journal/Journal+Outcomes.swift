@@ -45,6 +45,12 @@ extension Journal {
         if ending.cause == .channelKept, let audience = memory.keptFor[ending.slot], !audience.isEmpty {
             details.reason = OutcomeDetails.reason(keptFor: audience)
         }
+        if ending.cause == .deadToken {
+            details.tokenStanding = memory.slots[ending.slot].tokenStanding == .dead ? .dead : .doubted
+            // The slot lives, so its bytes do.
+            let token = unsafe memory.slots.tokenBytes(ending.slot)
+            details.fill(tokenHash: PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token)))
+        }
         details.into = ending.into
         details.keepsAlert = ending.keepsAlert
         details.keepsPriority = ending.keepsPriority

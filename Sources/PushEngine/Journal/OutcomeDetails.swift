@@ -53,7 +53,7 @@ struct OutcomeDetails {
             case .channelGone: "APNs has said that the channel does not exist"
             case .channelKept:
                 "to.channel names a channel that is kept for an audience: expected to.audience"
-            case .expires: "not sent by its expires"
+            case .expires: "was not sent before its expires"
             case .lifeOver:
                 switch kind {
                 case .activity: "the activity's life is over"
@@ -61,8 +61,8 @@ struct OutcomeDetails {
                 case .audience: "the audience's life is over"
                 }
             case .startExpired: "the start was not sent in time"
-            case .updateStale: "not sent by its stale-date"
-            case .startStale: "the start was not sent by its stale-date: a phone shows no card that begins stale"
+            case .updateStale: "was not sent before its stale-date"
+            case .startStale: "the start was not sent before its stale-date: a phone shows no card that begins stale"
             case .mayBeSentBefore: "gave way; an attempt whose answer is not known may have reached the device before"
             case .alertWithdrawn: "its alert was withdrawn"
             case .mayBeSent: "not sent again; an attempt whose answer is not known may have reached the device"
@@ -79,9 +79,9 @@ struct OutcomeDetails {
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
-    /// Whether it went to the token before the newest one, which APNs had refused.
-    var isToFormerToken = false
-    /// Whether there is a token's hash without a push: that of a member's event.
+    /// `former`: it went to the token before the newest, which APNs had refused. `dead`, `doubted`: it went nowhere, as APNs had refused the token.
+    var tokenStanding = TokenStanding.usable
+    /// Without a push: the token that the event was about.
     var hasTokenHash = false
     /// Hash of the living token that a registration replaced; `nil`: it replaced none.
     var replacedTokenHash: UInt64?
@@ -110,11 +110,16 @@ struct OutcomeDetails {
             "to.channel names the channel that is kept for audience \"\(name)\": expected \"to\": {\"audience\": \"\(name)\"}"
     }
 
+    mutating func fill(tokenHash: UInt64) {
+        self.hasTokenHash = true
+        self.tokenHash = tokenHash
+    }
+
     mutating func fill(from update: borrowing Update) {
         self.hasPush = true
         self.apnsID = update.apnsID
         self.tokenHash = update.tokenHash
-        self.isToFormerToken = update.isToFormerToken
+        self.tokenStanding = update.isToFormerToken ? .former : .usable
         self.priority = update.sentPriority
         self.mergedCount = update.mergedCount
         self.queuedMillis = update.sentMillis - update.top.takenMillis

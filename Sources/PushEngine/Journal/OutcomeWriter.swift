@@ -86,7 +86,12 @@ enum OutcomeWriter {
             cursor.append(hex: details.tokenHash)
             cursor.append("\"")
         }
-        if details.isToFormerToken { cursor.append(",\"token\":\"former\"") }
+        switch details.tokenStanding {
+        case .former: cursor.append(",\"token\":\"former\"")
+        case .dead: cursor.append(",\"token\":\"dead\"")
+        case .doubted: cursor.append(",\"token\":\"doubted\"")
+        case .usable, .proven, .kept: break
+        }
         if let hash = details.replacedTokenHash {
             cursor.append(",\"replaced-token-hash\":\"")
             cursor.append(hex: hash)

@@ -173,7 +173,7 @@ extension AppSettings: SettingsRoot {
             "Whether a `start` is sent again when nobody knows whether it arrived; a second card may appear."),
         .flag(
             "updates.stale-date-expires", effect: .live, scope: .app, \.engine.staleDateExpires,
-            "An update without `expires` that was not sent by its `stale-date` is `expired`, as all were in former releases. What waits already keeps the rule it was taken by."
+            "An update without `expires` that was not sent before its `stale-date` is `expired`, as all were in former releases. What waits already keeps the rule it was taken by."
         ),
         .number(
             "start.per-hour", effect: .live, scope: .app, in: 1...AppConfiguration.startsPerHourMax,

@@ -48,7 +48,7 @@ import Testing
         _ = play.take()
         play.ask(5)
         let effects = play.take()
-        guard effects.count == 2, case .answer(let versions, let partition) = effects[1] else {
+        guard effects.count == 3, case .answer(let versions, let partition) = effects[1] else {
             Issue.record("\(effects)")
             return
         }
@@ -155,6 +155,25 @@ import Testing
         #expect(play.owner.rollUps.nextMillis == play.now.steadyMillis + RollUp.rewriteMillis)
         play.report(4, stampSeconds: 3)
         #expect(play.takeKinds() == [.write], "of a version that nobody sums, by one who has not asked here")
+    }
+    /// Members may be on their way when a version is made: what is said of it waits for their partitions.
+    @Test func whoAsksLaterIsWaitedFor() {
+        let play = OwnerPlay()
+        play.publishToAll()
+        play.passTime()
+        _ = play.take()
+        play.ask(3)
+        #expect(play.takeKinds() == [.write, .answer, .scheduleRollUps])
+        play.report(3, stampSeconds: play.stampSeconds)
+        play.passTime()
+        #expect(play.takeKinds() == [.scheduleRollUps, .scheduleRollUps], "another may be about to ask")
+        play.advance(RollUp.askingMillis)
+        play.passTime()
+        guard case .record(let rollUp) = play.take().first else {
+            Issue.record("nothing is said")
+            return
+        }
+        #expect(rollUp.asked == [3] && rollUp.isComplete)
     }
     @Test func whatIsMissingIsSaidAfterAMinute() {
         let play = OwnerPlay()

@@ -50,12 +50,38 @@ import Testing
         #expect(h.outcomes.count { $0.outcome == "audience" } == 1)
     }
 
-    @Test func aVersionWithoutMembersIsSummedAtOnce() throws {
+    /// Members may be on their way: that there are none is said after a minute. Members who come later correct it within seconds.
+    @Test func aVersionWithoutMembersIsSummedAfterAMinute() throws {
         let h = AudienceTests.harness()
         h.audienceUpdate(1)
-        h.advance(10)
+        h.advance(59_000)
+        #expect(Self.last("audience", h) == nil)
+        h.advance(1_000)
         let audience = try #require(Self.last("audience", h))
         #expect(audience.number("members") == 0 && audience.number("partitions") == 0)
+        for member in 1...5 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_100)
+        h.carryBus()
+        h.advance(1_100)
+        let corrected = try #require(Self.last("audience", h))
+        #expect(corrected.number("accepted") == 5 && corrected.number("partitions") == 1)
+        #expect(corrected.key == audience.key)
+    }
+
+    /// A thousand joins and the goal, published in one go: the version may be made before any partition has asked.
+    @Test func membersThatComeWithTheVersionAreInItsFirstRecord() throws {
+        let h = AudienceTests.harness()
+        h.audienceUpdate(1)
+        for member in 1...5 { h.join(member) }
+        h.deliverAll()
+        h.advance(1_100)
+        h.carryBus()
+        h.advance(1_100)
+        let records = h.outcomes.filter { $0.outcome == "audience" }
+        #expect(records.count == 1)
+        let first = try #require(records.first)
+        #expect(first.number("members") == 5 && first.number("accepted") == 5 && first.number("finished") == 1)
     }
 
     /// The last answer is told before the round has come to its end: that end is told as well.

@@ -8,7 +8,7 @@ import Testing
         #""stale-date":\#(h.wallSeconds + seconds)"#
     }
 
-    private static let reason = "the start was not sent by its stale-date: a phone shows no card that begins stale"
+    private static let reason = "the start was not sent before its stale-date: a phone shows no card that begins stale"
 
     @Test(arguments: [-60, 0] as [Int64])
     func aStartThatIsStaleWhenItComesIsExpired(seconds: Int64) {
@@ -75,6 +75,6 @@ import Testing
         let pushes = h.deliverAll(withinMillis: 5_000)
         #expect(pushes.map(\.alert) == (expires ? [] : ["the source has died"]))
         #expect(h.outcomes(of: update) == [expires ? "expired" : "fanned-out"])
-        if expires { #expect(h.outcome(of: update)?.reason == "not sent by its stale-date") }
+        if expires { #expect(h.outcome(of: update)?.reason == "was not sent before its stale-date") }
     }
 }

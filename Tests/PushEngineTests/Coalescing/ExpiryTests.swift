@@ -20,7 +20,7 @@ import Testing
         #expect(h.outcomes(of: offset).isEmpty)
         h.advance(1)
         #expect(h.outcome(of: offset)?.outcome == "expired")
-        #expect(h.outcome(of: offset)?.reason == "not sent by its expires")
+        #expect(h.outcome(of: offset)?.reason == "was not sent before its expires")
         #expect(h.take() == nil)
         h.advance(200)
         #expect(h.isCommitted())

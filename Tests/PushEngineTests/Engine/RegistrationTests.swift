@@ -225,6 +225,25 @@ import Testing
         #expect(h.deliver()?.token == "aa02", "the update has waited")
     }
 
+    /// A program can tell which token has died, and that it has.
+    @Test func theOutcomeOfADeadTokenNamesIt() throws {
+        let h = EngineHarness()
+        let registration = h.register()
+        let hash = try #require(h.outcome(of: registration)?.fields["token-hash"] as? String)
+        let refused = h.update(1, priority: 10)
+        h.answer(h.take()!, Self.dead(nil))
+        h.advance(301_000)
+        // `state` says that the token is dead.
+        h.crash()
+        let later = h.update(2, priority: 10)
+        h.advance(301_000)
+        for offset in [refused, later] {
+            let outcome = try #require(h.outcome(of: offset))
+            #expect(outcome.outcome == "rejected" && outcome.fields["token"] as? String == "dead")
+            #expect(outcome.fields["token-hash"] as? String == hash)
+        }
+    }
+
     @Test func a410WithoutATimeIsBelieved() {
         let h = EngineHarness()
         h.register()
@@ -252,7 +271,10 @@ import Testing
         h.advance(299_000)
         #expect(!h.hasReady(), "APNs asks not to try it again")
         h.advance(1_000)
-        for update in updates { #expect(h.outcomes(of: update) == ["rejected"]) }
+        for update in updates {
+            #expect(h.outcomes(of: update) == ["rejected"])
+            #expect(h.outcome(of: update)?.fields["token"] as? String == "doubted", "it is tried again")
+        }
         for number in 0..<activities { h.update(2, of: "a\(number)", priority: 10) }
         var delivered = 0
         while let push = h.take() {

@@ -204,13 +204,13 @@ struct EventTracesTests {
         room.begin("00-1af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", at: other)
         room.after(millis: 5)
         room.tell(.ended(.superseded, reason: "", into: other))
-        room.tell(.ended(.expired, reason: "not sent by its expires", into: nil), of: other)
+        room.tell(.ended(.expired, reason: "was not sent before its expires", into: nil), of: other)
         let spans = try room.spans()
         #expect(spans.map(\.name) == ["queued", "process events", "queued", "process events"])
         #expect(spans[1].attributes["mailboat.into"] == "events/3/43")
         #expect(spans[1].links == [.init(traceID: spans[3].traceID, spanID: spans[3].spanID)])
         #expect(spans[1].status == 0 && spans[3].status == 2)
-        #expect(spans[3].attributes["mailboat.reason"] == "not sent by its expires")
+        #expect(spans[3].attributes["mailboat.reason"] == "was not sent before its expires")
     }
 
     @Test func aForwardedEventGoesOnBelowItsSpan() throws {
