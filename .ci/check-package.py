@@ -206,7 +206,7 @@ def check_comforts(root):
         if done.returncode != 0 or done.stderr.strip() or "SYNOPSIS" not in done.stdout:
             fail(f"man {page}: {done.stderr.strip()[-500:]}")
     for page, words in {
-        "mailboat": ["apns-simulator", "FILES", "/etc/mailboat/keys", "mailboat-run(1)"], "mailboat-dev": ["--phones, --no-phones"],
+        "mailboat": ["apns-simulator", "FILES", "/etc/mailboat/keys", "mailboat-run(1)"], "mailboat-tail": ["--follow, --no-follow"],
         "mailboat-check": ["/usr/share/doc/mailboat", "mailboat-publish(1)"],
     }.items():
         text = re.sub(r"\s+", " ", root.run("man", "--pager=cat", page))

@@ -16,14 +16,15 @@ package struct ClusterOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A worker's configuration: brokers, how to connect to them, names of topics and group.", valueName: "file"))
+            "A worker's configuration: brokers, how to connect to them, names of topics and group.", valueName: "file"),
+        completion: .file())
     var config: String?
 
     @Option(
         name: .customLong("properties"),
         help: ArgumentHelp(
             "A file of librdkafka properties, name=value a line, such as security.protocol=SASL_SSL; kafka.oauth.token-file and its like may stand among them. Passwords belong here: other users see a command's words.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var propertiesFile: String?
 
     @Option(
@@ -69,8 +70,12 @@ package struct ClusterOptions: ParsableArguments {
 
     /// The words that direct another command to the same cluster. They omit the properties, which may be passwords.
     package var hint: String {
+        let brokers =
+            self.bootstrap
+            ?? self.properties.last(where: { KafkaSettings.namesBrokers($0.prefix { $0 != "=" }) })
+            .map { String($0.drop { $0 != "=" }.dropFirst()) }
         let words = [
-            ("--bootstrap", self.bootstrap.flatMap { ShownText.addresses($0) == $0 ? $0 : nil }),
+            ("--bootstrap", brokers.flatMap { ShownText.addresses($0) == $0 ? $0 : nil }),
             ("--config", self.config.flatMap(ShownText.path)),
             ("--properties", self.propertiesFile.flatMap(ShownText.path)),
         ]
@@ -90,6 +95,8 @@ package struct ClusterOptions: ParsableArguments {
             return try ConfigurationLoader.load(
                 try InputFile.read(path), fileName: path, environment: ProcessInfo.processInfo.environment
             ).configuration
+        } catch let failure as FileFailure {
+            throw CommandFailure("--config: \(failure.commandLineDescription)")
         } catch { throw CommandFailure("\(error)") }
     }
 
@@ -141,8 +148,21 @@ package struct ClusterOptions: ParsableArguments {
             guard !ByteOrderMark.stands(in: bytes.span, at: 0) else {
                 throw CommandFailure("the file \(ByteOrderMark.complaint)")
             }
-            return try KafkaSettings(lines: String(decoding: bytes, as: UTF8.self))
+            let text = String(decoding: bytes, as: UTF8.self)
+            let settings = try KafkaSettings(lines: text)
+            try Self.judge(linesOf: text)
+            return settings
         } catch { throw Self.failure(path, error) }
+    }
+
+    /// Refuses the first property that no client takes.
+    private static func judge(linesOf text: String) throws {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            guard let property = try KafkaSettings(lines: String(line)).properties.first,
+                !property.name.hasPrefix("kafka.oauth."), let fault = property.fault()
+            else { continue }
+            throw CommandFailure("line \(index + 1): \(property.shownName) \(fault)")
+        }
     }
 
     private static func failure(_ path: String, _ error: any Error) -> CommandFailure {
@@ -162,6 +182,8 @@ package struct ClusterOptions: ParsableArguments {
     private static func judge(_ settings: KafkaSettings, for role: KafkaSettings.Role) throws {
         do throws(KafkaError) {
             try settings.validate(for: role)
-        } catch { throw ValidationError("\(error)") }
+        } catch {
+            throw ValidationError("\(error)\(settings.properties.map(\.nearHint).first { !$0.isEmpty } ?? "")")
+        }
     }
 }

@@ -12,6 +12,11 @@ package struct FileFailure: Error, Equatable, CustomStringConvertible {
         ShownText.path(self.path).map { "\($0) \(self.complaint)" } ?? ShownText.notPath(self.path)
     }
 
+    /// What is said of a file that a command line names where no secret is expected: a plain word is shown as well.
+    package var commandLineDescription: String {
+        ShownText.file(self.path).map { "\($0) \(self.complaint)" } ?? ShownText.notPath(self.path)
+    }
+
     init(_ path: String, _ complaint: String) {
         self.path = path
         self.complaint = complaint

@@ -60,7 +60,7 @@ package enum ShownText {
     /// Brokers or hosts with ports, or a description: a user may be in front of a host.
     package static func addresses(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy {
-            TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-,[]/".utf8.contains($0)
+            TextBytes.isLetter($0) || TextBytes.isDigit($0) || "._:-,[]/%".utf8.contains($0)
         }
         return isPlain
             && text.split(separator: ",").allSatisfy({ !Self.words(String($0)).contains(where: Self.isDrawn) })
@@ -75,6 +75,9 @@ package enum ShownText {
         guard SecretShape.noun(text) == nil else { return nil }
         return Self.looksLikePath(text) || access(text, F_OK) == 0 ? text : nil
     }
+
+    /// The path or plain word that names a file on a command line, where no secret is expected; `nil`: it may be one.
+    package static func file(_ text: String) -> String? { self.path(text) ?? (self.isPlain(text) ? text : nil) }
 
     /// The beginning of a sentence that describes a path that may not be shown.
     package static func notPath(_ text: String) -> String {

@@ -21,6 +21,9 @@ struct Mailboat: AsyncParsableCommand {
             written (a full disk, a reader that has gone), 64 when the command line is wrong. deploy/Operations.md#exit-status has the table, and \
             'mailboat help COMMAND' what it means for that command.
 
+            Pages that are named here and in messages, such as Events.md or deploy/Operations.md, lie in /usr/share/doc/mailboat from the package \
+            (share/doc/mailboat of the tarball), beside README.md.
+
             Completions for a shell: 'mailboat --generate-completion-script bash' (or zsh, fish) prints the script.
             """,
         version: MailboatVersion.current,

@@ -1,3 +1,5 @@
+import CommandSupport
+import Foundation
 import Testing
 
 @testable import mailboat
@@ -49,6 +51,45 @@ import Testing
                         "(46 of 4096 bytes)",
                     ]),
             ])
+    }
+
+    /// Servers count from 1970, Swift from 2001.
+    @Test func aValueThatLooksLikeADateIsWarnedOf() {
+        let event =
+            #"{"event":"update","content-state":{"eta":1700000600,"at":"2023-11-14T22:13:20Z","ok":721692800,"minutes":12}}"#
+        guard case .taken(1, let lines) = Self.reports(event).first else {
+            Issue.record("not taken")
+            return
+        }
+        #expect(
+            lines.filter { $0.contains("warning") } == [
+                #"(warning: at = "2023-11-14T22:13:20Z" (a text) looks like a date, and Swift's Date counts seconds since 2001: less 978307200)"#,
+                "(warning: eta = 1700000600 (seconds since 1970) looks like a date, and Swift's Date counts seconds since 2001: less 978307200)",
+            ])
+    }
+
+    @Test(arguments: ["mailboat.yaml", "events.ndjson"]) func settingsAreNoEvents(name: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "mailboat-check-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: name).path
+        try Data("kafka.bootstrap: localhost:9092\napps: [com.example.pizza]\n".utf8).write(
+            to: URL(fileURLWithPath: path))
+        var lineCount = 0
+        let input = try RecordInput(path: path)
+        if name.hasSuffix(".yaml") {
+            let failure = #expect(throws: CommandFailure.self) { try input.forEach { _ in lineCount += 1 } }
+            #expect(failure?.description.contains("mailboat run --check --config \(path)") == true)
+            #expect(lineCount == 0)
+        } else {
+            try input.forEach { _ in lineCount += 1 }
+            #expect(lineCount == 2)
+        }
+    }
+
+    @Test func aFileThatIsNotThereIsNamed() {
+        let failure = #expect(throws: CommandFailure.self) { try RecordInput(path: "nofile") }
+        #expect(failure?.description == "nofile cannot be read: No such file or directory")
     }
 
     /// What is printed may end in the log of a build.

@@ -71,6 +71,30 @@ struct ClusterOptionsTests {
         }
     }
 
+    /// What is wrong in a file is found there, and is no fault of the command line.
+    @Test func aWrongPropertyIsNamedWithItsLine() throws {
+        try Self.with("# ours\nbootstrap.servers=b:1\nsasl.pasword=hunter2") { path in
+            let failure = #expect(throws: CommandFailure.self) {
+                try ClusterOptions.parse(["--properties", path]).settings(for: .consumer)
+            }
+            let said = failure?.description ?? ""
+            #expect(
+                said.contains("\(path): line 3: sasl.pasword is ") && said.contains("; did you mean sasl.password?"))
+            #expect(!said.contains("hunter2"))
+        }
+        #expect {
+            _ = try ClusterOptions.parse(["--bootstrap", "b:1", "-X", "client.ids=a"])
+        } throws: {
+            ClusterOptions.message(for: $0).contains("; did you mean client.id?")
+        }
+    }
+
+    @Test(arguments: ["bootstrap.servers", "metadata.broker.list"])
+    func brokersAreTaughtHoweverTheyWereGiven(name: String) throws {
+        let options = try ClusterOptions.parse(["-X", "\(name)=b:1", "-X", "sasl.password=hunter2"])
+        #expect(options.hint == "--bootstrap b:1")
+    }
+
     /// A worker of a chaos run or a test gets the same properties, whatever they hold.
     @Test func propertiesBecomeYAML() {
         let settings = KafkaSettings([

@@ -26,16 +26,45 @@ struct DeadLetterTests {
                 key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) }, headers: source + headers))
     }
 
-    private static func verdict(_ letter: DeadLetter) -> DeadLetter.Verdict {
+    private static func verdict(_ letter: DeadLetter, apps: [String]? = nil) -> DeadLetter.Verdict {
         var check = EventCheck(app: "", nowSeconds: Self.now)
-        return letter.verdict(check: &check)
+        return letter.verdict(check: &check, apps: apps)
     }
 
     // MARK: What may be sent back
 
     @Test func aGoodEventMayBeSentBack() {
-        #expect(Self.verdict(Self.letter("{\"event\":\"update\",\(Self.app),\"content-state\":{}}")) == .sendable)
-        #expect(Self.verdict(Self.letter("{\"event\":\"register\",\(Self.app),\"token\":\"aa\"}")) == .sendable)
+        #expect(
+            Self.verdict(Self.letter("{\"event\":\"update\",\(Self.app),\"content-state\":{}}")) == .sendable(if: nil))
+        #expect(
+            Self.verdict(Self.letter("{\"event\":\"register\",\(Self.app),\"token\":\"aa\"}")) == .sendable(if: nil))
+    }
+
+    /// Whether an app has been configured since only a configuration tells.
+    @Test func anAppThatWorkersDoNotHaveIsToldOf() {
+        let update = "{\"event\":\"update\",\(Self.app),\"content-state\":{}}"
+        let letter = Self.letter(update, headers: [.init(name: RecordHeader.field.text, value: Array("app".utf8))])
+        #expect(Self.verdict(letter) == .sendable(if: "if workers have its app by now, which --config tells"))
+        #expect(DeadLetterText.lines(letter, Self.verdict(letter)).last?.contains("can be republished, if") == true)
+        #expect(Self.verdict(letter, apps: ["com.example.pizza", "a.b"]) == .sendable(if: nil))
+        #expect(
+            Self.verdict(letter, apps: ["a.b"])
+                == .doubtful("it would be refused again: the configuration has no app com.example.pizza"))
+        let nameless = Self.letter("{\"event\":\"update\",\"content-state\":{}}")
+        #expect(Self.verdict(nameless, apps: ["a.b"]) == .sendable(if: nil))
+        #expect(
+            Self.verdict(nameless, apps: ["a.b", "c.d"])
+                == .doubtful("it would be refused again: it names no app, and the configuration has 2 apps"))
+    }
+
+    @Test func aReasonIsNotSaidTwice() {
+        let reason = "contentState: is not a field of an event. Did you mean “content-state”?"
+        let letter = Self.letter("{\"event\":\"update\",\(Self.app),\"contentState\":{}}", reason: reason)
+        let lines = DeadLetterText.lines(letter, Self.verdict(letter))
+        #expect(
+            lines.dropFirst() == [
+                "    \(reason)", "    republish needs --force: it would be refused again, for the same reason",
+            ])
     }
 
     @Test(arguments: [

@@ -1,6 +1,8 @@
 import ArgumentParser
 import CommandSupport
 import Foundation
+import Logging
+import Synchronization
 import Testing
 
 @testable import mailboat
@@ -20,6 +22,20 @@ struct DevCommandTests {
         ["--app", "com.example.one", "--app", "com.example.two"], ["--kafka-port", "0", "--phone-budget", "16"],
     ])
     func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
+
+    /// A client that places by another hash works all the same here: its developer would not hear of it.
+    @Test func recordsOnTheWrongPartitionAreToldOf() {
+        let lines = Mutex<[String]>([])
+        let logger = Logger(label: "test") { _ in DevLog { line in lines.withLock { $0.append(line) } } }
+        logger.info("the worker has begun")
+        logger.warning("a route is in trouble", metadata: ["remedy": "wait"])
+        logger.warning("records of e lie on the wrong partition", metadata: ["belongs-to": "3", "remedy": "murmur2"])
+        logger.critical("it ends")
+        #expect(
+            lines.withLock { $0 } == [
+                "warning: records of e lie on the wrong partition. Remedy: murmur2", "critical: it ends",
+            ])
+    }
 
     @Test func templatesThatCannotBeUsedEndTheCommandBeforeItBegins() async throws {
         let name = "template-\(UUID().uuidString).json"

@@ -4,13 +4,14 @@ import Testing
 struct BrokerListTests {
     @Test(arguments: [
         "localhost:9092", "localhost", "a.b-c_d:1,10.0.0.1:65535", "a:1, b:2", "[::1]:9092", "[fe80::1]",
-        "SASL_SSL://broker:9093", "plaintext://[::1]:9",
+        "SASL_SSL://broker:9093", "plaintext://[::1]:9", "a:9092,", "a:1,b:2, ", "[fe80::1%eth0]:9092",
     ])
     func brokersAreTaken(text: String) { #expect(BrokerList.isValid(text)) }
 
     /// librdkafka takes most of them, and waits for a broker that nobody meant.
     @Test(arguments: [
-        "", " ", ",", "a,,b", "a:1,", ":9092", "a:", "a:0", "a:65536", "a:99999", "a:-1", "a:+1", "a:9x", "a:nine",
+        "", " ", ",", "a,,b", "a:1,,", ",a:1", "[fe80::1%]:1", "[%eth0]:1", "[::1%a%b]:1", ":9092", "a:", "a:0",
+        "a:65536", "a:99999", "a:-1", "a:+1", "a:9x", "a:nine",
         "a:1:2",
         "::1:9092", "[]:1", "[a]:1", "[::1]9092", "[::1", "http://a:1", "//a:1", "a b:1", "user@a:1", "a/b:1", "ä:1",
         "a:18446744073709551617",

@@ -185,6 +185,11 @@ import Testing
         Case(Self.update(#""evnet":1"#), "evnet", "is not a field of an event. Did you mean “event”?"),
         Case(
             Self.update(#""apns-priority":1"#), "apns-priority", "is not a field of an event. Did you mean “priority”?"),
+        Case(Self.update(#""event-id":"d3""#), "event-id", "is not a field of an event. Did you mean “id”?"),
+        Case(Self.update(#""eventId":"d3""#), "eventId", "is not a field of an event. Did you mean “id”?"),
+        Case(Self.update(#""eventID":"d3""#), "eventID", "is not a field of an event. Did you mean “id”?"),
+        Case(Self.update(#""deviceToken":"aa""#), "deviceToken", "is not a field of an event. Did you mean “token”?"),
+        Case(Self.update(#""apns_topic":1"#), "apns_topic", "is not a field of an event. Did you mean “app”?"),
         Case(Self.update(#""topic":1"#), "topic", "is not a field of an event. Did you mean “app”?"),
         Case(Self.update(#""start-token":"ab""#), "start-token", "is not a field of an event: it belongs inside “to”"),
         Case(Self.update(#""sound":"ab""#), "sound", "is not a field of an event: it belongs inside “alert”"),

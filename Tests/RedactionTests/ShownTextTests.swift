@@ -36,6 +36,13 @@ struct ShownTextTests {
     ])
     func whatLooksLikeAPathIsShown(path: String) { #expect(ShownText.path(path) == path) }
 
+    @Test(arguments: [
+        ("nofile", true), ("events-2", true), ("a.b", true), ("my events", false), ("s3cr3t-0123456789abcdef", false),
+    ])
+    func aPlainWordIsShownWhereNoSecretIsExpected(text: String, isShown: Bool) {
+        #expect((ShownText.file(text) != nil) == isShown)
+    }
+
     @Test func whatIsThereIsAPath() throws {
         #expect(ShownText.path("hush") == nil)
         // The directory that a test runs in.

@@ -19,6 +19,8 @@ package struct CommandDescription: Decodable {
         package var isOptional: Bool
         var isRepeating: Bool
         var names: [Name]?
+        /// The argument's help text.
+        var abstract: String?
         /// The placeholder of the value in the help.
         package var valueName: String?
 

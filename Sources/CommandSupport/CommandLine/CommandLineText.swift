@@ -70,7 +70,7 @@ package struct CommandLineText {
             return "\nA value that begins with '-' is written \(option)=VALUE."
         }
         guard fault.contains("nknown option '-"), !fault.contains("nknown option '--") else { return "" }
-        return "\nWhat begins with '-' and is no option stands behind '--'."
+        return "\nA name or a file that begins with '-' is written behind '--'."
     }
 
     private static func isDashed(_ word: String) -> Bool { word.hasPrefix("-") && word != "-" && word != "--" }

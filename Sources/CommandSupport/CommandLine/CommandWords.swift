@@ -47,7 +47,29 @@ struct CommandWords {
                 throw Fault(text: Self.unknown(word, below: path), path: path)
             }
         }
+        let rest = self.given.dropFirst(path.count - 1 + (isHelp ? 1 : 0))
+        if path.count == 1, let word = rest.first, Self.versionWords.contains(word) {
+            throw Fault(
+                text: "'\(self.root._commandName)' has no option '\(word)'; did you mean '--version'?", path: path)
+        }
+        let parts = path[path.count - 1].configuration.subcommands
+        if path.count > 1, !parts.isEmpty, !isHelp, !rest.contains(where: Self.helpWords.contains) {
+            throw Fault(text: Self.missing(parts, below: path), path: path)
+        }
         return path
+    }
+
+    /// What other programs take for `--version`.
+    private static let versionWords: Set<String> = ["-v", "-V", "-version"]
+    /// What asks for a text in place of work.
+    private static let helpWords: Set<String> = ["--help", "-h", "--version"]
+
+    /// A command that consists of others does nothing by itself.
+    private static func missing(
+        _ parts: [any ParsableCommand.Type], below path: [any ParsableCommand.Type]
+    ) -> String {
+        "'\(path.map { $0._commandName }.joined(separator: " "))' needs one of its commands: "
+            + parts.map { $0._commandName }.joined(separator: ", ")
     }
 
     /// The parser's own command.
@@ -58,6 +80,9 @@ struct CommandWords {
         let command = path.map { $0._commandName }.joined(separator: " ")
         let shown = word.isEmpty || ShownText.unknownName(word) == word ? "'\(word)'" : ShownText.unknownName(word)
         guard !names.isEmpty else { return "'\(command)' has no commands, \(shown) among them" }
+        if path.count == 1, word == "version" {
+            return "'\(command)' has no command \(shown); did you mean '--version'?"
+        }
         // Half of a name counts as a misspelling.
         let holders = names.filter { word.count > 2 && $0.contains(word) }
         let near = NearSpelling.of(word, among: names) ?? (holders.count == 1 ? holders[0] : nil)

@@ -75,7 +75,9 @@ extension ValueForm<String> {
 
     /// An app's bundle id.
     package static var bundleID: Self {
-        .text("a bundle id such as com.example.pizza: letters, digits, '.' and '-'") { SettingChecks.isBundleID($0) }
+        Self(expected: SettingChecks.expectedBundleID(for: ""), range: nil) { text in
+            (SettingChecks.isBundleID(text) ? text : nil, SettingChecks.expectedBundleID(for: text))
+        }
     }
 
     /// The id of a team or a key.

@@ -10,7 +10,9 @@ public enum BrokerList {
     /// Whether `text` is a list of `host:port` or `host`, separated by commas. A protocol may precede each; an IPv6
     /// address is in brackets. No user is accepted, because it would be shown wherever brokers are.
     public static func isValid(_ text: String) -> Bool {
-        text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { Self.isBroker($0.trimmingSpaces()) }
+        let brokers = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingSpaces() }
+        // A comma behind the last one is what lists that are put together end with.
+        return (brokers.count > 1 && brokers.last == "" ? brokers.dropLast() : brokers[...]).allSatisfy(Self.isBroker)
     }
 
     private static func isBroker(_ text: Substring) -> Bool {
@@ -24,9 +26,11 @@ public enum BrokerList {
             guard let end = address.firstIndex(of: "]") else { return false }
             host = address[address.index(after: address.startIndex)..<end]
             address = address[address.index(after: end)...]
-            guard host.contains(":"), host.utf8.allSatisfy({ Self.isNamePart($0) || $0 == UInt8(ascii: ":") }) else {
-                return false
-            }
+            // A zone (RFC 4007) names the interface: `fe80::1%eth0`.
+            let parts = host.split(separator: "%", omittingEmptySubsequences: false)
+            guard host.contains(":"), parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }),
+                host.utf8.allSatisfy({ Self.isNamePart($0) || ":%".utf8.contains($0) })
+            else { return false }
         } else {
             host = address.prefix { $0 != ":" }
             address = address[host.endIndex...]

@@ -19,7 +19,7 @@ enum FieldSuggestion {
     }
 
     /// The name in kebab case: `contentState` and `content_state` as `content-state`.
-    private static func folded(_ name: [UInt8]) -> [UInt8] {
+    static func folded(_ name: [UInt8]) -> [UInt8] {
         var folded: [UInt8] = []
         for byte in name {
             switch byte {

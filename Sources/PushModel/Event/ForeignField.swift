@@ -19,12 +19,18 @@ enum ForeignField {
     private static func shown(_ name: [UInt8]) -> String { name.isEmpty ? "\"\"" : RejectionText.quoted(name.span) }
 
     private static func advice(for name: [UInt8]) -> String? {
-        switch String(decoding: name, as: UTF8.self) {
+        guard name.count <= FieldSuggestion.byteCountMax else { return nil }
+        switch String(decoding: FieldSuggestion.folded(name), as: UTF8.self) {
         case "aps": return ": write what stands inside “aps” directly into the event"
+        // What outcomes call it.
+        case "event-id", "eventid", "event-i-d": return ". Did you mean “id”?"
         case "apns-priority": return ". Did you mean “priority”?"
-        case "apns-expiration", "expiration": return ". Did you mean “expires”?"
-        case "apns-topic", "topic", "bundle-id", "bundleId": return ". Did you mean “app”?"
-        case "activity", "start-token": return ": it belongs inside “to”"
+        case "apns-expiration", "expiration", "ttl": return ". Did you mean “expires”?"
+        case "apns-topic", "topic", "bundle-id", "bundle-identifier", "bundle": return ". Did you mean “app”?"
+        case "device-token", "push-token", "update-token": return ". Did you mean “token”?"
+        case "state", "content": return ". Did you mean “content-state”?"
+        case "type", "event-type": return ". Did you mean “event”?"
+        case "activity", "activity-id", "start-token": return ": it belongs inside “to”"
         case "title", "body", "sound": return ": it belongs inside “alert”"
         default:
             return FieldSuggestion.nearest(to: name, among: EventField.allCases.map(\.name)).map {

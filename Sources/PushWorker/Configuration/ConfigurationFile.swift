@@ -48,6 +48,8 @@ struct ConfigurationFile {
         let root: Node?
         do {
             root = try Yams.compose(yaml: text)
+        } catch let YamlError.duplicatedKeysInMapping(names, context) {
+            throw RepeatedNames(names, near: context.mark, in: text).error(file: name)
         } catch let error as YamlError {
             let (line, problem) = Self.problem(error)
             throw Self.error(name, line: line, "is not YAML: \(problem)")
@@ -127,12 +129,6 @@ struct ConfigurationFile {
             .composer(let context, let problem, let mark, _):
             (mark.line, (context.map { "\($0.text), " } ?? "") + "\(problem) at column \(mark.column)")
         case .reader(let problem, let offset, _, _): (nil, problem + (offset.map { " at byte \($0)" } ?? ""))
-        case .duplicatedKeysInMapping(let duplicates, let context):
-            // The line of this mark counts from 0.
-            (
-                context.mark.line + 1,
-                "two values for \(duplicates.prefix(8).map(ShownText.unknownName).joined(separator: ", "))"
-            )
         default: (nil, "it cannot be read")
         }
     }
@@ -140,3 +136,49 @@ struct ConfigurationFile {
 
 extension ConfigurationFile: Untold {}
 extension ConfigurationFile.Entry: Untold {}
+
+/// Names that stand twice in one group of a file. The parser says where one of them stands; the other places are looked for in the text.
+private struct RepeatedNames {
+    private let faults: [(name: String, lines: [Int])]
+
+    /// - Parameter mark: where one of the names stands.
+    init(_ names: [String], near mark: Mark, in text: String) {
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        func indent(_ line: Substring) -> Int? {
+            let rest = line.drop { $0 == " " }
+            return rest.isEmpty || rest.hasPrefix("#") ? nil : line.distance(from: line.startIndex, to: rest.startIndex)
+        }
+        // The group goes on as long as lines are indented as far as the name is.
+        let column = mark.column - 1
+        let start = max(0, min(mark.line - 1, lines.count - 1))
+        let isOutside = { (index: Int) in indent(lines[index]).map { $0 < column } ?? false }
+        let first = (0..<start).last(where: isOutside).map { $0 + 1 } ?? 0
+        let end = (start..<lines.count).first(where: isOutside) ?? lines.count
+        self.faults = names.prefix(8).map { name in
+            let places = (first..<max(first, end)).filter { index in
+                guard indent(lines[index]) == column else { return false }
+                return Self.stands(name, in: lines[index].dropFirst(column))
+            }
+            return (name: name, lines: places.map { $0 + 1 })
+        }
+    }
+
+    private static func stands(_ name: String, in line: Substring) -> Bool {
+        [name, "\"\(name)\"", "'\(name)'"].contains { written in
+            line.hasPrefix(written) && line.dropFirst(written.count).drop { $0 == " " }.hasPrefix(":")
+        }
+    }
+
+    func error(file: String) -> ConfigurationError {
+        ConfigurationError(
+            faults: self.faults.map { name, lines in
+                // Between braces no line is found.
+                let others = lines.dropLast().map { "\($0)" }
+                return ConfigurationFault(
+                    setting: ShownText.unknownName(name), location: lines.last.map { "\(file):\($0)" } ?? file,
+                    text: "is given twice"
+                        + (others.isEmpty
+                            ? "" : ": also on line\(others.count == 1 ? "" : "s") \(others.joined(separator: ", "))"))
+            })
+    }
+}

@@ -1,3 +1,4 @@
+import Glibc
 import KafkaLog
 import LocalFiles
 import Logging
@@ -23,8 +24,18 @@ extension WorkerConfiguration {
     /// Faults for each file that is missing, cannot be read or has wrong content, once for each setting that names it.
     /// Reads the files; connects to nothing. The content of Kafka's files is checked by librdkafka: see `clientFaults`.
     func fileFaults() -> [ConfigurationFault] {
-        self.apps.flatMap { Self.appFileFaults($0) }.eachOnce + self.kafkaFileFaults() + self.oauthFileFaults()
+        let faults =
+            self.apps.flatMap { Self.appFileFaults($0) }.eachOnce + self.kafkaFileFaults() + self.oauthFileFaults()
             + self.adminFileFaults()
+        return faults.map(Self.sayingFromWhere)
+    }
+
+    /// Where a file is not there whose path is relative, what it is relative to: many take that for the settings file.
+    private static func sayingFromWhere(_ fault: ConfigurationFault) -> ConfigurationFault {
+        guard fault.text.hasSuffix(String(cString: strerror(ENOENT))), !fault.text.hasPrefix("/") else { return fault }
+        var fault = fault
+        fault.text += ". The path is relative to the directory in which this process was started"
+        return fault
     }
 
     private func adminFileFaults() -> [ConfigurationFault] {

@@ -131,9 +131,24 @@ public struct ConfigurationLoader {
         }
         var names = AppSettings.settings.map(\.description.name)
         if !isOfApp { names += WorkerConfiguration.settings.map(\.description.name) + ["apps"] }
-        let near = NearSpelling.of(name, among: names)
-        return "is not a setting"
-            + (near.map { "; did you mean \($0)?" } ?? "; 'mailboat run --print-settings' lists them")
+        if let near = NearSpelling.of(name, among: names) { return "is not a setting; did you mean \(near)?" }
+        guard !isOfApp, let property = Self.property(meantBy: name) else {
+            return "is not a setting; 'mailboat run --print-settings' lists them"
+        }
+        let setting = "kafka.properties.\(property)"
+        return "is not a setting; did you mean \(setting)?"
+            + (KafkaSettings.isSecret(property)
+                ? " It is a secret: better from the environment, as \(Self.variableName(of: setting))" : "")
+    }
+
+    /// The property of librdkafka that a name means which is no setting, with or without its group: `kafka.password`.
+    private static func property(meantBy name: String) -> String? {
+        let word = name.hasPrefix("kafka.") ? String(name.dropFirst("kafka.".count)) : name
+        let known = KafkaSettings.knownNames
+        if known.contains(word) { return word }
+        guard name != word else { return nil }
+        return ["sasl", "ssl"].map { "\($0).\(word)" }.first(where: known.contains)
+            ?? (word == "user" ? "sasl.username" : NearSpelling.of(word, among: known))
     }
 
     private mutating func fault(_ entry: ConfigurationFile.Entry, _ text: String) {
@@ -155,11 +170,13 @@ public struct ConfigurationLoader {
             self.bundleIDs += texts.filter { !self.bundleIDs.contains($0) }
         }
         for bundleID in self.bundleIDs where !SettingChecks.isBundleID(bundleID) {
+            let shown =
+                SettingChecks.bundleIDInTopic(bundleID) == nil
+                ? ShownText.unknownName(bundleID) : ShownText.name(bundleID)
             self.faults.append(
                 ConfigurationFault(
                     setting: "apps",
-                    text:
-                        "\(ShownText.unknownName(bundleID)) is no bundle id: expected letters, digits, '.' and '-'"))
+                    text: "\(shown) is no bundle id: expected \(SettingChecks.expectedBundleID(for: bundleID))"))
         }
         for (index, bundleID) in self.bundleIDs.enumerated() where self.bundleIDs[..<index].contains(bundleID) {
             self.faults.append(ConfigurationFault(setting: "apps", text: "\(ShownText.name(bundleID)) is listed twice"))
@@ -208,10 +225,39 @@ public struct ConfigurationLoader {
         if !row.apply(text, &root) {
             let fault = ConfigurationFault(
                 setting: setting, location: location,
-                text: "is \(row.kind.refused(text)): expected \(description.expected)")
-            // A bad value for all apps is one fault, no matter how many apps there are.
+                text: Self.repeated(text, row) ?? "is \(row.kind.refused(text)): expected \(description.expected)"
+                    + Self.hint(text, description.shape))
+            // A bad value for all apps is one fault, however many apps there are.
             if !self.faults.contains(fault) { self.faults.append(fault) }
         }
+    }
+
+    /// Names the text that stands twice in a list; `nil`: none does, or it is not good itself. One that is good may be shown.
+    private static func repeated<Root: SettingsRoot>(_ text: SettingText, _ row: SettingRow<Root>) -> String? {
+        guard case .list(let texts) = text, case .list(_, isOnce: true) = row.description.shape,
+            let twice = texts.enumerated().first(where: { texts[..<$0.offset].contains($0.element) })?.element
+        else { return nil }
+        var root = Root.standard
+        guard row.apply(.one(twice), &root) else { return nil }
+        return "names \(row.kind.shown(twice)) twice: expected each once"
+    }
+
+    /// A hint for a value that is none of a few words; empty: none is near.
+    private static func hint(_ text: SettingText, _ shape: SettingDescription.Shape) -> String {
+        let words: [String]
+        switch shape {
+        case .choice(let choices), .list(words: .some(let choices), isOnce: _): words = choices
+        default: return ""
+        }
+        let given = if case .list(let texts) = text { texts } else { [text.one ?? ""] }
+        for word in given where !words.contains(word) {
+            // Apple's documents call the host of development so.
+            if word.lowercased() == "sandbox", words.contains("development") {
+                return "; Apple's sandbox is development"
+            }
+            if let near = NearSpelling.of(word, among: words) { return "; did you mean \(near)?" }
+        }
+        return ""
     }
 
     /// Reports a secret in the settings file, which more people read than should know the secret.
@@ -262,7 +308,7 @@ public struct ConfigurationLoader {
             guard key.hasPrefix(start) else { continue }
             switch entry.text {
             case .one(let text): settings.append(String(key.dropFirst(start.count)), text)
-            case .list(let texts): settings.append(String(key.dropFirst(start.count)), texts.joined(separator: ","))
+            case .list: self.fault(entry, "is a list: expected one text, with commas where it names several things")
             }
         }
         let start = Self.variableName(of: group) + "_"

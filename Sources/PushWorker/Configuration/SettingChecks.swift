@@ -8,10 +8,26 @@ package enum SettingChecks {
         text.utf8.count == ProviderTokenClaims.identifierByteCount && text.utf8.allSatisfy { Self.isWord($0) }
     }
 
-    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.'.
+    /// Whether `text` has the form of a bundle id. Apple allows letters, digits, '-' and '.', which stands between two others.
     package static func isBundleID(_ text: String) -> Bool {
-        (1...155).contains(text.utf8.count)
-            && text.utf8.allSatisfy { Self.isWord($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+        (1...155).contains(text.utf8.count) && Self.bundleIDInTopic(text) == nil
+            && text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+                .allSatisfy { !$0.isEmpty && $0.allSatisfy { Self.isWord($0) || $0 == UInt8(ascii: "-") } }
+    }
+
+    /// The bundle id in a text that goes on as APNs' topic of Live Activities does; `nil`: it does not.
+    static func bundleIDInTopic(_ text: String) -> Substring? {
+        text.hasSuffix(Self.topicSuffix) ? text.dropLast(Self.topicSuffix.count) : nil
+    }
+
+    private static let topicSuffix = "\(DeviceRequest.topicSuffix)"
+
+    /// What is expected in place of what is no bundle id.
+    package static func expectedBundleID(for text: String) -> String {
+        if Self.bundleIDInTopic(text) != nil {
+            return "the bundle id alone, without \(Self.topicSuffix), which APNs' topic has behind it"
+        }
+        return "a bundle id such as com.example.pizza: letters, digits and '-', with '.' between them"
     }
 
     /// Whether `text` is a host name or an IP address.

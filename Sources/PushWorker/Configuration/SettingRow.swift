@@ -74,6 +74,9 @@ enum SettingText: Equatable, Sendable {
     case one(String)
     case list([String])
 
+    /// The text that is no list.
+    var one: String? { if case .one(let text) = self { text } else { nil } }
+
     /// The value's texts, each as `show` returns it.
     fileprivate func shown(_ show: (String) -> String) -> String {
         switch self {
@@ -261,7 +264,7 @@ extension SettingRow {
         return Self(
             name, effect: effect, scope: scope, shape: .list(words: names, isOnce: true),
             defaultText: Root.standard[keyPath: keyPath].map(\.rawValue).joined(separator: ","),
-            expected: "a list, each once, of \(names.joined(separator: ", "))", documentation, keyPath: keyPath,
+            expected: "\(Self.oneOf(names)), or several of them as a list, each once", documentation, keyPath: keyPath,
             show: { $0.map(\.rawValue) }
         ) { text in
             let texts = Self.elements(text)

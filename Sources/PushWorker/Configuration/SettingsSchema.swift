@@ -5,8 +5,8 @@ import Foundation
 /// of settings.
 ///
 /// A worker refuses everything that the schema refuses, and more, such as a duration out of range or an invalid path.
-/// Nothing is required, because the environment may contain it. Groups may be nested or written with dots. A group is
-/// among `properties`, which editors offer; a name with dots is among `patternProperties`, which they check.
+/// Nothing is required, because the environment may contain it. Groups may be nested or written with dots: editors offer
+/// groups, and not the names with dots, which they check (`doNotSuggest`).
 public enum SettingsSchema {
     /// The schema as text, in JSON Schema draft 7, which editors understand.
     public static var text: String {
@@ -22,7 +22,9 @@ public enum SettingsSchema {
         WorkerConfiguration.settings.filter { $0.kind != .secret }.map(\.description) + Self.appSettings
 
     private static var document: SchemaNode {
-        var definitions: [String: SchemaNode] = ["librdkafka": Self.librdkafka]
+        var definitions: [String: SchemaNode] = [
+            "librdkafka": Self.librdkafka, "librdkafka.value": Self.librdkafkaValue,
+        ]
         for setting in Self.allSettings { definitions[setting.name] = Self.value(setting) }
         for group in Self.groups(of: Self.allSettings) {
             definitions["group.\(group)"] = Self.group(group, of: Self.allSettings, names: "group")
@@ -83,7 +85,9 @@ public enum SettingsSchema {
         }
         for (name, place) in places {
             let word = String(name.dropFirst(start.count))
-            if word.contains(".") { patterns["^\(Self.pattern(word))$"] = place } else { properties[word] = place }
+            // Draft 7 overlooks what stands beside a reference.
+            let unoffered: SchemaNode = ["allOf": [place], "doNotSuggest": true]
+            properties[word] = word.contains(".") ? unoffered : place
         }
         if names == "group", group.isEmpty { properties["apps"] = Self.apps }
         var node: SchemaNode = [
@@ -147,34 +151,30 @@ public enum SettingsSchema {
     /// A text. One that looks like a number is taken as it is written.
     private static let scalar: SchemaNode = ["type": ["string", "number", "boolean"], "minLength": 1]
 
+    /// What is wrong is said of the one or of the other: of alternatives a check only says that none fits.
     private static func oneOrSeveral(_ one: SchemaNode, isOnce: Bool) -> SchemaNode {
-        ["anyOf": [one, ["type": "array", "items": one, "minItems": 1, "uniqueItems": .flag(isOnce)]]]
+        [
+            "if": ["type": "array"], "then": ["items": one, "minItems": 1, "uniqueItems": .flag(isOnce)], "else": one,
+        ]
     }
 
     /// Properties of librdkafka with any name, nested or written with dots.
     private static let librdkafka: SchemaNode = ["type": "object", "additionalProperties": Self.librdkafkaValue]
 
     private static let librdkafkaValue: SchemaNode = [
-        "anyOf": [
-            ["type": ["string", "number", "boolean"]],
-            ["type": "array", "items": ["type": ["string", "number", "boolean"]]],
-            .reference("librdkafka"),
-        ]
+        "type": ["string", "number", "boolean", "object"], "additionalProperties": .reference("librdkafka.value"),
     ]
 
     private static let apps: SchemaNode = [
         "description": "The apps that this worker pushes for: bundle ids, as a list or with settings below each.",
-        "anyOf": [
-            ["type": "string", "pattern": .text(Self.bundleID)],
-            ["type": "array", "items": ["type": "string", "pattern": .text(Self.bundleID)], "uniqueItems": true],
-            [
-                "type": "object", "propertyNames": ["pattern": .text(Self.bundleID)],
-                "additionalProperties": .reference("app"),
-            ],
-        ],
+        // Each keyword is for one of these types.
+        "type": ["string", "array", "object"], "pattern": .text(Self.bundleID),
+        "items": ["type": "string", "pattern": .text(Self.bundleID)], "uniqueItems": true,
+        "propertyNames": ["pattern": .text(Self.bundleID)], "additionalProperties": .reference("app"),
     ]
 
-    private static let bundleID = "^[A-Za-z0-9.-]{1,155}$"
+    private static let bundleID =
+        "^(?=.{1,155}$)(?!.*\\.push-type\\.liveactivity$)[A-Za-z0-9-]+(\\.[A-Za-z0-9-]+)*$"
 }
 
 /// A node of a JSON Schema.

@@ -1,5 +1,5 @@
 import APNSPool
-import KafkaLog
+package import KafkaLog
 import PushEngine
 import PushTransport
 import Redaction
@@ -51,34 +51,11 @@ extension WorkerConfiguration {
         ]
         for (group, settings, roles) in groups {
             for property in settings.properties {
-                // A property that only one role knows may be among the common ones.
-                let reasons = roles.map { Self.reasonRefused(property, role: $0) }
-                guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { continue }
-                faults.append(
-                    ConfigurationFault(
-                        setting: "\(group).\(property.shownName)",
-                        text: "is \"\(property.shownValue)\": \(reason)\(Self.nearHint(property.name))"))
+                guard let fault = property.fault(for: roles) else { continue }
+                faults.append(ConfigurationFault(setting: "\(group).\(property.shownName)", text: fault))
             }
         }
         return faults
-    }
-
-    /// A hint for a name that librdkafka does not know.
-    private static func nearHint(_ name: String) -> String {
-        let names = KafkaSettings.knownNames
-        guard !names.contains(name), name != "sasl.jaas.config", let near = NearSpelling.of(name, among: names) else {
-            return ""
-        }
-        return "; did you mean \(near)?"
-    }
-
-    private static func reasonRefused(_ property: KafkaSettings.Property, role: KafkaSettings.Role) -> String? {
-        do {
-            try KafkaSettings([property]).validate(for: role)
-            return nil
-        } catch {
-            return error.text
-        }
     }
 
     private var topicFaults: [ConfigurationFault] {
@@ -208,14 +185,45 @@ extension AppSettings {
                         "is missing, and the name of apns.key-file does not say it: expected the id, or a file named AuthKey_ABC123DEFG.p8"
                 ))
         }
-        let smallest = min(self.engine.budgetPerHour, self.engine.budgetFrequentPerHour)
-        if self.engine.budgetReserve >= smallest {
+        let smallest = [
+            ("budget.per-hour", self.engine.budgetPerHour),
+            ("budget.frequent-per-hour", self.engine.budgetFrequentPerHour),
+        ].min { $0.1 < $1.1 }
+        if let (name, count) = smallest, self.engine.budgetReserve >= count {
+            // The one that is smaller may be this app's own, beside a reserve for all.
+            let other = self.places[name]?.setting ?? name
             faults.append(
                 self.fault(
-                    "budget.reserve",
-                    "is \(self.engine.budgetReserve): expected less than budget.per-hour and budget.frequent-per-hour (the smaller is \(smallest))"
-                ))
+                    "budget.reserve", "is \(self.engine.budgetReserve): expected less than \(other), which is \(count)")
+            )
         }
         return faults
+    }
+}
+
+extension KafkaSettings.Property {
+    /// Why librdkafka refuses it, and what was probably meant; `nil`: it takes it. One that a single role knows may stand with the common ones.
+    package func fault(for roles: [KafkaSettings.Role] = KafkaSettings.Role.allCases) -> String? {
+        let reasons = roles.map { self.reasonRefused(as: $0) }
+        guard !reasons.contains(nil), let reason = reasons.compactMap({ $0 }).first else { return nil }
+        return "is \"\(self.shownValue)\": \(reason)\(self.nearHint)"
+    }
+
+    private func reasonRefused(as role: KafkaSettings.Role) -> String? {
+        do {
+            try KafkaSettings([self]).validate(for: role)
+            return nil
+        } catch {
+            return error.text
+        }
+    }
+
+    /// What was probably meant by a name that librdkafka does not know; empty: it knows it, or nothing is near.
+    package var nearHint: String {
+        let names = KafkaSettings.knownNames
+        guard !names.contains(self.name), self.name != "sasl.jaas.config",
+            let near = NearSpelling.of(self.name, among: names)
+        else { return "" }
+        return "; did you mean \(near)?"
     }
 }

@@ -4,7 +4,9 @@ import Synchronization
 
 /// Warns once for each input topic that its records are misplaced, for the first shard that notices (contract:
 /// Placement). May be used from any thread.
-final class PlacementWarnings: Sendable {
+package final class PlacementWarnings: Sendable {
+    /// The name of the field that says which partition a record belongs to.
+    package static let placeName = "belongs-to"
     private let topicsTold = Mutex<Set<UInt16>>([])
 
     func tell(_ misplacement: Misplacement, inputTopics: [String], logger: Logger) {
@@ -14,7 +16,7 @@ final class PlacementWarnings: Sendable {
             "records of \(topic) lie on the wrong partition; each takes a second way through Kafka",
             metadata: [
                 "first": "\(topic)[\(misplacement.partition)]@\(misplacement.offset)",
-                "belongs-to": "\(misplacement.properPartition)",
+                Self.placeName: "\(misplacement.properPartition)",
                 "remedy":
                     "place records by murmur2 of the key, as Java does; with librdkafka: partitioner=murmur2_random",
             ])

@@ -100,7 +100,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
         name: .customLong("key"),
         help: ArgumentHelp(
             "A provider's key, .p8 or public PEM, instead of a generated one. May be repeated; named AuthKey_<key id>.p8 unless --key-id is given.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var keys: [String] = []
 
     @Option(help: "Key id: of --key when it is one file, or of the generated key.", form: .appleIdentifier)
@@ -209,7 +209,7 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Write down what happens to phones, and begin with what is written there: the phones outlive this process, however it ends.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var journal: String?
 
     @Option(help: "Seed of all randomness.", form: .whole(0...UInt64.max))

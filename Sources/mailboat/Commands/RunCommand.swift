@@ -31,7 +31,7 @@ struct RunCommand: AsyncParsableCommand {
               mailboat run --print-metrics
             """)
 
-    @Option(help: ArgumentHelp("YAML file with the settings.", valueName: "file"))
+    @Option(help: ArgumentHelp("YAML file with the settings.", valueName: "file"), completion: .file())
     var config: String?
 
     @Flag(
@@ -135,7 +135,7 @@ struct RunCommand: AsyncParsableCommand {
                 LogLines.write(
                     as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))
             }
-            throw Self.refusal(error.faults)
+            throw Self.refusal(error.faults, hasFile: self.config != nil)
         }
     }
 
@@ -143,7 +143,9 @@ struct RunCommand: AsyncParsableCommand {
     private static func bytes(_ path: String?) throws(ConfigurationError) -> [UInt8]? {
         guard let path else { return nil }
         do throws(FileFailure) { return try InputFile.read(path) } catch {
-            throw ConfigurationError(faults: [ConfigurationFault(setting: "--config", text: "\(error)")])
+            throw ConfigurationError(faults: [
+                ConfigurationFault(setting: "--config", text: error.commandLineDescription)
+            ])
         }
     }
 
@@ -157,10 +159,11 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Names each fault. - Returns: what to end with.
-    private static func refusal(_ faults: [ConfigurationFault]) -> ExitCode {
+    private static func refusal(_ faults: [ConfigurationFault], hasFile: Bool = true) -> ExitCode {
         for fault in faults { LogLines.say(fault.description, level: .error) }
         LogLines.say(
-            "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started",
+            "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started"
+                + (hasFile ? "" : ". No --config FILE was given: settings came from the environment alone"),
             level: .critical)
         return .failure
     }

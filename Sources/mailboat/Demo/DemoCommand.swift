@@ -22,7 +22,7 @@ struct DemoCommand: AsyncParsableCommand {
             same, every event has its outcome, every fan is accounted for, nothing is pending and no budget was exceeded.
             """)
 
-    @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write the numbers to this file as JSON.", valueName: "file"), completion: .file())
     var summary: String?
 
     @Option(

@@ -94,7 +94,7 @@ struct CommandLineTests {
             "publish --key -k --bootstrap h:1", "A value that begins with '-' is written --key=VALUE.",
             usage: "mailboat publish"),
         Case(
-            "check -k", "What begins with '-' and is no option stands behind '--'.",
+            "check -k", "A name or a file that begins with '-' is written behind '--'.",
             usage: "mailboat check"),
         // Commands.
         Case("pubish", "'mailboat' has no command 'pubish'; did you mean 'publish'?", usage: "mailboat <subcommand>"),
@@ -110,6 +110,19 @@ struct CommandLineTests {
             "channels lst", "'mailboat channels' has no command 'lst'; did you mean 'list'?",
             usage: "mailboat channels <subcommand>"),
         Case("''", "'mailboat' has no command ''", usage: "mailboat <subcommand>"),
+        Case(
+            "version", "'mailboat' has no command 'version'; did you mean '--version'?", usage: "mailboat <subcommand>"),
+        Case("-v", "'mailboat' has no option '-v'; did you mean '--version'?", usage: "mailboat <subcommand>"),
+        Case(
+            "channels", "'mailboat channels' needs one of its commands: create, show, list, delete, reconcile",
+            usage: "mailboat channels <subcommand>"),
+        Case("topics --config a.yaml", "'mailboat topics' needs one of its", usage: "mailboat topics <subcommand>"),
+        Case(
+            "trigger order --key a --audience b", "--key and --audience are given: expected one of them",
+            usage: "mailboat trigger"),
+        Case(
+            "check --app com.example.pizza.push-type.liveactivity",
+            "expected the bundle id alone, without .push-type.liveactivity", usage: "mailboat check"),
     ]
 
     @Test(arguments: Self.cases)
@@ -122,6 +135,7 @@ struct CommandLineTests {
 
     @Test(arguments: [
         ["help"], ["help", "run"], ["help", "channels", "list"], ["--help"], ["run", "--help"], ["--version"],
+        ["channels", "--help"], ["topics", "-h"], ["help", "topics"],
         ["--generate-completion-script", "bash"],
     ])
     func helpIsNoFault(_ words: [String]) { #expect(Self.said(words).map(\.status) ?? 0 == 0) }

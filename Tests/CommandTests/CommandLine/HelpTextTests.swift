@@ -49,6 +49,22 @@ struct HelpTextTests {
                 """)
     }
 
+    /// Two flags share a text, though they say the contrary of each other.
+    @Test func aFlagThatCanBeTakenBackSaysWhatThatMeans() throws {
+        let root = try #require(CommandDescription(of: Mailboat.self))
+        var count = 0
+        for (path, command) in root.leaves {
+            for argument in command.arguments ?? [] where argument.kind == "flag" {
+                guard let word = argument.word, word.hasPrefix("--no-"),
+                    command.option("--\(word.dropFirst(5))") != nil
+                else { continue }
+                count += 1
+                #expect(argument.abstract?.contains("\(word): ") == true, "\(path) \(word)")
+            }
+        }
+        #expect(count >= 2)
+    }
+
     /// A line of an example fits a terminal, or goes on behind a backslash: so it can be copied, and read.
     @Test func examplesFit() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))

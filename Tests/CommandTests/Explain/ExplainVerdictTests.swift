@@ -69,6 +69,21 @@ struct ExplainVerdictTests {
         .init(place: Self.place("state", 55, ago: 38), app: "com.example.pizza", slot: slot, unreadable: unreadable)
     }
 
+    /// The newest record may have been written for another reason, minutes after the token died.
+    @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {
+        func record(_ ago: Int64, _ change: (inout StateRecordDescription.Slot) -> Void) -> Facts.State {
+            .init(place: Self.place("state", 55, ago: ago), app: "a.b", slot: Self.slot("alive", change))
+        }
+        let records = [
+            record(7) { $0.tokenIsDead = true }, record(300) { $0.tokenIsDead = true }, record(310) { _ in },
+            record(900) { $0.tokenIsDead = true },
+        ]
+        let newest = try #require(Facts.State.newest(of: records))
+        #expect(newest.place == records[0].place && newest.deadSinceMillis == records[1].place.writtenMillis)
+        #expect(Facts.State.newest(of: [records[2]])?.deadSinceMillis == nil)
+        #expect(Facts.State.newest(of: []) == nil)
+    }
+
     static func pause(isOfApp: Bool = false) -> Facts.Pause {
         .init(place: Self.place("state", 40, ago: 100), sinceMillis: Self.nowMillis - 100_000, isOfApp: isOfApp)
     }
@@ -226,7 +241,7 @@ struct ExplainVerdictTests {
         Case(
             .tokenDead,
             facts([event()], slot { $0.tokenIsDead = true }, [outcome("rejected") { $0.reason = "ExpiredToken" }]),
-            "dead since 2023-11-14T22:12:42Z (38 s ago) (ExpiredToken)", "swiped"),
+            "has been dead since 2023-11-14T22:12:42Z (38 s ago) at the latest (ExpiredToken)", "swiped"),
         Case(.late, facts([event()], nil, [outcome("late")]), "after the activity's end"),
         Case(.duplicate, facts([event("start")], slot(), [outcome("duplicate")]), "changes nothing"),
         // Its owner died, and the next has read it once more.

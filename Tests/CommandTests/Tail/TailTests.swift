@@ -17,6 +17,11 @@ struct TailTests {
             partition: 1, offset: 9, timestampMillis: millis, key: Array(key.utf8), value: value.map { Array($0.utf8) })
     }
 
+    private static func taken(_ record: OwnedRecord, by filter: TailFilter = TailFilter()) -> OutcomeLine? {
+        var vain = ReadInVain()
+        return filter.take(record, vain: &vain)
+    }
+
     @Test(arguments: [
         (TailFilter(), true), (TailFilter(app: "a.b"), true), (TailFilter(app: "c.d"), false),
         (TailFilter(key: "order-7"), true), (TailFilter(key: "order-77"), false),
@@ -24,15 +29,15 @@ struct TailTests {
         (TailFilter(sinceMillis: 1_700_000_000_000), true), (TailFilter(sinceMillis: 1_700_000_000_001), false),
     ])
     func whatIsMeantIsTaken(filter: TailFilter, isTaken: Bool) {
-        #expect((filter.take(Self.record()) != nil) == isTaken)
+        #expect((Self.taken(Self.record(), by: filter) != nil) == isTaken)
     }
 
     @Test(arguments: [nil, "no JSON", "{\"app\":\"a.b\"}"])
-    func whatIsNoOutcomeIsPassedOver(value: String?) { #expect(TailFilter().take(Self.record(value)) == nil) }
+    func whatIsNoOutcomeIsPassedOver(value: String?) { #expect(Self.taken(Self.record(value)) == nil) }
 
     @Test func aLineSaysWhatBecameOfAnEvent() throws {
         let record = Self.record()
-        let line = try #require(TailFilter().take(record))
+        let line = try #require(Self.taken(record))
         let text =
             "22:13:20  delivered     a.b order-7  priority 10, 2 events, waited 40 ms, APNs took 12 ms, e[1]@4"
         #expect(TailText.line(line, record, isColoured: false) == text)
@@ -43,8 +48,12 @@ struct TailTests {
 
     @Test(arguments: [
         (
-            "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"life\":5,\"version\":6,\"members\":3,\"accepted\":2,\"superseded\":0,\"gone\":1,\"failed\":0,\"waiting\":0}",
-            "22:13:20  audience      a.b match  version 6, 3 members, 2 accepted, 1 gone, 0 failed, 0 waiting"
+            "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"life\":5,\"version\":6,\"members\":3,\"accepted\":0,\"superseded\":2,\"gone\":1,\"failed\":0,\"waiting\":0}",
+            "22:13:20  audience      a.b match  version 6, 3 members, 0 accepted, 2 superseded, 1 gone"
+        ),
+        (
+            "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"version\":6,\"partitions\":8,\"finished\":2,\"members\":9,\"accepted\":5,\"waiting\":4,\"starts\":{\"partitions\":8,\"members\":2,\"accepted\":1,\"unknown\":1,\"refused\":{}}}",
+            "22:13:20  audience      a.b match  version 6, 2 of 8 partitions finished, 9 members, 5 accepted, 4 waiting, starts: 2 members, 1 accepted, 1 unknown"
         ),
         (
             "{\"outcome\":\"audience\",\"app\":\"a.b\",\"audience\":\"match\",\"version\":6,\"members\":0,\"accepted\":0,\"sources\":[{\"event-id\":\"goal-1\"},{}],\"broadcasts\":[{\"listeners\":3},{\"listeners\":4}]}",
@@ -57,14 +66,14 @@ struct TailTests {
     ])
     func recordsAboutManySayHowMany(value: String, expected: String) throws {
         let record = Self.record(value, key: "audience/a.b/match/5/6")
-        #expect(TailText.line(try #require(TailFilter().take(record)), record, isColoured: false) == expected)
+        #expect(TailText.line(try #require(Self.taken(record)), record, isColoured: false) == expected)
     }
 
     @Test func anEventIsCalledWhatItsPublisherCallsIt() throws {
         let record = Self.record(
             "{\"outcome\":\"late\",\"activity\":\"order-7\",\"event-id\":\"e-1\\u001b\",\"topic\":\"e\",\"partition\":1,\"offset\":4}"
         )
-        let line = try #require(TailFilter().take(record))
+        let line = try #require(Self.taken(record))
         #expect(
             TailText.line(line, record, isColoured: false)
                 == "22:13:20  late          - order-7  id e-1\\u001b, e[1]@4")
@@ -75,7 +84,7 @@ struct TailTests {
         let record = Self.record(
             "{\"outcome\":\"re\\u001b[31mjected\",\"activity\":\"\\u001b[2J\",\"reason\":\"\(String(repeating: "0a", count: 32))\"}"
         )
-        let line = try #require(TailFilter().take(record))
+        let line = try #require(Self.taken(record))
         let text = TailText.line(line, record, isColoured: false)
         #expect(!text.contains("\u{1b}") && text.contains("\\u001b[2J") && text.contains("…(64 digits)"))
     }
@@ -96,7 +105,26 @@ struct TailTests {
         #expect(TailText.isColoured(isTerminal: isTerminal, environment: environment) == isColoured)
     }
 
-    @Test(arguments: [(["--outcome", "lost"], "expected one of applied"), (["--since", "soon"], "such as 30m")])
+    @Test(arguments: [
+        (TailFilter(app: "com.exmaple"), "3 records of o read, and none fits; --app: did you mean com.example?"),
+        (TailFilter(app: "org.other"), "3 records of o read, and none fits; --app: there are com.example"),
+        (TailFilter(key: "order-8"), "3 records of o read, and none fits; --key: did you mean order-7?"),
+        (TailFilter(outcomes: ["late"]), "3 records of o read, and none fits"),
+        (TailFilter(sinceMillis: .max), "no record lies in o since then"),
+    ])
+    func whatIsReadInVainIsSaid(filter: TailFilter, sentence: String) {
+        var vain = ReadInVain()
+        for value in [Self.delivered, Self.delivered, #"{"outcome":"dead-lettered"}"#] {
+            #expect(filter.take(Self.record(value.replacing("a.b", with: "com.example")), vain: &vain) == nil)
+        }
+        let said = vain.sentence(asked: filter.asked, in: "o")
+        #expect(said == sentence + (filter.app == nil ? "" : "; 1 record without an app passed over"))
+    }
+
+    @Test(arguments: [
+        (["--outcome", "lost"], "expected one of applied"), (["--outcome", "delivred"], "did you mean delivered?"),
+        (["--since", "soon"], "such as 30m"), (["--since", "10"], "such as 10s or 10m"),
+    ])
     func aWrongCommandLineSaysWhatWasExpected(arguments: [String], expected: String) {
         #expect {
             _ = try Tail.parse(["--bootstrap", "localhost:1"] + arguments)

@@ -58,9 +58,26 @@ struct TriggerTests {
         #expect(try Trigger.parse(["order"]).cluster.orLocal(Trigger.localBrokers).hint == "--bootstrap 127.0.0.1:9092")
     }
 
+    /// A command that nobody would answer is no help: it is said where was looked.
+    @Test func whereNobodyShowsTheStoryTheOptionsAreNamed() throws {
+        var random = SystemRandomNumberGenerator()
+        let command = try Trigger.parse(["start", "--page", "http://127.0.0.1:9000/"])
+        let cast = command.cast(nowSeconds: Self.now, random: &random)
+        let cluster = command.cluster.orLocal(Trigger.localBrokers)
+        let alone = command.hints(cast, cluster: cluster, .nobody)
+        #expect(
+            alone.last
+                == "Nobody shows it here: no page of 'mailboat dev' with this Kafka answers at 127.0.0.1:9000/ (--page), and no 'mailboat apns-simulator' at 127.0.0.1:2198 (--simulator)."
+        )
+        #expect(!alone.joined().contains("curl"))
+        let seen = command.hints(cast, cluster: cluster, .simulator(origin: "http://127.0.0.1:2198"))
+        #expect(seen.last == "  curl -s http://127.0.0.1:2198/devices/\(cast.tokens[0])")
+    }
+
     @Test(arguments: [
         (["order", "--token", "xyz"], "hexadecimal digits"), (["order", "--pause", "61"], "0 to 60 seconds"),
-        (["goal", "--audience", ""], "--key"), (["order", "--environment", "sandbox"], "production or development"),
+        (["goal", "--audience", ""], "--audience"),
+        (["order", "--environment", "sandbox"], "production or development"),
         (["offside"], "order"), (["start", "--page", "http://example.com"], "of this machine"),
         (["start", "--simulator", "localhost"], "--simulator"),
     ])

@@ -125,12 +125,30 @@ struct ConfigurationLoaderTests {
         ("log.level:", "log.level", "worker.yaml:4", "has no value"),
         ("log.level: ~", "log.level", "worker.yaml:4", "has no value"),
         ("topics.events: [{a: b}]", "topics.events", "worker.yaml:4", "list of something else"),
-        ("topics.events: [a, a]", "topics.events", "worker.yaml:4", "expected"),
+        ("topics.events: [a, a]", "topics.events", "worker.yaml:4", "names a twice: expected each once"),
+        ("apns.environments: [sandbox]", "apns.environments", "worker.yaml:4", "; Apple's sandbox is development"),
+        ("apns.environments: [prodution]", "apns.environments", "worker.yaml:4", "; did you mean production?"),
+        ("placement: chek", "placement", "worker.yaml:4", "; did you mean check?"),
+        (
+            "kafka.password: x", "kafka.password", "worker.yaml:4",
+            "did you mean kafka.properties.sasl.password? It is a secret: better from the environment, as MAILBOAT_KAFKA_PROPERTIES_SASL_PASSWORD"
+        ),
+        (
+            "security.protocol: ssl", "security.protocol", "worker.yaml:4",
+            "did you mean kafka.properties.security.protocol?"
+        ),
+        (
+            "kafka.properties: {sasl.password: [hunter2secret]}", "kafka.properties.sasl.password", "worker.yaml:4",
+            "is a list: expected one text"
+        ),
         ("topics.state: liveactivity.routed", "topics.state", "", "and so is topics.routed"),
         ("apns.connections-warm: 5", "apns.connections-warm", "", "which is 4"),
         ("apns.backoff-min: 60s\napns.backoff-max: 1s", "apns.backoff-min", "", "at most apns.backoff-max"),
         ("drain-timeout: 1s\nquiet-wait: 2s", "drain-timeout", "", "more than quiet-wait, which is 2s"),
-        ("budget: {per-hour: 2, reserve: 2}", "budget.reserve", "worker.yaml:4", "the smaller is 2"),
+        (
+            "budget: {per-hour: 2, reserve: 2}", "budget.reserve", "worker.yaml:4",
+            "expected less than budget.per-hour, which is 2"
+        ),
         ("kafka.consumer.no.such: 1", "kafka.consumer.no.such", "", "No such configuration property"),
         ("kafka.properties.sasl.pasword: x", "kafka.properties.sasl.pasword", "", "did you mean sasl.password?"),
         ("kafka.consumer.fetch.wait.max.ms: x", "kafka.consumer.fetch.wait.max.ms", "", "is \"x\""),
@@ -167,13 +185,29 @@ struct ConfigurationLoaderTests {
     @Test(arguments: [
         ("", "is missing"), ("# nothing\n", "is missing"), ("just words", "holds no settings"),
         ("- a\n- b", "holds no settings"),
-        ("a: [", "is not YAML"), ("a: b: c", "is not YAML"), ("\u{0}", "is not YAML"), ("a: 1\na: 2", "is not YAML"),
+        ("a: [", "is not YAML"), ("a: b: c", "is not YAML"), ("\u{0}", "is not YAML"),
         ("a: *nowhere", "is not YAML"),
     ])
     func whatIsNoFileOfSettingsIsSaid(text: String, said: String) throws {
         let fault = try #require(Loading.faults(text).first)
         #expect(fault.text.contains(said), "\(fault)")
         #expect(!fault.text.contains("\n"))
+    }
+
+    @Test(arguments: [
+        ("# one\noutcomes.publish: all\n\nkafka.group: a\noutcomes.publish: pushes", 5, ["outcomes.publish"], "line 2"),
+        ("log:\n  level: info\n  format: text\n  'level' : debug\nlevel: x", 4, ["level"], "line 2"),
+        ("a: 1\na: 2\nb: 1\na: 3\nb: 2", 4, ["a", "b"], "lines 1, 2"),
+    ])
+    func aNameThatStandsTwiceIsNamedWithItsLines(text: String, line: Int, names: [String], others: String) throws {
+        let faults = Loading.faults(text)
+        #expect(faults.map(\.setting) == names)
+        let first = try #require(faults.first)
+        #expect(first.location == "worker.yaml:\(line)" && first.text == "is given twice: also on \(others)")
+    }
+
+    @Test func aNameThatStandsTwiceBetweenBracesIsNamed() {
+        #expect(Loading.faults("log: {level: info, level: debug}").map(\.text) == ["is given twice"])
     }
 
     @Test func aFileThatIsNoTextIsRefused() {
@@ -203,7 +237,16 @@ struct ConfigurationLoaderTests {
         #expect(Loading.faults(text).count == 1)
     }
 
-    @Test(arguments: ["a b", "a/b", "é", String(repeating: "a", count: 156)])
+    @Test func anAppsTopicIsNotItsBundleID() {
+        let text =
+            Loading.lines.dropLast().joined(separator: "\n") + "\napps: [com.example.pizza.push-type.liveactivity]"
+        #expect(
+            Loading.faults(text).map(\.text) == [
+                "com.example.pizza.push-type.liveactivity is no bundle id: expected the bundle id alone, without .push-type.liveactivity, which APNs' topic has behind it"
+            ])
+    }
+
+    @Test(arguments: ["a b", "a/b", "é", "a..b", ".a", "a.", String(repeating: "a", count: 156)])
     func bundleIDsAreChecked(bundleID: String) {
         let text = Loading.lines.dropLast().joined(separator: "\n") + "\napps: [\"\(bundleID)\"]"
         #expect(Loading.faults(text).contains { $0.text.contains("is no bundle id") })
@@ -222,6 +265,11 @@ struct ConfigurationLoaderTests {
         #expect(shared.map { "\($0.location ?? "") \($0.setting)" } == ["worker.yaml:4 budget.reserve"])
         let own = Loading.faults(start + "\napps:\n  a.b: {}\n  c.d:\n    budget: {per-hour: 2, reserve: 2}")
         #expect(own.map { "\($0.location ?? "") \($0.setting)" } == ["worker.yaml:6 apps.c.d.budget.reserve"])
+        let apart = Loading.faults(start + "\napps:\n  a.b: {budget.per-hour: 2}\nbudget.reserve: 4")
+        #expect(
+            apart.map { "\($0)" } == [
+                "worker.yaml:5: budget.reserve: is 4: expected less than apps.a.b.budget.per-hour, which is 2"
+            ])
         let variable = Loading.faults(
             start + "\napps: [a.b]\nbudget: {per-hour: 2}", environment: ["MAILBOAT_BUDGET_RESERVE": "5"])
         #expect(variable.map { "\($0.location ?? "") \($0.setting)" } == ["MAILBOAT_BUDGET_RESERVE budget.reserve"])

@@ -13,7 +13,7 @@ struct ProviderAccess: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A worker's configuration: apps, keys, and where APNs is reached.", valueName: "file"))
+            "A worker's configuration: apps, keys, and where APNs is reached.", valueName: "file"), completion: .file())
     var config: String
 
     @Option(help: ArgumentHelp("The app. Not needed when there is only one.", valueName: "bundle id"), form: .bundleID)

@@ -36,7 +36,7 @@ struct Send: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The device token, in hexadecimal digits.", valueName: "hex"))
     var token: String
 
-    @Option(help: ArgumentHelp("The payload; - for standard input.", valueName: "file"))
+    @Option(help: ArgumentHelp("The payload; - for standard input.", valueName: "file"), completion: .file())
     var payload: String
 
     @Option(help: "apns-priority.", form: .oneOf([10, 5, 1]))

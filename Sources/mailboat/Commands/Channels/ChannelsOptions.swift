@@ -11,7 +11,7 @@ struct ChannelsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "A worker's configuration: apps, keys, and where the management service of APNs is reached.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var config: String
 
     @OptionGroup var place: ChannelsPlace

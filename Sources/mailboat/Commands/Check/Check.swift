@@ -22,7 +22,7 @@ struct Check: ParsableCommand {
             ("to": {"audience": …}) is shown as the push that each member would get; the production host stands for each member's own. \
             An event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is \
             sent, and no configuration is read: merging, budgets and the life of an activity are left out. Tokens are shown \
-            shortened.
+            shortened. Values of a content-state that look like dates which Swift's Date does not read as such are named in a warning.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
             lines that a person sees.
@@ -37,7 +37,7 @@ struct Check: ParsableCommand {
                 mailboat publish --bootstrap localhost:9092 events.ndjson
             """)
 
-    @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"), completion: .file())
     var path = "-"
 
     @Option(help: ArgumentHelp("The app of events that name none.", valueName: "bundle id"), form: .bundleID)

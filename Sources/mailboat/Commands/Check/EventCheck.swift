@@ -125,6 +125,12 @@ struct EventCheck {
         if self.event.kind == .start, self.event.staleDateSeconds ?? .max <= self.nowSeconds {
             rest.append("(not sent, but expired: its stale-date is over, and a phone shows no card that begins stale)")
         }
+        let dates = DoubtfulDates.find(
+            inContentState: Array(value[self.event.contentStateInValue.range]), nowSeconds: self.nowSeconds)
+        for date in dates {
+            rest.append(
+                "(warning: \(date) looks like a date, and Swift's Date counts seconds since 2001: less 978307200)")
+        }
         if self.event.withdrawsAlert { rest.append("(an alert that has not been sent yet is withdrawn)") }
         return head + rest
     }

@@ -46,16 +46,19 @@ struct DeadLetter {
 
     /// Whether the record can be published again, and would be accepted.
     enum Verdict: Equatable {
-        case sendable
-        /// Only with `--force`. The text says why.
+        /// - Parameter condition: what has to be so by then, and is not known here; `nil`: nothing.
+        case sendable(if: String?)
+        /// Only with `--force`, and why.
         case doubtful(String)
         /// Never. The text says why.
         case impossible(String)
     }
 
-    /// Judges the record as if it were published now.
-    /// - Parameter check: knows the clock.
-    func verdict(check: inout EventCheck) -> Verdict {
+    /// Judges the record as it would be taken if it were published now.
+    /// - Parameters:
+    ///   - check: knows the clock.
+    ///   - apps: those of the configuration; `nil`: there is none.
+    func verdict(check: inout EventCheck, apps: [String]?) -> Verdict {
         guard self.source != nil else {
             return .impossible("its headers do not say which topic it came from")
         }
@@ -79,12 +82,24 @@ struct DeadLetter {
         var text = RecordText(key: self.record.key, value: self.record.value)
         text.timestampMillis = nil
         if case .refused(let rejection) = check.check(text) {
-            return .doubtful("it would be refused again: “\(rejection.field)” \(rejection.reason)")
+            let reason = "\(rejection.field): \(rejection.reason)"
+            return .doubtful(
+                "it would be refused again"
+                    + (self.reason == reason ? ", for the same reason" : ": “\(rejection.field)” \(rejection.reason)"))
+        }
+        let app = String(decoding: event.text[event.appInText.range], as: UTF8.self)
+        if let apps, app.isEmpty ? apps.count != 1 : !apps.contains(app) {
+            return .doubtful(
+                app.isEmpty
+                    ? "it would be refused again: it names no app, and the configuration has \(NumberText.count(apps.count, "app"))"
+                    : "it would be refused again: the configuration has no app \(TokenText.shortened(app))")
         }
         if let expires = event.expiresSeconds, expires <= check.nowSeconds {
             return .doubtful("it has expired: its “expires” lies \(check.nowSeconds - expires) s back")
         }
-        return .sendable
+        // Only a configuration tells whether that has changed.
+        let isOfApp = self.record.text(of: .field) == "app" && apps == nil
+        return .sendable(if: isOfApp ? "if workers have its app by now, which --config tells" : nil)
     }
 
     /// Whether a worker rebuilt the record after APNs' answer. It is then not the record that arrived.

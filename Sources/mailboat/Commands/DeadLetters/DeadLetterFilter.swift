@@ -6,7 +6,7 @@ import Redaction
 
 /// Selects dead letters.
 struct DeadLetterFilter: ParsableArguments {
-    @Option(help: ArgumentHelp("Only those whose reason contains this, whatever the case.", valueName: "text"))
+    @Option(help: ArgumentHelp("Only those whose reason contains this, in capitals or not.", valueName: "text"))
     var reason: String?
 
     @Option(

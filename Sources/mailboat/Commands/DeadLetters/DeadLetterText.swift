@@ -20,7 +20,7 @@ enum DeadLetterText {
 
     private static func words(_ verdict: DeadLetter.Verdict) -> String {
         switch verdict {
-        case .sendable: "can be republished"
+        case .sendable(let condition): "can be republished" + (condition.map { ", \($0)" } ?? "")
         case .doubtful(let reason): "republish needs --force: \(reason)"
         case .impossible(let reason): "cannot be republished: \(reason)"
         }
@@ -49,7 +49,7 @@ enum DeadLetterText {
     static func json(_ letter: DeadLetter, _ verdict: DeadLetter.Verdict) -> String {
         let (republish, because): (String, String?) =
             switch verdict {
-            case .sendable: ("yes", nil)
+            case .sendable(let condition): ("yes", condition)
             case .doubtful(let reason): ("force", reason)
             case .impossible(let reason): ("no", reason)
             }

@@ -24,21 +24,36 @@ struct DeadLettersCommand: ParsableCommand {
 
         func topic() throws -> String { try self.givenTopic ?? self.kafka.cluster.configuration().topics.deadLetters }
 
+        /// Those that workers have; `nil`: no configuration was given.
+        func apps() throws -> [String]? {
+            guard self.kafka.cluster.hasConfiguration else { return nil }
+            return try self.kafka.cluster.configuration().apps.map(\.bundleID)
+        }
+
         @OptionGroup var filter: DeadLetterFilter
 
-        /// Hands each selected letter to `body`. Blocks.
-        /// - Returns: number of all letters.
-        func forEach(_ body: (DeadLetter) -> Void) throws -> Int {
+        /// Hands each letter that is meant to `body`. Blocks. - Returns: what was read.
+        func forEach(_ body: (DeadLetter) -> Void) throws -> ReadInVain {
             let matches = try self.filter.matcher(nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
             let topic = try self.topic()
             let count = try self.kafka.partitionCount(of: topic)
-            var total = 0
+            var read = ReadInVain()
             try self.kafka.forEachRecord(of: topic, partitions: Array(0..<count)) { record in
-                total += 1
+                read.noteRecord()
                 let letter = DeadLetter(record)
+                if let topic = letter.source?.topic { read.note(topic, of: Self.sourceTopicOption) }
                 if matches(letter) { body(letter) }
             }
-            return total
+            return read
+        }
+
+        private static let sourceTopicOption = "--source-topic"
+
+        /// That none of the letters was meant, and which topic probably was.
+        func sentence(_ read: ReadInVain) throws -> String {
+            try read.sentence(
+                asked: self.filter.sourceTopic.map { [(option: Self.sourceTopicOption, name: $0)] } ?? [],
+                in: self.topic())
         }
     }
 
@@ -46,8 +61,8 @@ struct DeadLettersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print dead letters: where they came from and why.",
             discussion: """
-                For each: its position in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now. A start \
-                that APNs refused cannot be sent back: the worker does not write its token down.
+                For each: its position in the dead-letter topic, its source, key, reason, and whether 'republish' would send it back now; with --config also by the apps \
+                that workers have. A start that APNs refused cannot be sent back: the worker does not write its token down.
 
                 Exit status: 0, also when there are none; 1 when the cluster cannot be asked, 64 when the command line is wrong.
 
@@ -71,16 +86,21 @@ struct DeadLettersCommand: ParsableCommand {
 
         private func list() throws {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
+            let apps = try self.selection.apps()
             var shownCount = 0
-            let total = try self.selection.forEach { letter in
+            let read = try self.selection.forEach { letter in
                 shownCount += 1
-                let verdict = letter.verdict(check: &check)
+                let verdict = letter.verdict(check: &check, apps: apps)
                 let lines =
                     self.format == .json
                     ? [DeadLetterText.json(letter, verdict)] : DeadLetterText.lines(letter, verdict)
                 for line in lines { StandardOutput.print(line) }
             }
-            StandardError.print("\(total) dead letters in \(try self.selection.topic()), \(shownCount) shown")
+            StandardError.print(
+                shownCount == 0 && read.readCount > 0
+                    ? try self.selection.sentence(read)
+                    : "\(NumberText.count(read.readCount, "dead letter")) in \(try self.selection.topic()), \(shownCount) shown"
+            )
         }
     }
 
@@ -89,11 +109,11 @@ struct DeadLettersCommand: ParsableCommand {
             abstract: "Send dead letters back to where they came from.",
             discussion: """
                 Says what it would do; with --execute it does it. A record goes back to its source topic with its key, value and headers, on the \
-                partition of its key (murmur2, as Java's clients position it), with a new record time and the header \
+                partition of its key (murmur2, as Java's clients place it), with a new record time and the header \
                 'mailboat-republished: <partition>:<offset>' of the dead letter. To a worker it is a new event, with a new identity and an outcome of \
                 its own; its 'timestamp' and 'expires' are judged anew: one that is older than what the phone shows is 'superseded'.
 
-                Left out: records that would be refused again, that have expired, and starts, which put up a card. --force sends these, too. A \
+                Left out: records that would be refused again (with --config also those of an app that workers do not have), that have expired, and starts, which put up a card. --force sends these, too. A \
                 start that APNs refused cannot be sent back at all: the worker does not write its token down.
 
                 With --format json each line is an object with partition and offset of the letter, 'action' (left-out, would-send, sent or not-sent), \
@@ -132,14 +152,16 @@ struct DeadLettersCommand: ParsableCommand {
         /// - Returns: whether everything selected was sent, or would be.
         private func republish() throws -> Bool {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
+            let apps = try self.selection.apps()
             let isJSON = self.format == .json
             let tell = { (line: RepublishLine) in StandardOutput.tell(isJSON ? line.json : line.text) }
             var sender = self.execute ? try DeadLetterSender(self.selection.kafka, tell: tell) : nil
             var (sentCount, leftOutCount) = (0, 0)
             var failure: (any Error)?
-            _ = try self.selection.forEach { letter in
+            let read = try self.selection.forEach { letter in
                 guard failure == nil else { return }
-                switch letter.verdict(check: &check) {
+                let verdict = letter.verdict(check: &check, apps: apps)
+                switch verdict {
                 case .impossible(let reason):
                     leftOutCount += 1
                     var line = RepublishLine(.leftOut, letter)
@@ -156,6 +178,7 @@ struct DeadLettersCommand: ParsableCommand {
                         sentCount += 1
                         var line = RepublishLine(.wouldSend, letter)
                         line.topic = source.topic
+                        if case .sendable(let condition) = verdict { line.because = condition }
                         return tell(line)
                     }
                     do { sentCount += try sender?.send(letter, to: source.topic) == true ? 1 : 0 } catch {
@@ -171,6 +194,9 @@ struct DeadLettersCommand: ParsableCommand {
                 ? "\(sentCount - failedCount) sent, \(failedCount) not taken by Kafka, \(leftOutCount) left out"
                 : "\(sentCount) would be sent, \(leftOutCount) left out; nothing was written: --execute sends"
             StandardError.print(summary)
+            if sentCount + leftOutCount == 0, read.readCount > 0 {
+                StandardError.print(try self.selection.sentence(read))
+            }
             return failedCount == 0 && leftOutCount == 0
         }
     }

@@ -20,7 +20,10 @@ struct DevCommand: AsyncParsableCommand {
         discussion: """
             An embedded Kafka, a simulated APNs and a worker run in this process, in memory, beside a page: publish events with curl, with any \
             Kafka client or on the page, and see the cards on simulated phones, what became of each event and push, and why. It takes no \
-            account and no configuration. An activity that is published to gets a phone by itself.
+            account and no configuration. An activity that is published to gets a phone by itself; elsewhere an event without a token waits for one, \
+            and has no outcome before 'registration-wait' (5 minutes) is over, as here with --no-phones.
+
+            Kafka clients find the broker by --kafka-port; it listens on a port of its own on 127.0.0.1, which 'kcat -L' shows.
 
             Exit status: 0 when it was told to stop (SIGINT, SIGTERM), 1 when it cannot be started, such as on a port that is taken, 64 when the \
             command line is wrong.
@@ -66,13 +69,13 @@ struct DevCommand: AsyncParsableCommand {
             """
             What your app asks of a content-state: its Swift type, as it stands in your source; a JSON Schema (type, properties, required, \
             items and enum); or a sample, all of whose keys are then required. A push that does not fit shows nothing, as on a phone.
-            """, valueName: "file"))
+            """, valueName: "file"), completion: .file())
     var contentSchema: String?
 
     @Option(
         help: ArgumentHelp(
             "How cards are drawn: which keys of a content-state are title, lines, progress and timer, as JSON.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var template: String?
 
     @Option(
@@ -100,9 +103,8 @@ struct DevCommand: AsyncParsableCommand {
     func run() async throws {
         let schema = try self.contentSchema.map(Self.schema)
         let templates = try self.template.map(Self.templates) ?? []
-        var logger = Logger(label: "mailboat.dev", factory: { LogLines.handler(label: $0) })
-        // The page shows what is wrong with the worker.
-        logger.logLevel = self.verbose ? .info : .critical
+        let isVerbose = self.verbose
+        let logger = Logger(label: "mailboat.dev", factory: { isVerbose ? LogLines.handler(label: $0) : DevLog() })
         let stage = try await DevStage(
             DevStage.Options(
                 apps: self.apps.isEmpty ? ["com.example.app"] : self.apps, kafkaPort: self.kafkaPort,

@@ -40,7 +40,7 @@ struct Doctor: AsyncParsableCommand {
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
 
-    @Option(help: ArgumentHelp("A worker's configuration.", valueName: "file"))
+    @Option(help: ArgumentHelp("A worker's configuration.", valueName: "file"), completion: .file())
     var config: String
 
     @Flag(help: "Also try keys and topics, with pushes that reach nobody.")

@@ -271,7 +271,7 @@ enum DoctorJudge {
         DoctorFinding(
             level: .fail, check: .login, subject: fault.setting, found: fault.text,
             remedy:
-                "Kafka was not asked: it lets nobody in without a token. KafkaLogin.md has an example for each provider"
+                "Kafka was not asked: it lets nobody in without a token. deploy/KafkaLogin.md has an example for each provider"
         )
     }
 
@@ -284,7 +284,8 @@ enum DoctorJudge {
             level: .fail, check: .kafka, subject: "kafka.bootstrap", found: found,
             remedy: isUnknownAuthority
                 ? "let kafka.properties.ssl.ca.location name that file; without it only the system's authorities are believed (package ca-certificates)"
-                : "check kafka.bootstrap, kafka.properties (TLS, SASL) and the client's rights: Configuration.md")
+                : "check kafka.bootstrap, kafka.properties (TLS, SASL) and the client's rights: deploy/Configuration.md"
+        )
     }
 
     /// One finding for each topic that is not as it should be, or one for all.
@@ -329,7 +330,7 @@ enum DoctorJudge {
             found:
                 "has lost what it knew in \(looks.count(where: \.isLost)) of \(looks.count) partitions, such as \(first.partition), which goes from \(first.log.lowOffset) to \(first.logEnd) and was acknowledged from \(first.extent.start ?? 0) to \(first.stateEnd ?? 0)",
             remedy:
-                "'State is lost' in Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
+                "'State is lost' in deploy/Operations.md; 'mailboat state accept-empty --config FILE' says what it would accept"
         )
     }
 

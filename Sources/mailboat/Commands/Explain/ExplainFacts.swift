@@ -84,6 +84,18 @@ struct ExplainFacts: Equatable, Encodable {
         var slot: StateRecordDescription.Slot?
         /// Why it cannot be read.
         var unreadable: String?
+        /// When it was written down that the token is dead, as far as records tell: it may have died before.
+        var deadSinceMillis: Int64?
+
+        /// The newest of several records of a key, with what those before it tell.
+        /// - Parameter records: newest first.
+        static func newest(of records: [Self]) -> Self? {
+            guard var newest = records.first else { return nil }
+            newest.deadSinceMillis =
+                records.prefix { $0.slot?.tokenIsDead == true && $0.slot?.tokenHash == newest.slot?.tokenHash }
+                .last?.place.writtenMillis
+            return newest
+        }
     }
 
     /// An operator has stopped the pushes to members of the audience.

@@ -38,9 +38,10 @@ struct ExplainReading {
         // One key may be in use for several apps: the newest event says which is meant.
         records.app = self.app ?? facts.newestForPhone?.app ?? facts.events.first?.app
         let stateReader = StateRecordReader(inputTopics: topics.events + [topics.routed])
-        facts.state = try self.read(topics.state, known, tail, enough: 1, isNeeded: true, &facts) {
-            records.state($0, topic: topics.state, reader: stateReader).map { ($0, true) }
-        }.first
+        facts.state = .newest(
+            of: try self.read(topics.state, known, tail, enough: 1, isNeeded: true, &facts) {
+                records.state($0, topic: topics.state, reader: stateReader).map { ($0, true) }
+            })
         if let state = facts.state, state.slot?.isAudience == true {
             facts.pauses = try self.pauses(of: state.app, topics.state, known, tail, records, stateReader, &facts)
         }

@@ -163,12 +163,13 @@ struct OutcomeLine: Decodable {
     var tokenHash: String?
     var token: String?
     var version: Int64?
-    /// Number of members in a record that tells of many, and what became of them.
+    /// How many members a record tells of; `nil`: it tells of one event. `MemberCounts` says what became of them.
     var members: Int?
-    var accepted: Int?
-    var gone: Int?
-    var failed: Int?
-    var waiting: Int?
+    /// What became of the start that a version brought.
+    var starts: MemberCounts?
+    /// How many partitions such a record sums, and how many of them have finished.
+    var partitions: Int?
+    var finished: Int?
     /// Broadcasts of a version, by which members that listen to a channel get it.
     var broadcasts: [Broadcast]?
     /// Events that a version was made of.
@@ -182,9 +183,8 @@ struct OutcomeLine: Decodable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case outcome, app, activity, channel, audience, version, token, members, accepted, gone, failed, waiting, topic,
-            partition, offset, status, reason, priority,
-            merged, into, kept, broadcasts, sources
+        case outcome, app, activity, channel, audience, version, token, members, starts, partitions, finished,
+            topic, partition, offset, status, reason, priority, merged, into, kept, broadcasts, sources
         case eventID = "event-id"
         case apnsID = "apns-id"
         case queuedMillis = "queued-ms"
@@ -205,5 +205,29 @@ struct OutcomeLine: Decodable {
     var source: ExplainFacts.Position? {
         guard let topic, let partition, let offset else { return nil }
         return .init(topic: topic, partition: partition, offset: offset)
+    }
+}
+
+/// What became of many members, as a record tells it.
+struct MemberCounts: Decodable {
+    private enum Name: String, CodingKey, CaseIterable {
+        case members, accepted, superseded, expired, gone, failed, unknown, left, waiting, retried, returned
+    }
+    /// In the order in which a record has them.
+    let all: [(name: String, count: Int)]
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Name.self)
+        self.all = try Name.allCases.compactMap { name in
+            try container.decodeIfPresent(Int.self, forKey: name).map { (name: name.rawValue, count: $0) }
+        }
+    }
+
+    /// `nil`: the record cannot be read.
+    init?(of record: OwnedRecord) {
+        guard let value = record.value, let counts = try? JSONDecoder().decode(Self.self, from: Data(value)) else {
+            return nil
+        }
+        self = counts
     }
 }

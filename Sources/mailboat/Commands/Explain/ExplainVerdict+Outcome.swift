@@ -46,7 +46,7 @@ extension ExplainVerdict {
         case "dead-lettered":
             return ExplainVerdict(
                 cause: .deadLettered, sentence: "The newest event cannot be processed\(reason).",
-                next: ["'mailboat dead-letters list' shows the record. Mend what writes it."])
+                next: ["'mailboat dead-letters list' shows the record. Correct the program that writes it."])
         default: return nil
         }
     }
@@ -105,7 +105,7 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .rejected, sentence: "The newest event was not broadcast: given up \(age)\(reason).",
                 next: [
-                    "Mend what the reason names, and publish the newest state again. What is for an audience whose channel is kept goes to the audience (to.audience)."
+                    "Correct what the reason names, and publish the newest state again. What is for an audience whose channel is kept goes to the audience (to.audience)."
                 ])
         }
         return Self.channelGone(

@@ -11,8 +11,10 @@ extension ExplainVerdict {
         }
         guard !isOver else { return nil }
         let what = "The \(update.event) (timestamp \(update.timestampSeconds))"
-        let since = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+        var since = MomentText.distance(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
         if slot.tokenIsDead {
+            since = MomentText.distance(
+                millis: state.deadSinceMillis ?? state.place.writtenMillis, nowMillis: facts.nowMillis)
             guard slot.channel == nil else { return Self.deadToken(facts) }
             return ExplainVerdict(
                 cause: .tokenDead,
@@ -102,14 +104,16 @@ extension ExplainVerdict {
 
     static func deadToken(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let state = facts.state, let slot = state.slot, slot.tokenIsDead else { return nil }
-        let since = MomentText.moment(millis: state.place.writtenMillis, nowMillis: facts.nowMillis)
+        let since = MomentText.moment(
+            millis: state.deadSinceMillis ?? state.place.writtenMillis, nowMillis: facts.nowMillis)
         if slot.channel != nil {
             return Self.channelGone("APNs says that the channel does not exist (written down at \(since)).")
         }
         let reason = facts.outcomes.first { $0.outcome == "rejected" }?.reason.map { " (\($0))" } ?? ""
         return ExplainVerdict(
             cause: .tokenDead,
-            sentence: "The token is dead since \(since)\(reason): the app has to register the new one.",
+            sentence:
+                "The token has been dead since \(since) at the latest\(reason): the app has to register the new one.",
             next: [
                 "Most often the activity has ended on the phone, or the user has swiped it away: then nothing is to be done.",
                 "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",

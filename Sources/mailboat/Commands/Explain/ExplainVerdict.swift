@@ -92,7 +92,7 @@ extension ExplainVerdict {
                 sentence:
                     "What workers remember of this key cannot be read: \(ExplainText.position(state.place.position)) is \(reason).",
                 next: [
-                    "A worker of this release stops the partition there: run the release that wrote the record, as Operations.md, Changing the release, says."
+                    "A worker of this release stops the partition there: run the release that wrote the record, as deploy/Operations.md, Changing the release, says."
                 ])
         }
         guard facts.state == nil, facts.events.first?.isMembership == true else { return nil }
@@ -136,7 +136,7 @@ extension ExplainVerdict {
                 sentence:
                     "\(head) is not read: the group \(facts.settings.group) stands at \(committed), outside the log, which has \(progress.lowOffset) to \(progress.endOffset).",
                 next: [
-                    "'mailboat offsets reset' names each such partition and moves it: Operations.md, An offset outside the log."
+                    "'mailboat offsets reset' names each such partition and moves it: deploy/Operations.md, An offset outside the log."
                 ])
         }
         if facts.nowMillis - event.place.writtenMillis < Self.recentMillis {
@@ -192,13 +192,13 @@ extension ExplainVerdict {
                 cause: .refusedByAPNs,
                 sentence:
                     "APNs refuses what is in the newest event\(source): \(MomentText.sentence(String(letter.reason.dropFirst(23))))",
-                next: ["Mend what the reason names, and publish the event again."])
+                next: ["Correct what the reason names, and publish the event again."])
         }
         return ExplainVerdict(
             cause: .deadLettered,
             sentence: "The newest event\(source) cannot be processed: \(MomentText.sentence(letter.reason))",
             next: [
-                "Mend what writes it. 'mailboat check' says the same before you publish.",
+                "Correct the program that writes it. 'mailboat check' says the same before you publish.",
                 "'mailboat dead-letters republish' sends back what would be taken now, such as events of an app that has been configured since.",
             ])
     }

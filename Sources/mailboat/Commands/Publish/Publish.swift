@@ -33,7 +33,7 @@ struct Publish: AsyncParsableCommand {
                 --verbose - < events.ndjson
             """)
 
-    @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to read; '-' is standard input.", valueName: "file"), completion: .file())
     var path = "-"
 
     @OptionGroup var cluster: ClusterOptions

@@ -15,7 +15,7 @@ final class RecordInput {
 
     /// - Parameter path: `-` for standard input.
     init(path: String) throws {
-        self.name = path == "-" ? "standard input" : ShownText.path(path) ?? "the file"
+        self.name = path == "-" ? "standard input" : ShownText.file(path) ?? "the file"
         self.path = path
         self.descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
@@ -39,7 +39,9 @@ final class RecordInput {
                 try self.recover(from: errno)
                 continue
             }
+            let isFirst = !self.hasBegun
             splitter.feed(Array(piece[self.markByteCount(piece, count)..<count]), into: &items)
+            if isFirst { try self.refuseSettings(items.first) }
             for item in items { try body(item) }
             items.removeAll(keepingCapacity: true)
             // What was said about these is not kept back while the producer is awaited.
@@ -47,6 +49,14 @@ final class RecordInput {
         }
         splitter.finish(into: &items)
         for item in items { try body(item) }
+    }
+
+    /// Ends at a first value that is none, of a file that is called as settings are: every line of it would be told of.
+    private func refuseSettings(_ item: JSONValueSplitter.Item?) throws {
+        guard case .fault? = item, [".yaml", ".yml"].contains(where: { self.path.hasSuffix($0) }) else { return }
+        throw CommandFailure(
+            "\(self.name) is YAML and holds no records. Settings are judged by: mailboat run --check --config \(ShownText.file(self.path).map(ShellWord.quoted) ?? "FILE")"
+        )
     }
 
     /// The input has been read from.
@@ -73,7 +83,7 @@ final class RecordInput {
     }
 
     private func failure(code: Int32) -> CommandFailure {
-        guard self.path == "-" || ShownText.path(self.path) != nil else {
+        guard self.path == "-" || ShownText.file(self.path) != nil else {
             return CommandFailure(ShownText.notPath(self.path))
         }
         return CommandFailure("\(self.name) cannot be read: \(String(cString: strerror(code)))")

@@ -18,7 +18,8 @@ struct Tail: AsyncParsableCommand {
             partition the order is that of the log.
 
             A line has the time (UTC), the outcome, app and activity (audience, channel), why, the event's own id and its position. Of an audience's \
-            version it has how many members there were, what became of them, and how many got it by broadcast ('listening'). Outcomes are coloured on a \
+            version it has how many members there were, what became of them (counts of 0 are left out), and how many got it by broadcast \
+            ('listening'). Outcomes are coloured on a \
             terminal, unless NO_COLOR is set. A worker writes 'applied' and 'superseded' with outcomes.publish: all alone.
 
             With --format json each line is an object with partition, offset, writtenMillis, and the record as it is in 'record'.
@@ -44,14 +45,18 @@ struct Tail: AsyncParsableCommand {
         form: .topic)
     var givenTopic: String?
 
-    @Option(help: ArgumentHelp("Only outcomes of this app.", valueName: "bundle id"), form: .bundleID)
+    @Option(
+        help: ArgumentHelp(
+            "Only outcomes of this app. Of a record that could not be understood nobody knows the app: it is left out.",
+            valueName: "bundle id"), form: .bundleID)
     var app: String?
 
     @Option(help: ArgumentHelp("Only outcomes of events with this key.", valueName: "id"))
     var key: String?
 
     @Option(
-        name: .customLong("outcome"), help: ArgumentHelp("Only this outcome. May be repeated.", valueName: "outcome"))
+        name: .customLong("outcome"), help: ArgumentHelp("Only this outcome. May be repeated.", valueName: "outcome"),
+        completion: .list(Self.names))
     var outcomes: [String] = []
 
     @Option(
@@ -65,17 +70,18 @@ struct Tail: AsyncParsableCommand {
     @Option(help: "Lines for a person, or one JSON object a line.")
     var format = Format.text
 
-    /// Records that are no outcomes of events: they tell of many members and of channels.
-    private static let otherRecords = [
-        "pass", "audience", "start-pass", "channel-opened", "channel-closed", "channel-refused",
-    ]
+    /// What a record may be: the outcome of an event, or what it tells of many members or of channels.
+    private static let names =
+        Outcome.allCases.map { "\($0.name)" }
+        + ["pass", "audience", "start-pass", "channel-opened", "channel-closed", "channel-refused"]
 
     func validate() throws {
         if let since { _ = try SinceText.millis(since, nowMillis: 0) }
-        let names = Outcome.allCases.map { "\($0.name)" } + Self.otherRecords
-        for outcome in self.outcomes where !names.contains(outcome) {
+        for outcome in self.outcomes where !Self.names.contains(outcome) {
+            let near = NearSpelling.of(outcome, among: Self.names).map { "; did you mean \($0)?" }
             throw ValidationError(
-                "--outcome is \(ShownText.closed(outcome)): expected one of \(names.joined(separator: ", "))")
+                "--outcome is \(ShownText.closed(outcome))"
+                    + (near ?? ": expected one of \(Self.names.joined(separator: ", "))"))
         }
     }
 
@@ -103,6 +109,8 @@ struct Tail: AsyncParsableCommand {
         let sinceMillis = try self.since.map {
             try SinceText.millis($0, nowMillis: Int64(Date().timeIntervalSince1970 * 1_000))
         }
+        var vain = ReadInVain()
+        var isShown = false
         let filter = TailFilter(
             app: self.app, key: self.key, outcomes: Set(self.outcomes), sinceMillis: sinceMillis)
         try OutcomeFollower(self.kafka, topic: topic, partitions: partitions).run(
@@ -114,10 +122,16 @@ struct Tail: AsyncParsableCommand {
                 if !StandardOutput.hasReader { throw ExitCode.failure }
             }
         ) { record in
-            guard let line = filter.take(record) else { return }
+            guard let line = filter.take(record, vain: &vain) else { return }
+            isShown = true
             show(line, record)
             try StandardOutput.check()
         }
+        guard !isShown, !self.follow else { return }
+        StandardError.print(
+            sinceMillis == nil
+                ? "nothing was read: without --since it begins where the logs end"
+                : vain.sentence(asked: filter.asked, in: topic))
     }
 
     private func shower() -> (OutcomeLine, OwnedRecord) -> Void {

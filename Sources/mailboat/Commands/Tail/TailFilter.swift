@@ -12,14 +12,28 @@ struct TailFilter {
     /// Older records are not shown, milliseconds since 1970.
     var sinceMillis: Int64?
 
+    /// The names that are asked for, by option.
+    var asked: [(option: String, name: String)] {
+        [("--key", self.key), ("--app", self.app)].compactMap { option, name in name.map { (option: option, name: $0) }
+        }
+    }
+
     /// The record, read, if it is one of those that are meant.
-    func take(_ record: OwnedRecord) -> OutcomeLine? {
+    /// - Parameter vain: told what others are called.
+    func take(_ record: OwnedRecord, vain: inout ReadInVain) -> OutcomeLine? {
         if let sinceMillis, record.timestampMillis < sinceMillis { return nil }
-        if let key, record.keyText != key { return nil }
+        vain.noteRecord()
+        if let key, record.keyText != key {
+            vain.note(record.keyText, of: "--key")
+            return nil
+        }
         guard let value = record.value, let line = try? JSONDecoder().decode(OutcomeLine.self, from: Data(value)) else {
             return nil
         }
-        if let app, line.app != app { return nil }
+        if let app, line.app != app {
+            vain.note(line.app, of: "--app")
+            return nil
+        }
         guard self.outcomes.isEmpty || self.outcomes.contains(line.outcome) else { return nil }
         return line
     }
@@ -72,17 +86,23 @@ enum TailText {
         if let into = line.into { words.append("into \(ExplainText.position(into.position))") }
         if let kept = line.kept, !kept.isEmpty { words.append("kept \(kept.joined(separator: " and "))") }
         if let version = line.version { words.append("version \(version)") }
-        let counts = [
-            ("members", line.members), ("accepted", line.accepted), ("gone", line.gone), ("failed", line.failed),
-            ("waiting", line.waiting),
-        ]
-        for (name, count) in counts { if let count { words.append("\(count) \(name)") } }
+        if let count = line.partitions, let finished = line.finished, finished < count {
+            words.append("\(finished) of \(count) partitions finished")
+        }
+        if line.members != nil { words += Self.counts(MemberCounts(of: record)) }
+        if let starts = line.starts { words.append("starts: \(Self.counts(starts).joined(separator: ", "))") }
         if line.audience != nil, let channel = line.channel { words.append("channel \(channel)") }
         if let listeners = line.listeners { words.append("\(listeners) listening") }
         if let id = line.eventIDs { words.append("id \(id)") }
         if let source = line.source { words.append(ExplainText.position(source)) }
         let rest = "\(line.app ?? "-") \(about)  \(words.joined(separator: ", "))"
         return "\(time)  \(outcome)\(TerminalText.withoutTokens(rest))"
+    }
+
+    /// What became of members, in numbers that add up. Zeros are left out.
+    private static func counts(_ counts: MemberCounts?) -> [String] {
+        (counts?.all ?? []).filter { $0.count > 0 || ["members", "accepted"].contains($0.name) }
+            .map { "\($0.count) \($0.name)" }
     }
 
     /// One JSON object: the record as it is, in `record`, and where it lies.

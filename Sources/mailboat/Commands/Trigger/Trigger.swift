@@ -46,9 +46,15 @@ struct Trigger: AsyncParsableCommand {
     @OptionGroup var cluster: ClusterOptions
 
     @Option(
-        name: [.customLong("key"), .customLong("audience")],
-        help: ArgumentHelp("The id of the activity or audience. Default: one that is made up.", valueName: "id"))
-    var key: String?
+        name: .customLong("key"),
+        help: ArgumentHelp("The id of the activity, or of the audience. Default: one that is made up.", valueName: "id")
+    )
+    var givenKey: String?
+
+    @Option(help: ArgumentHelp("The same as --key, for goal.", valueName: "id"))
+    var audience: String?
+
+    var key: String? { self.givenKey ?? self.audience }
 
     @Option(help: ArgumentHelp("A device token, in hexadecimal digits. Default: made up.", valueName: "hex"))
     var token: String?
@@ -64,7 +70,8 @@ struct Trigger: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The control API of 'mailboat apns-simulator'.", valueName: "url"))
     var simulator = "http://127.0.0.1:2198"
 
-    @Option(help: "The token's environment: production or development.")
+    @Option(
+        help: "The token's environment: production or development.", completion: .list(["production", "development"]))
     var environment = "production"
 
     @Option(help: "The topic. Default: the first input topic of --config, or a worker's own default.", form: .topic)
@@ -90,10 +97,14 @@ struct Trigger: AsyncParsableCommand {
                 "\(option) is \(ShownText.withheld(url)): expected a URL of this machine such as http://127.0.0.1:8484"
             )
         }
+        guard self.givenKey == nil || self.audience == nil else {
+            throw ValidationError("--key and --audience are given: expected one of them")
+        }
         if let key {
             let bytes = Array(key.utf8)
             do throws(EventRejection) { try EventRules.checkKey(bytes.span) } catch {
-                throw ValidationError("--key is \(ShownText.name(key)): it \(error.reason)")
+                throw ValidationError(
+                    "\(self.givenKey == nil ? "--audience" : "--key") is \(ShownText.name(key)): it \(error.reason)")
             }
         }
         if let token {
@@ -185,6 +196,8 @@ struct Trigger: AsyncParsableCommand {
         }
     }
 
+    private func shown(_ url: String) -> String { ShownText.addresses(String(url.trimmingPrefix("http://"))) }
+
     /// Without the slash at the end that a browser shows.
     private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
@@ -200,6 +213,12 @@ struct Trigger: AsyncParsableCommand {
         ]
         if self.scenario == .goal { lines.append("  mailboat state dump --audience \(key) \(reach)") }
         if let link = witness.link(cast.key) { return ["On the page of 'mailboat dev':", "  \(link)"] + lines }
+        guard case .simulator = witness else {
+            lines.append(
+                "Nobody shows it here: no page of 'mailboat dev' with this Kafka answers at \(self.shown(self.page)) (--page), and no 'mailboat apns-simulator' at \(self.shown(self.simulator)) (--simulator)."
+            )
+            return lines
+        }
         // A token that nobody has is no secret, and the simulated APNs is asked by it.
         if self.token == nil, let token = cast.tokens.first {
             lines.append("With 'mailboat apns-simulator', what the phone shows:")
