@@ -36,13 +36,13 @@ struct TerminalTextTests {
         let record = OwnedRecord(
             partition: 3, offset: 17, timestampMillis: 1_700_000_000_000, key: Array(token.utf8), value: [],
             headers: [.init(name: RecordHeader.reason.text, value: Array("app: \"\(token)\" is not configured".utf8))])
-        let lines = DeadLetterText.lines(DeadLetter(record), .sendable)
+        let lines = DeadLetterText.lines(DeadLetter(record), .sendable(if: nil))
         #expect(
             lines == [
                 "3:17  2023-11-14T22:13:20Z  unknown source  key “0f0f0f0f…(160 digits)”, 0 bytes",
                 "    app: \"0f0f0f0f…(160 digits)\" is not configured", "    can be republished",
             ])
         // A program gets the key as it is.
-        #expect(DeadLetterText.json(DeadLetter(record), .sendable).contains("\"key\":\"\(token)\""))
+        #expect(DeadLetterText.json(DeadLetter(record), .sendable(if: nil)).contains("\"key\":\"\(token)\""))
     }
 }
