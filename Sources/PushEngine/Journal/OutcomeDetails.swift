@@ -79,9 +79,10 @@ struct OutcomeDetails {
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
-    /// `former`: it went to the token before the newest, which APNs had refused. `dead`, `doubted`: it went nowhere, as APNs had refused the token.
+    /// What APNs had said of the token. `former`: the push went to the token before the newest, which APNs had refused.
+    /// `dead`, `doubted`: it went nowhere, because APNs had refused the token.
     var tokenStanding = TokenStanding.usable
-    /// Without a push: the token that the event was about.
+    /// Whether there is a token's hash without a push: that of the token that the event was about.
     var hasTokenHash = false
     /// Hash of the living token that a registration replaced; `nil`: it replaced none.
     var replacedTokenHash: UInt64?
