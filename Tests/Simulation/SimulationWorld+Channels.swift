@@ -5,13 +5,14 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Channels in the simulated world: an activity's place is taken by one, with a phone that always listens and another that is off now and then.
+/// Channels in the simulated world. Each takes the place of an activity, with a phone that always listens and another
+/// that is off now and then.
 extension SimulationWorld {
     func makePhone(_ number: Int) -> SimulatedPhone {
         guard let stores = self.plan.channels[number] else {
             return SimulatedPhone(key: "order-\(number)", lastEventSeconds: self.wallSeconds)
         }
-        // As base64 goes.
+        // An id that is valid base64.
         var phone = SimulatedPhone(key: "match+\(number)", lastEventSeconds: self.wallSeconds)
         phone.channel = SimulatedChannel(stores: stores)
         phone.token = phone.key
@@ -24,7 +25,7 @@ extension SimulationWorld {
 
     // MARK: Upstream
 
-    /// An event for a channel; or somebody deletes the channel.
+    /// Writes an event for a channel; or somebody deletes the channel.
     func writeToChannel(_ activity: Int) {
         if !self.phones[activity].isTokenDead, self.plan.deadTokenPercent > 0, self.channelChance(2) {
             self.tell("channel \(activity) is deleted")
@@ -34,7 +35,7 @@ extension SimulationWorld {
         self.writeContent(activity)
     }
 
-    /// The value with the channel or audience it is for, where it is for one.
+    /// The value with its channel or audience, if it has one.
     func addressed(_ value: String, to activity: Int) -> String {
         let phone = self.phones[activity]
         guard phone.channel != nil || phone.audience != nil, value.hasPrefix("{") else { return value }
@@ -85,7 +86,7 @@ extension SimulationWorld {
                 answer: PushAnswer(id: request.id, result: result, apnsMicros: 1_000), answersMillis: answers))
     }
 
-    /// An owner's first marker has come to lie in `state`.
+    /// Notes that an owner's first marker has been stored in `state`.
     func noteMarker(_ transit: SimulatedKafka.Transit, offset: Int64) {
         guard transit.record.key == Array("m".utf8), transit.fate == .delivered,
             let worker = self.workers.first(where: { $0.number == transit.producer }),
@@ -94,11 +95,11 @@ extension SimulationWorld {
         worker.partitions[transit.place.partition]?.markerOffset = offset
     }
 
-    /// What lay in `state` when this worker took the partition over says what the channel keeps.
+    /// Whether `state` said what the channel keeps when this worker took the partition over.
     private func stateTellsStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
         let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
         guard let marker = worker.partitions[place.partition]?.markerOffset else { return false }
-        // Later than that the channel may have been forgotten since.
+        // After that time the channel may have been forgotten.
         let rememberedMillis = min(self.plan.lifetimeMillis, self.plan.app.retentionAfterEndMillis) / 2
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
         let reader = StateRecordReader(inputTopics: Self.topics)
@@ -128,8 +129,8 @@ extension SimulationWorld {
         return isTold
     }
 
-    /// A worker that had the partition before has it again, and knows of a 429 what lies in `state`: the record that told of it may never have
-    /// got there.
+    /// A worker that had the partition before has it again, and knows of a 429 only what `state` has. The record of the
+    /// 429 may never have been stored.
     func forgetUnwrittenRefusals(of partition: Int32, worker: Int) {
         for channel in self.phones.indices
         where self.phones[channel].channel?.refusals[worker] != nil && self.home(of: channel) == partition
@@ -139,7 +140,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The newest record of the channel in `state` has its distance stretched.
+    /// Whether the channel's newest record in `state` has a longer distance because of a refusal.
     private func stateTellsRefusal(_ activity: Int) -> Bool {
         let place = SimulatedKafka.Place(topic: .state, partition: self.home(of: activity))
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
@@ -177,7 +178,7 @@ extension SimulationWorld {
             return
         }
         guard request.kind == .broadcast else { return self.fail("channel \(activity): a \(request.kind)") }
-        // What keeps nothing takes 0 alone; what is known to keep something is told for how long.
+        // A channel that keeps nothing takes 0 alone. A channel known to keep something gets an expiration.
         let until = request.expirationSeconds
         if !channel.stores, until != 0 { self.fail("channel \(activity): keeps nothing, told to keep until \(until)") }
         let ahead = until - self.now(of: worker).wallSeconds
@@ -192,7 +193,7 @@ extension SimulationWorld {
         if let last = channel.departures[worker.number], self.steadyMillis - last < distance {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast")
         }
-        // Between machines a distance is the wall clock's: as much shorter as clocks differ.
+        // The wall clocks of two machines measure a distance, so it is shorter by as much as they differ.
         let slack = 2 * self.plan.clockSkewMillisMax + self.differenceMillis + self.aheadMillis
         if let last = channel.departures.values.max(), self.steadyMillis - last < distance - slack {
             self.fail("channel \(activity): \(self.steadyMillis - last) ms after the last broadcast of any worker")
@@ -204,7 +205,7 @@ extension SimulationWorld {
 
     func noteDeparture(_ flight: Flight) {
         guard self.phones[flight.activity].channel != nil, flight.result != .notProcessed else { return }
-        // What says nothing of the channel does not count for its distance.
+        // An answer that says nothing about the channel does not count for its distance.
         if case .response(let response) = flight.result, response.verdict != .tokenThrottled,
             response.verdict != .messageRefused
         {
@@ -239,7 +240,7 @@ extension SimulationWorld {
         }
     }
 
-    /// It comes back, and gets what APNs has kept.
+    /// The phone returns, and gets what APNs has kept.
     private func wakeSleeper(_ activity: Int) {
         guard var channel = self.phones[activity].channel, !channel.isSleeperOn else { return }
         self.tell(
@@ -258,8 +259,8 @@ extension SimulationWorld {
         self.phones[activity].channel = channel
     }
 
-    /// APNs has taken a broadcast.
-    /// - Parameter isShown: the phone that is always on shows it. After an end none does.
+    /// Handles a broadcast that APNs has taken.
+    /// - Parameter isShown: whether the phone that is always on shows it. After an end none does.
     func deliverToSleeper(_ flight: Flight, isShown: Bool) throws {
         guard var channel = self.phones[flight.activity].channel else { return }
         if isShown { channel.newest.note(flight.body) }
@@ -274,8 +275,8 @@ extension SimulationWorld {
         self.phones[flight.activity].channel = channel
     }
 
-    /// Online again, a phone shows what the one that was never off shows, unless it missed the last message, which nobody kept for it. The last
-    /// one with content, if the last has none.
+    /// Judges that the phone shows, once online again, what the phone that was never off shows. If the last message has
+    /// no content, the last one with content counts. The phone may lack the last message if nobody kept it.
     func judgeSleeper(_ activity: Int) {
         guard self.phones[activity].channel != nil else { return }
         self.wakeSleeper(activity)

@@ -5,16 +5,17 @@ import PushModel
 ///
 /// What the world itself goes by stays as it is. Instead `state` says that the offsets before were higher, as it is all that the move takes along of them.
 extension SimulationWorld {
-    /// Whether the world moves, and when. It is drawn apart: a world that does not is as it was.
+    /// Whether the world moves, and when. It is drawn with a generator of its own, so that worlds that do not move stay
+    /// as they were.
     struct ClusterMove {
         fileprivate var random: SplitMix64
         let isDrawn: Bool
-        /// After how much of the run, in a hundred.
+        /// Percent of the run after which it moves.
         private let atPercent: Int
         fileprivate(set) var hasMoved = false
-        /// How often it is still tried, where not all can be read.
+        /// Number of attempts that are left if not everything can be read.
         fileprivate var attemptsLeft = 3
-        /// Workers that begin before are to die soon, steady.
+        /// Workers that begin before this time will die soon, steady.
         fileprivate var strikesUntilMillis = Int64.min
 
         init(seed: UInt64, worldsPercent: Int) {
@@ -23,7 +24,7 @@ extension SimulationWorld {
             self.atPercent = Int.random(in: 10..<90, using: &self.random)
         }
 
-        /// What workers are told.
+        /// The cluster's id as workers are told it.
         var clusterID: String { self.isDrawn ? self.hasMoved ? "new" : "old" : "" }
 
         func isDue(afterEvents count: Int, of events: Int) -> Bool {
@@ -31,10 +32,10 @@ extension SimulationWorld {
         }
     }
 
-    /// Everything has moved.
+    /// Whether everything has moved.
     package var hasMovedCluster: Bool { self.clusterMove.hasMoved }
 
-    /// Perhaps this is the moment.
+    /// Moves the cluster, if this is the moment.
     func perhapsMoveCluster(afterEvents count: Int) {
         guard self.clusterMove.isDue(afterEvents: count, of: self.plan.events) else { return }
         self.tell("everything is to move to another cluster")
@@ -43,7 +44,8 @@ extension SimulationWorld {
         self.faultsAreOn = false
         self.releaseVoids { _ in true }
         self.mend()
-        // As a person does: publishers pause, and all is read before workers end. Where it is not, nothing moves this time.
+        // The operator's order: publishers pause, and everything is read before workers end. If not everything is read,
+        // nothing moves this time.
         self.runUntil(deadlineMillis: 300_000) { self.isCaughtUp }
         guard self.isCaughtUp else {
             self.faultsAreOn = hadFaults
@@ -64,7 +66,7 @@ extension SimulationWorld {
                 record.value = rewriter.rewritten()
             }
         }
-        // Publishers may be there first.
+        // Publishers may begin before the workers.
         for _ in 0..<Int.random(in: 0...12, using: &self.clusterMove.random) {
             if !self.writesAboutAudience() { self.writeSomething() }
             self.runUntil(self.steadyMillis + Int64.random(in: 0...2_000, using: &self.clusterMove.random))
@@ -83,7 +85,7 @@ extension SimulationWorld {
         while !isDone(), self.steadyMillis < deadline { self.runUntil(self.steadyMillis + 50) }
     }
 
-    /// The group has committed all that lies in the logs of the input.
+    /// Whether the group has committed everything in the logs of the input.
     private var isCaughtUp: Bool {
         (0..<self.partitionCount).allSatisfy { partition in
             [SimulatedKafka.Topic.events, .routed].allSatisfy {
@@ -93,13 +95,13 @@ extension SimulationWorld {
         }
     }
 
-    /// Nobody runs, and nothing is on its way.
+    /// Whether no worker runs, and nothing is on its way.
     private var isDeserted: Bool {
         self.workers.isEmpty && self.group.members.isEmpty && self.kafka.transits.isEmpty
             && self.commitsUnderWay.isEmpty
     }
 
-    /// A worker that begins after a move may die over its first steps: its successor has to know what it knew.
+    /// May let a worker that begins after a move die over its first steps: its successor has to know what it knew.
     func strikeAfterMove(_ worker: SimulatedWorker) {
         guard self.steadyMillis < self.clusterMove.strikesUntilMillis,
             Int.random(in: 0..<3, using: &self.clusterMove.random) > 0
@@ -108,7 +110,8 @@ extension SimulationWorld {
     }
 }
 
-/// A record of `state` whose positions in the input are further up. It knows what stands before them and nothing else (`SlotRecord`, `MemberRecord`).
+/// Rewrites a record of `state` so that its positions in the input are higher. It knows only the fields before them
+/// (`SlotRecord`, `MemberRecord`).
 private struct PositionRewriter {
     private let old: [UInt8]
     private let distance: Int64
@@ -149,7 +152,7 @@ private struct PositionRewriter {
         self.raiseOrigin()
         if isFromTwo { self.raiseOrigin() }
     }
-    /// Where a record first lay: topic, partition and offset.
+    /// Raises the position where a record was first stored: topic, partition and offset.
     private mutating func raiseOrigin() {
         self.copyInteger()
         self.copyInteger()
@@ -175,7 +178,7 @@ private struct PositionRewriter {
         self.copy(1)
         return self.old[self.next - 1]
     }
-    /// LEB128.
+    /// Copies an integer in LEB128.
     @discardableResult private mutating func copyInteger() -> UInt64 {
         var (value, shift) = (UInt64(0), UInt64(0))
         while true {
@@ -185,7 +188,7 @@ private struct PositionRewriter {
             guard byte & 0x80 != 0 else { return value }
         }
     }
-    /// An offset, zigzag; a negative one says that there is none.
+    /// Raises an offset in zigzag form; a negative offset means none.
     private mutating func raise() {
         let count = self.new.count
         let zigzag = self.copyInteger()

@@ -2,16 +2,18 @@ import APNSProtocol
 import DeviceModel
 import PushModel
 
-/// Tokens that are dead when they are registered, while the one before lives: an app reports what it has kept from an earlier card.
+/// Tokens that are dead when they are registered, while the one before lives: an app reports a token that it has kept
+/// from an earlier card.
 extension SimulationWorld {
-    /// What concerns such tokens alone. It is drawn apart: a world without any is as it was.
+    /// What concerns such tokens alone. It is drawn with a generator of its own, so that worlds without them stay as
+    /// they were.
     struct DeadArrivals {
         var random: SplitMix64
-        /// Percent of steps of an activity whose token lives that report one.
+        /// Percent of steps of an activity with a living token that report a dead one.
         let percent: Int
-        /// Percent of pushes under way behind which one is reported.
+        /// Percent of pushes under way during which a dead token is reported.
         let strikePercent: Int
-        /// Every one that was reported.
+        /// Every dead token that was reported.
         var tokens: Set<String> = []
 
         init(seed: UInt64) {
@@ -25,7 +27,7 @@ extension SimulationWorld {
             self.strikePercent > 0 && Int.random(in: 0..<100, using: &self.random) < self.strikePercent
         }
 
-        /// What APNs says of one: that it has died, that it died long ago, or that it is none.
+        /// What APNs says of a dead token: that it has died, that it died long ago, or that it is no token.
         mutating func verdict(nowMillis: Int64) -> PushResponse {
             switch Int.random(in: 0..<4, using: &self.random) {
             case 0: PushResponse(status: 400, reason: "BadDeviceToken")
@@ -35,7 +37,8 @@ extension SimulationWorld {
         }
     }
 
-    /// The activity has a token that lives, and the app is about to report another. Behind an end that would be another life.
+    /// Whether the activity has a living token, and the app may report another. After an end that would begin another
+    /// life.
     func mayReportDeadToken(_ activity: Int) -> Bool {
         let phone = self.phones[activity]
         let hasEnd = self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.kind == .end }
@@ -47,12 +50,12 @@ extension SimulationWorld {
         let token = self.makeToken(activity)
         self.deadArrivals.tokens.insert(token)
         self.phones[activity].hasLostToken = true
-        // Now and then it reports the right one once more.
+        // Now and then the app reports the right token once more.
         self.phones[activity].hasTokenToUpload = Bool.random(using: &self.deadArrivals.random)
         self.writeRegistration(activity, token: token)
     }
 
-    /// A push has left. While it is under way a dead token is reported.
+    /// A push has left. A dead token is reported while the push is under way.
     func strikeWithDeadToken(_ flight: Flight) {
         guard !flight.isStart, flight.token == self.phones[flight.activity].token,
             self.mayReportDeadToken(flight.activity), self.deadArrivals.strikes()
@@ -61,8 +64,8 @@ extension SimulationWorld {
         self.reportDeadToken(flight.activity)
     }
 
-    /// Nothing is rejected for a dead token while the one before lives, and the worker has heard so since it has the partition (contract: Dead
-    /// tokens).
+    /// Judges that nothing is rejected for a dead token while the one before lives. The worker must have heard that it
+    /// lives since it has the partition (contract: Dead tokens).
     func judgeFormerToken(_ position: SourcePosition, _ event: WrittenEvent) {
         let phone = self.phones[event.activity]
         guard event.kind != .start, !self.deadArrivals.tokens.isEmpty, !self.plan.livesAreShort,

@@ -4,9 +4,9 @@ import ShardLoop
 
 /// What goes wrong, and how it ends.
 extension SimulationWorld {
-    /// Perhaps something happens now.
+    /// Lets something happen now, perhaps.
     func disturb() {
-        // Brokers compact when they like.
+        // Brokers may compact at any time.
         if self.chance(self.plan.compactionPercent) { self.compact() }
         let dice = Int.random(in: 0..<100, using: &self.random)
         guard dice < self.plan.disturbancePercent, let kind = self.plan.disturbances.randomElement(using: &self.random)
@@ -15,7 +15,7 @@ extension SimulationWorld {
         switch kind {
         case .crash:
             guard let worker = self.pick() else { return }
-            // In the middle of whatever it will be doing, or right here.
+            // It dies in the middle of what it does next, or right here.
             if Bool.random(using: &self.random) { return self.kill(worker) }
             worker.fuse = Int.random(in: 1...60, using: &self.random)
         case .stop:
@@ -58,7 +58,7 @@ extension SimulationWorld {
             self.apnsAwayUntilMillis = max(self.apnsAwayUntilMillis, until)
         case .clockStep:
             let step = Int64.random(in: -190_000...30_000, using: &self.random)
-            // Further back, and events that were taken once would be too far ahead of the clock.
+            // With a larger step back, events that were taken once would be too far ahead of the clock.
             guard self.behindMillis - step <= 190_000 else { return }
             self.behindMillis += max(0, -step)
             if Bool.random(using: &self.random) {
@@ -74,12 +74,12 @@ extension SimulationWorld {
         }
     }
 
-    /// One of the living.
+    /// Picks one of the living workers.
     private func pick() -> SimulatedWorker? {
         self.workers.filter { $0.runs }.randomElement(using: &self.random)
     }
 
-    /// Whatever is broken comes back.
+    /// Repairs everything that is broken.
     func mend() {
         self.tell("faults end")
         self.noteStruck()
@@ -146,7 +146,7 @@ extension SimulationWorld {
             settings: loop, engine: engine, stateTopic: "liveactivity.state", routeCount: self.plan.routeCount)
     }
 
-    /// Kill -9. What is in a socket may still arrive.
+    /// Kills the process (`kill -9`). What is in a socket may still arrive.
     func kill(_ worker: SimulatedWorker) {
         self.tell("worker \(worker.number) is killed")
         self.noteStruck()
@@ -155,7 +155,7 @@ extension SimulationWorld {
         self.seatBegins[worker.seat] = self.steadyMillis + Int64.random(in: 300...8_000, using: &self.random)
     }
 
-    /// The process is gone.
+    /// Removes the process, which is gone.
     private func abandon(_ worker: SimulatedWorker) {
         self.moves += 1
         worker.isAlive = false
@@ -176,7 +176,7 @@ extension SimulationWorld {
         self.abandonTraces(worker)
     }
 
-    /// SIGSTOP, and SIGCONT later.
+    /// Stops the process with SIGSTOP, and wakes it later with SIGCONT.
     private func stop(_ worker: SimulatedWorker, millis: Int64) {
         let until = self.steadyMillis + millis
         self.tell("worker \(worker.number) is stopped for \(millis) ms")
@@ -198,7 +198,7 @@ extension SimulationWorld {
         self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// It works, but the coordinator does not hear of it.
+    /// Isolates a worker: it works, but the coordinator does not hear of it.
     private func isolate(_ worker: SimulatedWorker, millis: Int64) {
         self.tell("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
         worker.isolatedUntilMillis = self.steadyMillis + millis
@@ -209,7 +209,8 @@ extension SimulationWorld {
         self.group.noteSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// The group confirms nothing from here on: what it confirmed last was asked for at most a sixth of a lease ago.
+    /// Ends the worker's lease: the group confirms nothing from here on. What it confirmed last was asked for at most a
+    /// sixth of a lease ago.
     private func endLease(of worker: SimulatedWorker) {
         var lease = OwnershipLease(sessionTimeoutMillis: SimulatedGroup.sessionMillis)
         lease.confirmed(
@@ -217,7 +218,7 @@ extension SimulationWorld {
         worker.leaseEndsMillis = min(worker.leaseEndsMillis, lease.endsMillis)
     }
 
-    /// SIGTERM: it gives its partitions back and leaves.
+    /// Ends the worker with SIGTERM: it gives its partitions back and leaves.
     func terminate(_ worker: SimulatedWorker) {
         self.tell("worker \(worker.number) is to end")
         self.moves += 1

@@ -2,10 +2,11 @@ import PushModel
 
 /// What a publisher's serializer puts around its events.
 extension SimulationWorld {
-    /// Whether events of this world are framed, and which. It is drawn apart: a world without framed events is as it was.
+    /// Whether events of this world are framed, and which. It is drawn with a generator of its own, so that worlds
+    /// without framed events stay as they were.
     struct Framing {
         var random: SplitMix64
-        /// How many of all well-formed values have something around them, in a hundred.
+        /// Percent of all well-formed values that are framed.
         let percent: Int
 
         init(seed: UInt64) {

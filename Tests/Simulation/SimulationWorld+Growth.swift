@@ -8,14 +8,15 @@ import PushModel
 /// A key that the new count moves between two old partitions stays where it was: there order holds no longer (Operations, "A topic has got more
 /// partitions"). A publisher with a partitioner of its own moves to an added partition as well.
 extension SimulationWorld {
-    /// What concerns growth alone. It is drawn apart: a world without any is as it was.
+    /// What concerns growth alone. It is drawn with a generator of its own, so that worlds without growth stay as they
+    /// were.
     struct Growth {
         var random: SplitMix64
         /// How many partitions are added; 0: none.
         private(set) var added: Int32 = 0
-        /// After how much of the run, in a hundred.
+        /// Percent of the run after which partitions are added.
         let atPercent: Int
-        /// How often a publisher learns of them when it writes, in a hundred.
+        /// How often a publisher learns of the partitions when it writes, in a hundred.
         private let learnPercent: Int
         fileprivate(set) var hasGrown = false
         /// By activity and audience: the added partition that its publisher writes to from here on.
@@ -42,7 +43,7 @@ extension SimulationWorld {
 
     func isInlet(_ partition: Int32) -> Bool { partition >= self.plan.partitions }
 
-    /// Perhaps this is the moment. With `placement: trust` added partitions wait: no loop hears of them.
+    /// Adds partitions, if this is the moment. With `placement: trust` added partitions wait: no loop hears of them.
     func perhapsGrow(afterEvents count: Int) {
         guard self.growth.added > 0, !self.growth.hasGrown, self.plan.placement == .check,
             count * 100 >= self.plan.events * self.growth.atPercent
@@ -66,7 +67,7 @@ extension SimulationWorld {
         self.growth.moved[activity] = partition
     }
 
-    /// Where a publisher that knows the new count writes; `nil`: to an old partition.
+    /// The added partition that a publisher with the new count writes to; `nil`: it writes to an old one.
     private func addedPartition(of activity: Int) -> Int32? {
         let key = self.phones[activity].keyBytes
         let old = self.plan.partitions
@@ -96,7 +97,8 @@ extension SimulationWorld {
 
     // MARK: What must not happen
 
-    /// A worker takes a record of an inlet: all that its key had before, in partitions with lower numbers, is committed.
+    /// Judges a worker that takes a record of an inlet: all earlier records of its key, in partitions with lower
+    /// numbers, are committed.
     func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
         for other in self.order.prefix(event.number)
         where other.partition < position.partition && self.written[other]!.activity == event.activity {

@@ -64,7 +64,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A record has come to lie in a log.
+    /// Notes that a record has been stored in a log.
     func noteArrival(_ transit: SimulatedKafka.Transit, offset: Int64) {
         if transit.place.topic == .state {
             self.strikeAtState(transit)
@@ -113,7 +113,7 @@ extension SimulationWorld {
         }
     }
 
-    /// No offset is committed ahead of its push or changelog.
+    /// Checks that no offset is committed ahead of its push or changelog.
     func checkCommit(_ place: SimulatedKafka.Place, _ offsets: Range<Int64>, worker: Int) {
         for offset in offsets {
             guard let read = self.readEvent(place, offset) else { continue }
@@ -134,11 +134,11 @@ extension SimulationWorld {
     struct ReadEvent {
         var position: SourcePosition
         var event: WrittenEvent
-        /// It lies on another partition than its key says.
+        /// Whether the event is on another partition than its key says.
         var isMisplaced: Bool
     }
 
-    /// `nil`: no event lies there.
+    /// The event at this offset; `nil`: none.
     func readEvent(_ place: SimulatedKafka.Place, _ offset: Int64) -> ReadEvent? {
         guard let record = self.kafka.record(place, offset) else { return nil }
         var position = SourcePosition(topic: 0, partition: place.partition, offset: offset)
@@ -156,7 +156,7 @@ extension SimulationWorld {
         return self.written[position].map { ReadEvent(position: position, event: $0, isMisplaced: isMisplaced) }
     }
 
-    /// Why the worker may not say that it is done with what lies there; `nil`: it may.
+    /// Why the worker may not say that it is done with the record there; `nil`: it may.
     func whyUnresolved(
         _ read: ReadEvent, _ place: SimulatedKafka.Place, _ offset: Int64, worker: Int, isAcknowledged: Bool
     ) -> String? {
@@ -172,14 +172,15 @@ extension SimulationWorld {
 
     // MARK: At the end
 
-    /// A state record waits for a limited number of outcomes of events that gave way: an activity that is never quiet would never get it
-    /// written. A worker that dies between the two leaves a replay as the only outcome.
+    /// Whether a state record may be written before the event's outcome. It waits for a limited number of outcomes of
+    /// events that gave way: an activity that is never quiet would never get it written. A worker that dies between the
+    /// two leaves a replay as the only outcome.
     private func mayOutrunItsOutcome(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
         let before = self.order.prefix { $0 != position }.count { self.written[$0]!.activity == event.activity }
         return event.kind == .update && before >= Self.outcomesWaitedForMax
     }
-    /// As `Journal` has it.
+    /// The limit that `Journal` has.
     private static let outcomesWaitedForMax = 64
 
     func checkSettled() {
@@ -240,12 +241,13 @@ extension SimulationWorld {
         }
     }
 
-    /// The device must show what it would show had every event been pushed in order (contract: Device equivalence), those set aside left out. An event
-    /// whose outcome is unknown may have been pushed or not. If it was, it need not have kept older ones away, as nobody had said that it was
-    /// accepted. One way of taking them all must explain what the phone shows.
+    /// Judges that the device shows what it would show had every event been pushed in order, without those set aside
+    /// (contract: Device equivalence). An event whose outcome is unknown may have been pushed or not. If it was, it
+    /// need not have kept older ones away, as nobody had said that it was accepted. One combination of these ways must
+    /// explain what the phone shows.
     private func judge(_ activity: Int) {
         let positions = self.order.filter { self.written[$0]!.activity == activity }
-        // Without its token it is shown nothing.
+        // A phone whose token was never registered is shown nothing.
         guard !positions.contains(where: { self.written[$0]!.kind == .register && self.isStranded($0) }) else { return }
         let doubtful = positions.filter { !self.ways(of: $0).isEmpty }
         let hadStart = positions.contains { self.written[$0]!.kind == .start }
@@ -285,10 +287,11 @@ extension SimulationWorld {
         self.fail("activity \(activity): \(differences[0])\n  " + story.joined(separator: "\n  "))
     }
 
-    /// More events of one activity whose outcome is unknown: too many ways to take them.
+    /// Limit of events of one activity with an unknown outcome: more would have too many combinations.
     static let doubtfulMax = 8
 
-    /// The phone after all of these, in order, and its alerts: one that was withdrawn it may have shown before, or not.
+    /// The phone after all of these events, in order, and its alerts. It may have shown a withdrawn alert before the
+    /// withdrawal, or not.
     /// - Parameters:
     ///   - doubtful: those that are taken as pushed, and those that are not.
     ///   - unheard: those of them that do not keep older ones away.
@@ -298,7 +301,7 @@ extension SimulationWorld {
         var reference = Device()
         var alerts = AlertHistory()
         var known = doubtful
-        // What gave way to one of them went with it.
+        // Events that gave way to one of these went with it.
         let unheard = unheard.union(
             unheard.isEmpty
                 ? []
@@ -332,7 +335,7 @@ extension SimulationWorld {
         return (reference, alerts)
     }
 
-    /// Every outcome, of the event or of what took its place, says that it did not reach the device.
+    /// Whether every outcome, of the event or of its successor, says that it did not reach the device.
     private func isSetAside(_ position: SourcePosition, known: inout [SourcePosition: Bool]) -> Bool {
         if let result = known[position] { return result }
         known[position] = false
@@ -340,7 +343,7 @@ extension SimulationWorld {
         var result = !notes.isEmpty
         for note in notes where result {
             switch note.name {
-            // Its dead letter did not hold: its next owner could forward it again.
+            // Its dead letter was not final: the next owner could forward the event.
             case "dead-lettered" where self.stranded.contains(position) && !self.isStranded(position): result = false
             case "expired", "rejected", "unregistered", "dead-lettered": continue
             case "superseded": result = note.into.map { self.isSetAside($0, known: &known) } ?? false
@@ -351,29 +354,32 @@ extension SimulationWorld {
         return result
     }
 
-    /// What may have become of an event where nobody knows for sure.
+    /// What may have become of an event whose outcome nobody knows for sure.
     enum Way {
         case notPushed, pushed
-        /// Pushed, and nobody heard of it: what it had replaced and outlives it goes after it, once it has expired, and what is older and comes
-        /// later too (README, limits).
+        /// The event was pushed, and nobody heard of it. An event that it replaced and that outlives it is sent after
+        /// it expires. Older events that arrive later are sent too (README, limits).
         case unheard
     }
 
-    /// Empty: it is known what became of it. Only a superseded event can lose its outcome in a crash; what it gave way to is then not told.
+    /// The event's possible ways; empty: it is known what became of it. Only a superseded event can lose its outcome in
+    /// a crash; the event it gave way to is then not reported.
     func ways(of position: SourcePosition) -> [Way] {
         guard self.written[position]!.isContent else { return [] }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)
-        // One owner heard of it, and died; the next did not.
+        // One owner heard of the delivery, and died; the next did not hear of it.
         if names.contains("delivered") { return names.contains("unknown") ? [.pushed, .unheard] : [] }
         if names.contains("unknown") { return [.notPushed, .pushed, .unheard] }
-        // It was pushed, nobody heard of it, and what it gave way to was given up.
+        // The event was pushed, nobody heard of it, and its successor was given up.
         if self.shown.contains(position), self.givenUpAt(position) != nil { return [.pushed, .unheard] }
-        // Superseded, which is not published: what took its place was delivered, as nothing is set aside in such a run.
+        // The event was superseded, which is not published. Its successor was delivered, as nothing is set aside in
+        // such a run.
         guard self.plan.publishesAll, names.allSatisfy({ $0 == "duplicate" }) else { return [] }
         return self.isUnknown(position) ? [.notPushed, .pushed, .unheard] : [.notPushed, .pushed]
     }
 
-    /// In the order of the log, but that what was delivered after one had been given up unheard came after it.
+    /// The events in the order of the log, except that events delivered after another was given up unheard follow that
+    /// one.
     private func inOrderOfPushes(
         _ positions: [SourcePosition], unheard: Set<SourcePosition>
     ) -> [SourcePosition] {
@@ -391,7 +397,7 @@ extension SimulationWorld {
         return order
     }
 
-    /// When an outcome of the event, or of what it gave way to, said that an attempt was never answered and not repeated.
+    /// When an outcome of the event, or of its successor, said that an attempt was never answered and not repeated.
     private func givenUpAt(_ position: SourcePosition) -> Int? {
         var (at, seen) = (position, Set<SourcePosition>())
         while seen.insert(at).inserted {
@@ -403,7 +409,8 @@ extension SimulationWorld {
         return nil
     }
 
-    /// An attempt was never answered, and it was not sent again. Written twice, an event is its copy too.
+    /// Whether an attempt was never answered, and the event was not sent again. An event that was written twice counts
+    /// with its copy.
     func isUnknown(_ position: SourcePosition) -> Bool {
         let event = self.written[position]!
         let copies =
@@ -417,11 +424,12 @@ extension SimulationWorld {
     /// the way; `onlySure`: no event of doubtful outcome was.
     func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
         if let pushed = known[position] { return pushed }
-        // An attempt whose answer was lost may have been the last of its event, and of what took its place.
+        // An attempt whose answer was lost may have been the last of its event and of its successor.
         var result = self.shown.contains(position)
-        // Superseded, which is not published: what took its place was delivered, as nothing is set aside in such a run.
+        // The event was superseded, which is not published. Its successor was delivered, as nothing is set aside in
+        // such a run.
         if !self.plan.publishesAll, (self.evidence.outcomes[position] ?? []).allSatisfy(\.isReplay) { result = true }
-        // Should replays lead in a circle.
+        // This ends a circle of replays.
         known[position] = result
         for note in self.evidence.outcomes[position] ?? [] where !result {
             switch note.name {
@@ -430,7 +438,7 @@ extension SimulationWorld {
                 if let into = note.into {
                     result = self.wasPushed(into, known: &known, onlySure: onlySure)
                 } else {
-                    // Older than one that is on the phone, or may be.
+                    // The event is older than one that is on the phone, or may be.
                     result = !onlySure
                 }
             default: continue

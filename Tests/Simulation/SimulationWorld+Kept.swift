@@ -11,7 +11,7 @@ extension SimulationWorld {
         self.faultsAreOn && Int.random(in: 0..<100, using: &self.keptRandom) < percent
     }
 
-    /// All that there are.
+    /// All homes of channels.
     var keptHomes: [KeptHome] {
         self.plan.apps.indices.flatMap { app in
             (self.plan.audiences.hasDevelopment ? [false, true] : [false]).map {
@@ -20,7 +20,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Others were there before.
+    /// Makes the channels that others had before the run.
     func makeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for (index, home) in self.keptHomes.enumerated() {
@@ -60,6 +60,7 @@ extension SimulationWorld {
 
     // MARK: Requests
 
+    /// Sends a request about a kept channel.
     /// - Returns: `false`: it is about something else.
     func departKept(_ request: PushRequest, route: UInt16, from worker: SimulatedWorker) -> Bool {
         let target = String(decoding: request.target, as: UTF8.self)
@@ -94,7 +95,7 @@ extension SimulationWorld {
         return true
     }
 
-    /// What goes wrong with it on its way.
+    /// Decides what goes wrong with the request on its way.
     private func decide(_ request: inout KeptRequest) {
         if self.refusesBroadcast(&request) {
             return
@@ -107,7 +108,7 @@ extension SimulationWorld {
             case 0: request.isOver = true  // It never arrived.
             case 1: break
             default:
-                // Within what a request may take.
+                // The time is within a request's limit.
                 request.arrivesMillis = request.answersMillis + Int64.random(in: 1...9_000, using: &self.keptRandom)
             }
         } else if self.keptChance(self.plan.kept.refusedPercent) {
@@ -115,13 +116,13 @@ extension SimulationWorld {
                 (UInt16(500), "InternalServerError"), (503, "Service Unavailable"), (429, "TooManyRequests"),
             ].randomElement(using: &self.keptRandom)!
             request.result = .response(PushResponse(status: status, reason: reason))
-            // An error of the server's may come after the channel was made.
+            // A server error may be sent after the channel was made.
             request.isOver =
                 status != 500 || request.kind == .broadcast || Bool.random(using: &self.keptRandom)
         }
     }
 
-    /// Requests come to Apple, and answers to workers.
+    /// Delivers requests to Apple, and answers to workers.
     func flyKept() {
         guard !self.keptRequests.isEmpty else { return }
         for index in self.keptRequests.indices
@@ -134,7 +135,7 @@ extension SimulationWorld {
         where !self.keptRequests[index].isAnswered && self.keptRequests[index].answersMillis <= self.steadyMillis {
             let request = self.keptRequests[index]
             let worker = self.workers.first { $0.number == request.worker && $0.isAlive }
-            // A process that is stopped reads nothing.
+            // A stopped process reads nothing.
             if let worker, !worker.runs { continue }
             self.keptRequests[index].isAnswered = true
             guard let worker, let result = request.result else { continue }
@@ -146,13 +147,13 @@ extension SimulationWorld {
         self.keptRequests.removeAll { $0.isOver && $0.isAnswered }
     }
 
-    /// A list may have thousands.
+    /// A short form of the result: a list may have thousands of entries.
     private static func short(_ result: PushAnswer.Result) -> String {
         guard case .channel(let answer) = result else { return "\(result)" }
         return "\(answer.status) \(String(decoding: answer.channelID, as: UTF8.self)) with \(answer.body.count) bytes"
     }
 
-    /// When something happens to one of them next.
+    /// When something happens to a request next.
     var nextKeptMillis: Int64? {
         self.keptRequests.compactMap { request -> Int64? in
             if !request.isOver { return request.arrivesMillis }
@@ -161,7 +162,7 @@ extension SimulationWorld {
         }.min()
     }
 
-    /// Apple has got it, and does as it is told.
+    /// Apple has the request and carries it out.
     private func carryOut(_ request: KeptRequest) -> PushAnswer.Result {
         switch request.kind {
         case .device:
@@ -197,7 +198,7 @@ extension SimulationWorld {
         }
     }
 
-    /// The process has died: what had not left its machine never arrives.
+    /// The process has died: requests that had not left its machine never arrive.
     func abandonKept(_ worker: SimulatedWorker) {
         for index in self.keptRequests.indices where self.keptRequests[index].worker == worker.number {
             if !self.keptRequests[index].isOver, Int.random(in: 0..<3, using: &self.keptRandom) == 0 {
@@ -207,7 +208,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A step in the life of a channel: its worker is to die over it, now and then.
+    /// May let the worker die over a step in the life of a channel.
     func strikeAtKept(_ what: String, _ worker: SimulatedWorker) {
         guard self.workerCount < 60, self.keptChance(self.plan.kept.strikePercent) else { return }
         self.tell("worker \(worker.number) is to die over \(what)")

@@ -4,11 +4,11 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// What must hold of channels that are kept: by what Apple was asked for and has, and by what lies in `state`.
+/// What must hold of kept channels, judged by what Apple was asked for and has, and by what `state` has.
 extension SimulationWorld {
     /// No request is carried out later than this after it left (`KeeperSettings.requestTimeoutMillis`), and no list is older than that.
     private static let requestMillisMax: Int64 = 35_000
-    /// Number of channels from which none is made: 95 % of what there may be.
+    /// Number of channels from which on none is made: 95 % of the limit.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {
@@ -39,7 +39,7 @@ extension SimulationWorld {
         guard let count = self.listedCounts.removeValue(forKey: reader) else {
             return self.fail("a creation leaves without a list since the one before")
         }
-        // All of them count, others' included: the quota is the app's.
+        // All channels count, others' included: the quota is the app's.
         if count >= Self.refusalCount { self.fail("a creation leaves although the list shows \(count) channels") }
     }
     /// Lists are kept apart by their readers: a former keeper may have a list of its own.
@@ -48,7 +48,7 @@ extension SimulationWorld {
         var worker: Int
     }
 
-    /// The worker has heard.
+    /// Notes that the worker has its answer.
     func noteKeptAnswer(_ request: KeptRequest, _ result: PushAnswer.Result) {
         self.noteBeaconHeard(request, result)
         guard request.kind == .listChannels, case .channel(let answer) = result else { return }
@@ -108,7 +108,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A request leaves, and what becomes of it has been drawn. A broadcast that was surely not taken costs no distance.
+    /// Notes that a request leaves; its result has been drawn. A broadcast that was surely not taken costs no distance.
     func noteKeptDeparture(_ request: KeptRequest) {
         guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
         else { return }
@@ -122,7 +122,8 @@ extension SimulationWorld {
         self.broadcastsLeft[request.channel, default: [:]][request.worker] = self.steadyMillis
     }
 
-    /// What keeps nothing takes 0 alone; what keeps the most recent message is told for how long.
+    /// Judges a broadcast's expiration. A channel that keeps nothing takes 0 alone; one that keeps the most recent
+    /// message gets a time.
     private func judgeExpiration(_ request: KeptRequest, channel: SimulatedApple.Channel, worker: SimulatedWorker) {
         let until = request.expirationSeconds
         if !channel.stores, until != 0 { self.fail("\(channel.id): keeps nothing, told to keep until \(until)") }
@@ -130,7 +131,7 @@ extension SimulationWorld {
         if until != 0, ahead > 8 * 3_600 { self.fail("\(channel.id): told to keep for \(ahead) s") }
     }
 
-    /// Judges that all phones get the same under one stamp, on either way, but for the alert.
+    /// Judges that all phones get one body under one stamp, by token and by channel, except for the alert.
     private func judgeSameBody(_ body: MemberBody) {
         let stamp = body.content.stampSeconds
         guard let version = self.phones[body.audience].audience?.versions[stamp] else {
@@ -149,7 +150,8 @@ extension SimulationWorld {
 
     // MARK: Starts
 
-    /// A phone that can listen is given its audience's channel, or asked for its token; one that cannot gets neither field.
+    /// Judges a start's input. A phone that can listen is given its audience's channel, or asked for its token; one
+    /// that cannot gets neither field.
     func judgeStartInput(_ body: [UInt8], starter: Int, audience: Int) -> String? {
         guard let content = try? PayloadReader.read(body.span) else { return nil }
         let text = String(decoding: body[content.inputPushChannel], as: UTF8.self)
@@ -192,7 +194,7 @@ extension SimulationWorld {
             }
             for record in records {
                 let isLeft = record.phase == "open" ? record.audience != nil : record.phase != "possiblyOurs"
-                // A wish stays as long as Apple has no room, and its audience lives on.
+                // A wish stays while Apple has no room and its audience lives on.
                 if isLeft {
                     self.fail("left over: \(record.phase) \(record.id ?? "") of \(record.audience ?? "nobody")")
                 }
@@ -208,7 +210,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A phone that is back in time has heard that its activity has ended.
+    /// Judges that a phone that returned in time has heard that its activity has ended.
     private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
         guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
         guard sleeper.isOn, sleeper.device.phase != .ended,
@@ -216,7 +218,7 @@ extension SimulationWorld {
         else { return }
         let linger = self.plan.app.channelLingerMillis
         let last = (linger - 1) / 3_600_000 * 3_600_000
-        // The hourly beacon is due then, may be some minutes late, and clocks may have been set.
+        // The hourly beacon is due by then. It may be some minutes late, and clocks may have been set.
         let slack = 1_800_000 + self.aheadMillis + self.behindMillis
         guard !channel.stores, sleeper.sinceMillis < ended + last - slack else { return }
         self.fail("the phone that listens on \(id) has a live card: it ended at \(ended - Self.beginMillis) ms")

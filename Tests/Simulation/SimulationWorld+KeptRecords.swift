@@ -16,7 +16,8 @@ extension SimulationWorld {
             environment: home.isDevelopment ? .development : .production, partitionCount: self.plan.partitions)
     }
 
-    /// A record has come to lie in `state`. What others write behind its owner's first marker the owner does not believe: it writes over it.
+    /// Notes that a record has been stored in `state`. The owner does not believe others' records behind its first
+    /// marker: it overwrites them.
     func noteKeptRecord(_ transit: SimulatedKafka.Transit, offset: Int64) {
         let (record, partition) = (transit.record, transit.place.partition)
         guard self.plan.kept.isOn, self.keptHomes.contains(where: { self.keeperPartition($0) == partition }) else {
@@ -26,7 +27,8 @@ extension SimulationWorld {
         guard isKept || record.key == Self.markerKey else { return }
         let description = self.describe(record)
         if case .marker(let marker) = description.content {
-            // That of a worker that died over it hides nothing, wherever it comes to lie; nor does that of a client that has ended.
+            // The marker of a worker that died over it hides nothing, no matter where it is stored. Nor does the marker
+            // of a client that has ended.
             guard marker.epoch == nil, !transit.isOfEndedClient,
                 self.group.owner(of: partition) == transit.producer
             else { return }
@@ -41,7 +43,7 @@ extension SimulationWorld {
         self.noteDurable(home)
     }
 
-    /// An owner has taken over: what it reads is what it goes by.
+    /// Restores what an owner that has taken over reads.
     private func restoreKeptRecords(of partition: Int32, before marker: Int64) {
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.keptRecords[home] = nil }
         let place = SimulatedKafka.Place(topic: .state, partition: partition)
@@ -57,11 +59,11 @@ extension SimulationWorld {
                 _ = self.note(description, key: record.key, partition: partition)
             }
         }
-        // What was written over on the way says nothing.
+        // Records that were overwritten on the way say nothing.
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.noteDurable(home) }
     }
 
-    /// Ids that a home's keeper knows by `state`.
+    /// Notes ids that a home's keeper knows from `state`.
     private func noteDurable(_ home: KeptHome) {
         for kept in (self.keptRecords[home] ?? [:]).values where kept.phase != "possiblyOurs" {
             guard let id = kept.id, self.durableChannels.insert(id).inserted else { continue }
@@ -121,7 +123,7 @@ extension SimulationWorld {
 
     // MARK: Outcomes
 
-    /// A record of outcomes about a channel that is kept.
+    /// Judges a record of outcomes about a kept channel.
     func noteKeptOutcome(_ record: LoggedRecord) {
         let key = String(decoding: record.key, as: UTF8.self)
         guard key.hasPrefix("channel/") else { return }
@@ -140,7 +142,7 @@ extension SimulationWorld {
         guard let channel = self.apple[id], channel.maker != .other else {
             return self.fail("\(id) is told of, and is not ours")
         }
-        // A former owner may say so late.
+        // A former owner's outcome may be late.
         guard self.durableChannels.contains(id) else { return self.fail("\(id) is told before state has it") }
         guard self.keptRecord(id)?.phase == "open" else { return }
         guard !self.openedChannels.contains(where: { $0.id == id }) else { return }
@@ -151,7 +153,7 @@ extension SimulationWorld {
         self.keptSleepers[id] = KeptSleeper(audience: audience, sinceMillis: self.steadyMillis)
     }
 
-    /// It tells of a channel that is kept, or asks for one.
+    /// Whether the record is about a kept channel, or asks for one.
     func isOfKeptChannel(_ kept: KeptRecord) -> Bool {
         guard self.plan.kept.isOn else { return false }
         let key = kept.key ?? []
@@ -169,7 +171,8 @@ extension SimulationWorld {
 
     // MARK: Bounds
 
-    /// Wishes that are not committed. Each keeps its offset open, and all of an audience's wait for one record.
+    /// Number of wishes that are not committed. Each keeps its offset open, and all of an audience's wait for one
+    /// record.
     var uncommittedWishCount: Int {
         guard self.plan.kept.isOn else { return 0 }
         return Set(self.keptHomes.map(self.keeperPartition)).reduce(0) { count, partition in
@@ -188,7 +191,8 @@ extension SimulationWorld {
         return 4 * self.apple.channels.count { $0.maker != .other }
             + 8 * self.keptHomes.count * (1 + self.audienceNumbers.count)
     }
-    /// Requests of a worker about them at once: of each home a list or a creation, a deletion and 16 beacons; of each audience a broadcast.
+    /// Limit of a worker's concurrent requests about kept channels. Each home has a list or a creation, a deletion and
+    /// 16 beacons; each audience has a broadcast.
     var keptRequestsAtOnceMax: Int {
         guard self.plan.kept.isOn else { return 0 }
         return self.keptHomes.count * 18 + self.audienceNumbers.count * 2

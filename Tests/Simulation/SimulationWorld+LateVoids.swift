@@ -2,18 +2,18 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// An audience's owner dies while it tells partitions that the audience is over. What it said to one of them arrives when the audience lives
-/// again: it is about the life before, and nobody may believe it.
+/// An audience's owner dies while it tells partitions that the audience is over. Its void reaches one of them when the
+/// audience lives again. The void is about the life before, and nobody may believe it.
 extension SimulationWorld {
-    /// On its way for as long as its audience does not live again.
+    /// A void that is on its way until its audience lives again.
     struct LateVoid {
         var transit: SimulatedKafka.Transit
-        /// The life that it speaks of.
+        /// The life that the void is about.
         var audience: Int
     }
 
     /// A record leaves for `routed`.
-    /// - Returns: it is held up, as its worker dies over it, or stands behind one that is.
+    /// - Returns: whether it is held up, because its worker dies over it, or because it is behind such a record.
     func strikeAtVoid(_ kept: KeptRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> Bool {
         let place = SimulatedKafka.Place(topic: .routed, partition: max(0, kept.partition))
         let isBehind = self.lateVoids.contains { $0.transit.producer == worker.number && $0.transit.place == place }
@@ -41,7 +41,7 @@ extension SimulationWorld {
             && Int.random(in: 0..<3, using: &self.voidRandom) == 0
     }
 
-    /// A push of an audience's life has left: what was said of the one before may arrive now.
+    /// A push of an audience's life has left: voids of the life before may arrive now.
     func perhapsReleaseVoids(_ audience: Int) {
         guard self.lateVoids.contains(where: { $0.audience < audience && self.isOneAudience($0.audience, audience) }),
             Int.random(in: 0..<3, using: &self.voidRandom) == 0
@@ -49,8 +49,8 @@ extension SimulationWorld {
         self.releaseVoids { $0.audience < audience && self.isOneAudience($0.audience, audience) }
     }
     func releaseVoids(_ isMeant: (LateVoid) -> Bool) {
-        // What stands behind it is lost with the worker: no record arrives after so long, and of a forwarded event, or a version, nobody could tell
-        // that it is of the life before.
+        // Records behind the void are lost with the worker: no record arrives after so long. Nobody could tell that a
+        // forwarded event, or a version, is of the life before.
         for late in self.lateVoids
         where isMeant(late) && late.transit.record.header(.kind) == RoutedKind.void.name.map({ "\($0)" }) {
             self.tell("the void of audience \(late.audience) for partition \(late.transit.place.partition) arrives")

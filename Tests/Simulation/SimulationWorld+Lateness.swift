@@ -3,26 +3,29 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// The judge looks at time. A push that leaves later than its window, its distance and its back-off allow has starved. One that leaves
-/// before APNs wants to be asked again has not listened.
+/// The judge of time. A push that leaves later than its window, its distance and its back-off allow has starved. A push
+/// that leaves before APNs wants to be asked again is too early.
 ///
-/// It looks where nothing else explains a wait. That is at activities of worlds without audiences whose tokens are there, after a quiet minute: no worker has
-/// died, stopped or lost a partition, no setting has changed, Kafka and APNs have taken what they were given.
+/// The judge looks where nothing else explains a wait: at activities with tokens, in worlds without audiences, after a
+/// quiet minute. In that minute no worker has died, stopped or lost a partition, and no setting has changed. Kafka and
+/// APNs have taken what they were given.
 extension SimulationWorld {
-    /// What concerns lateness alone. It is drawn apart: a world without any of it is as it was.
+    /// What concerns lateness alone. It is drawn with a generator of its own, so that worlds without it stay as they
+    /// were.
     struct Lateness {
         var random: SplitMix64
-        /// Updates come often and have low priority, so that nothing but their window sends them; `nil`: as drawn elsewhere.
+        /// The window, if updates arrive often and have low priority, so that only their window sends them; `nil`: as
+        /// drawn elsewhere.
         let windowMillis: Int64?
         /// Percent of answers "not now" that say until when.
         let retryAfterPercent: Int
-        /// By activity.
+        /// Waits by activity.
         var waits: [Int: Wait] = [:]
         var attempts: [Int: Attempts] = [:]
-        /// Something happened that explains a wait, steady.
+        /// When something last happened that explains a wait, steady.
         var struckMillis = Int64.min / 2
 
-        /// An activity has something to send.
+        /// The wait of an activity that has something to send.
         struct Wait {
             var worker: Int
             var sinceMillis: Int64
@@ -32,14 +35,16 @@ extension SimulationWorld {
         struct Attempts {
             var worker: Int
             var assignment: Int
-            /// Failures since a push was accepted, or another token came.
+            /// Failures since a push was accepted, or since another token was registered.
             var failures = 0
-            /// Until when they may keep the next one waiting; and until when APNs has asked not to be asked; steady.
+            /// Until when failures may keep the next push waiting; and until when APNs has asked not to be asked;
+            /// steady.
             var backsOffUntilMillis = Int64.min / 2
             var restsUntilMillis = Int64.min / 2
-            /// When the last one left.
+            /// When the last attempt left.
             var leftMillis = Int64.min / 2
-            /// The next one waits for a record in `state` that is made after this, as the judge counts; `nil`: it is there, since when.
+            /// The next push waits for a record in `state` that is made after this, as the judge counts; `nil`: the
+            /// record is stored, and since when.
             var recordMadeAfter: Int?
             var recordMillis = Int64.min / 2
             /// The token that was read last.
@@ -54,7 +59,7 @@ extension SimulationWorld {
             self.retryAfterPercent = Int.random(in: 0..<8, using: &self.random) == 0 ? 60 : 0
         }
 
-        /// What APNs adds to an answer that says "not now".
+        /// The `Retry-After` that APNs adds to an answer that says "not now".
         mutating func drawRetryAfter(_ status: UInt16) -> Int64? {
             guard self.retryAfterPercent > 0, status == 429 || status >= 500,
                 Int.random(in: 0..<100, using: &self.random) < self.retryAfterPercent
@@ -63,12 +68,12 @@ extension SimulationWorld {
         }
     }
 
-    /// Beyond what is known of a wait: credit that comes late, records that gather, other activities whose turn it is.
+    /// Slack for what is not known of a wait: late credit, records that gather, other activities' turns.
     private static let slackMillis: Int64 = 10_000
-    /// What has been struck has recovered by then.
+    /// Time after which a disturbed activity has recovered.
     private static let quietMillis: Int64 = 60_000
 
-    /// Something happens that may keep pushes waiting.
+    /// Notes something that may keep pushes waiting.
     func noteStruck() { self.lateness.struckMillis = self.steadyMillis }
 
     var struckUntilMillis: Int64 {
@@ -95,7 +100,7 @@ extension SimulationWorld {
 
     // MARK: What is to be sent
 
-    /// The worker has read an event in its activity's partition.
+    /// Notes that the worker has read an event in its activity's partition.
     func noteToBeSent(_ event: WrittenEvent, isReplay: Bool, worker: SimulatedWorker) {
         let activity = event.activity
         guard self.isLatenessJudged, event.member == nil, event.starter == nil, self.phones[activity].channel == nil
@@ -108,7 +113,7 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// It is newer than all that came before it, does not expire, and has a token to go to.
+    /// Whether the event is newer than all before it, does not expire, and has a token to go to.
     private func isSurelySent(_ event: WrittenEvent, _ worker: SimulatedWorker) -> Bool {
         guard event.kind == .update, event.expiresSeconds == nil, !self.recordTimes.untimed.contains(event.activity),
             self.phones[event.activity].startToken == nil, !self.phones[event.activity].isTokenDead,
@@ -135,7 +140,7 @@ extension SimulationWorld {
 
     // MARK: When it leaves
 
-    /// A push of an activity leaves.
+    /// Checks the time of a push that leaves.
     func checkLateness(of activity: Int, isStart: Bool, token: String, worker: SimulatedWorker) {
         guard self.isLatenessJudged, self.phones[activity].channel == nil else { return }
         var attempts = self.attempts(of: activity, worker)
@@ -162,7 +167,8 @@ extension SimulationWorld {
         self.fail("activity \(activity): a push leaves \(self.steadyMillis - since) ms after nothing held it back")
     }
 
-    /// A budget may hold it back: what has merged into it may have had priority 10, and a takeover counts a push that nobody recorded.
+    /// Whether the activity has a high-priority event that the budget may hold back. An event merged into it may have
+    /// had priority 10, and a takeover counts a push that nobody recorded.
     private func hasHighPriority(_ activity: Int) -> Bool {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.isHighPriority }
     }
@@ -184,7 +190,7 @@ extension SimulationWorld {
         case .notProcessed, .channel, .unknown: break
         case .response(let response):
             asked = (response.retryAfterSeconds ?? 0) * 1_000
-            // The one that goes to another token need not wait.
+            // A push to another token need not wait.
             if asked > 0, !flight.isStart, attempts.token == nil || attempts.token == flight.token {
                 attempts.restsUntilMillis = max(attempts.restsUntilMillis, self.steadyMillis + asked)
             }
@@ -199,14 +205,14 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// It waits again, and neither expires nor was refused for good.
+    /// Whether the event waits again: it neither expires nor was refused for good.
     private func staysToBeSent(_ flight: Flight, _ result: PushAnswer.Result) -> Bool {
         if case .response(let response) = result, response.status == 400 || response.status == 410 { return false }
         guard let event = self.event(in: String(decoding: flight.body, as: UTF8.self)) else { return false }
         return event.kind == .update && event.expiresSeconds == nil
     }
 
-    /// A record of the activity lies in `state`, and its worker knows.
+    /// Notes that a record of the activity is stored in `state`, and its worker knows.
     func noteRecordOfAttempt(_ activity: Int, madeAt: Int, worker: SimulatedWorker) {
         guard let attempts = self.lateness.attempts[activity], attempts.worker == worker.number,
             let after = attempts.recordMadeAfter, madeAt >= after

@@ -4,7 +4,7 @@ import ShardLoop
 
 /// How a worker gives a partition back, or loses it: what its group coordinator does.
 extension SimulationWorld {
-    /// A rebalance that leaves enough time.
+    /// Times of a rebalance that leaves enough time.
     private static var releaseTimes: ReleaseTimes {
         ReleaseTimes(leftMillis: 60_000, isStopping: false, quietWaitMillis: 500)
     }
@@ -29,7 +29,7 @@ extension SimulationWorld {
             let last = CommitGathering.last(
                 waiting: worker.commits.take([leaving.partition]), released: leaving.positions)
             let floor = self.commitFloorMillis(worker)
-            // Waited for three seconds at most.
+            // The commit waits for three seconds at most.
             let isLost = floor > self.steadyMillis + 3_000 || self.chance(5)
             self.commitsUnderWay.append(
                 CommitUnderWay(
@@ -43,7 +43,7 @@ extension SimulationWorld {
         worker.leaving = []
     }
 
-    /// The partitions are somebody else's from here on.
+    /// Forgets the partitions, which belong to another worker from here on.
     func forget(_ partitions: [Int32], worker: SimulatedWorker) {
         for partition in partitions {
             for index in self.flights.indices

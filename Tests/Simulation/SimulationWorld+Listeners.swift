@@ -3,26 +3,26 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from the first on, and is off now and then: nobody has told of it.
+/// A phone that listens on a channel from the beginning, and is off now and then. Nobody has reported it.
 struct KeptSleeper {
     var audience: Int
     var device = Device()
     var isOn = true
-    /// Since when it is as it is, steady.
+    /// Since when it has been on or off, steady.
     var sinceMillis: Int64
 }
 
-/// Phones that listen on channels that are kept, and what their apps tell of it.
+/// Phones that listen on kept channels, and what their apps report.
 extension SimulationWorld {
     /// A channel of an audience, as a reader of outcomes knows it.
     struct OpenedChannel {
         var id: String
-        /// In one life.
+        /// The audience, in one life.
         var audience: Int
         var isDevelopment: Bool
     }
 
-    /// An app begins to listen, or ends it, or says once more what is so; or an audience's channel is opened ahead of time.
+    /// An app begins to listen, stops, or repeats its report; or an audience's channel is opened ahead of time.
     /// - Returns: `false`: something else is written.
     func writesAboutListeners(_ audience: Int) -> Bool {
         guard self.plan.kept.isOn, self.keptChance(self.plan.kept.sharePercent) else { return false }
@@ -49,7 +49,8 @@ extension SimulationWorld {
         return true
     }
 
-    /// The channel that a phone of the audience may listen on: it was told of, and neither its end nor its being gone is known.
+    /// The channel that a phone of the audience may listen on: it was reported, and neither its end nor its removal is
+    /// known.
     func channel(of audience: Int, isDevelopment: Bool) -> String? {
         self.openedChannels.last { $0.audience == audience && $0.isDevelopment == isDevelopment }?.id
     }
@@ -58,12 +59,13 @@ extension SimulationWorld {
         guard self.apple.isRegistered(channel) else { return }
         self.tell("member \(member) listens on \(channel)")
         self.members[member].listening[audience] = channel
-        // Some tell nobody, and get everything both ways.
+        // Some apps report nothing, and get everything both ways.
         self.members[member].saysChannel = Int.random(in: 0..<8, using: &self.keptRandom) > 0
         self.rejoin(member, audience: audience)
     }
 
-    /// It says so first, and listens on until that is known, or no more at once: then it may miss an alert.
+    /// Ends listening. The app reports that first, and listens until it is known. Or it stops at once, and may miss an
+    /// alert.
     private func endListening(_ member: Int, audience: Int) {
         self.members[member].saysChannel = false
         self.rejoin(member, audience: audience)
@@ -85,7 +87,7 @@ extension SimulationWorld {
 
     // MARK: Broadcasts
 
-    /// Apple has taken a broadcast: phones that listen get it.
+    /// Delivers a broadcast that Apple has taken to phones that listen.
     func deliverKept(_ request: KeptRequest) {
         guard let body = self.readMemberBody(request.body) else { return }
         self.tell("a broadcast of worker \(request.worker) goes out on \(request.channel)")
@@ -102,7 +104,8 @@ extension SimulationWorld {
         }
     }
 
-    /// A phone begins to listen just after a broadcast. Where its partition is in no hands, its join is read before the version is.
+    /// A phone begins to listen just after a broadcast. If its partition has no owner, its join is read before the
+    /// version is.
     private func perhapsListenLate(_ channel: String, audience: Int) {
         guard self.keptChance(self.plan.kept.sharePercent) else { return }
         let deaf = self.members.indices.filter { member in
@@ -141,7 +144,7 @@ extension SimulationWorld {
                 }
                 card.shown.formUnion([body.event, body.contentEvent].compactMap { $0 })
                 if let alert = body.alertEvent { card.alertsShown.append(alert) }
-                // An ended card listens no more.
+                // An ended card no longer listens.
                 if body.content.event == .end { self.members[member].listening[body.audience] = nil }
             }
         } catch {
