@@ -1,18 +1,18 @@
 /// Whether an operator has stopped a crowd's passes.
 enum CrowdPause: Equatable {
-    /// They go on. To `stopped` when an operator says so.
+    /// The passes go on. To `stopped` when an operator says so.
     case goesOn
-    /// Nothing leaves, and members wait for that. To `goesOn` when an operator says so, or when the audience is over.
+    /// Nothing leaves, and members wait. To `goesOn` when an operator says so, or when the audience is over.
     case stopped(waitingCount: Int)
 
-    /// What has happened, for gauges of crowds that are stopped and of members that wait for that.
+    /// A change in the gauges of stopped crowds and of members that wait for them.
     enum Change: Equatable {
         case nothing
-        /// It is stopped from here on.
+        /// The crowd is stopped from now on.
         case stopped
-        /// More members wait, by this number; less than 0: fewer.
+        /// More members wait, by this number; below 0: fewer.
         case counted(Int)
-        /// It goes on, and these members wait for that no longer.
+        /// The crowd goes on, and these members no longer wait for it.
         case wentOn(waitingCount: Int)
     }
     @inline(__always) var isStopped: Bool {
@@ -21,7 +21,7 @@ enum CrowdPause: Equatable {
         case .stopped: true
         }
     }
-    /// What operators say.
+    /// Takes what operators have said.
     mutating func heard(isStopped: Bool) -> Change {
         switch self {
         case .goesOn:
@@ -34,7 +34,7 @@ enum CrowdPause: Equatable {
             return .wentOn(waitingCount: waitingCount)
         }
     }
-    /// Members that are owed something are counted.
+    /// Takes the number of members that are owed something.
     mutating func counted(waitingCount: Int) -> Change {
         switch self {
         case .goesOn: return .nothing
@@ -47,21 +47,22 @@ enum CrowdPause: Equatable {
 }
 
 extension Crowd {
-    /// An operator has stopped its passes.
+    /// Whether an operator has stopped its passes.
     @inline(__always) var isPaused: Bool { self.pause.isStopped }
-    /// What operators have said about the crowd's audience, and its app. Nothing holds for an audience that is over.
+    /// Reads what operators have said about the crowd's audience, and its app. Nothing applies to an audience that is
+    /// over.
     mutating func readPause(in pauses: borrowing PauseTable) -> CrowdPause.Change {
         let isStopped =
             self.standing == .living
             && pauses.isPaused(partition: self.partition, app: self.app, audience: self.id)
         return self.pause.heard(isStopped: isStopped)
     }
-    /// Members that wait because somebody wants them to are counted anew.
+    /// Counts anew the members that wait because of a pause.
     @inline(__always) mutating func countPaused() -> CrowdPause.Change {
         guard self.isPaused else { return .nothing }
         return self.pause.counted(
             waitingCount: self.passes.indices.reduce(self.starts.waitingCount) { $0 + self.passes[$1].waitingCount })
     }
-    /// The crowd leaves memory, or its audience is over: it leaves the gauges.
+    /// Takes the crowd out of the gauges: it leaves memory, or its audience is over.
     mutating func leavesPause() -> CrowdPause.Change { self.pause.heard(isStopped: false) }
 }

@@ -8,34 +8,35 @@ import PushModel
 /// owner had under way arrive one by one, at any time. Members' records hold this position, too, for the next owner of
 /// the members' partition.
 struct ForwardedRecords {
-    /// Members of more are not remembered.
+    /// Maximum number of members that are remembered.
     static let countMax = 65_536
-    /// What is known of a record that comes.
+    /// What is known of a record that arrives.
     enum Standing {
         case isNew
-        /// It, or one that first lay behind it, was taken here.
+        /// The record, or one whose first position is behind it, was taken here.
         case isTaken
-        /// An owner before has taken one that first lay behind it, and may not have said what became of it.
+        /// A former owner has taken one whose first position is behind it, and may not have written its outcome.
         case isTakenByOthers
     }
     private struct Taken {
         var origin: SourcePosition
         var isByOthers: Bool
-        /// Where the record of `state` lies that says so.
+        /// Offset of the record of `state` that says so.
         var recordOffset: Int64 = .max
 
-        /// What it tells of a record that comes; `nil`: nothing.
+        /// What it says of a record that arrives; `nil`: nothing.
         func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
             guard self.origin.isOfSameLog(as: origin), origin.offset <= self.origin.offset else { return nil }
             guard self.isByOthers else { return .isTaken }
-            // The last itself changes nothing when it is taken once more, and does what was lost with that owner: it names the audience, and asks.
+            // Taking the last record itself again changes nothing, but does what was lost with that owner: it names the
+            // audience, and asks.
             return mayBeReplay && (!isLast || origin.offset < self.origin.offset) ? .isTakenByOthers : nil
         }
     }
     /// What is known of one token.
     private struct History {
         var last: Taken
-        /// The last from another partition than that: a publisher goes over when somebody adds partitions.
+        /// The last one from any other partition: a publisher changes partitions when somebody adds some.
         var former: Taken?
 
         func standing(of origin: SourcePosition, mayBeReplay: Bool) -> Standing? {
@@ -46,7 +47,7 @@ struct ForwardedRecords {
             if !self.last.origin.isOfSameLog(as: taken.origin) { self.former = self.last }
             self.last = taken
         }
-        /// What is left of it without records of `state` below an offset; `nil`: nothing.
+        /// What remains without records of `state` below an offset; `nil`: nothing.
         func since(_ offset: Int64) -> History? {
             let former = self.former.flatMap { $0.recordOffset < offset ? nil : $0 }
             guard self.last.recordOffset < offset else { return History(last: self.last, former: former) }
@@ -57,15 +58,16 @@ struct ForwardedRecords {
     private var order: Deque<Audiences.DepartedKey> = []
 
     var isEmpty: Bool { self.taken.isEmpty }
-    /// Where the one that was taken last first lay; `nil`: none was, or it is not remembered.
+    /// First position of the record that was taken last; `nil`: none was, or it is not remembered.
     func last(of key: Audiences.DepartedKey) -> SourcePosition? {
         self.taken.isEmpty ? nil : self.taken[key]?.last.origin
     }
-    /// Where the one that was taken last from another partition than that first lay; `nil`: there was none.
+    /// First position of the last record taken from any other partition; `nil`: there was none.
     func former(of key: Audiences.DepartedKey) -> SourcePosition? { self.taken[key]?.former?.origin }
 
-    /// A record comes: one that is new is taken.
-    /// - Parameter mayBeReplay: it is older than this owner. Of what is newer positions say nothing: its topic may be another by now.
+    /// Checks a record that arrives; a new one is taken.
+    /// - Parameter mayBeReplay: whether it is older than this owner. Positions say nothing of newer records: their
+    ///   topic may be another by now.
     mutating func take(
         _ origin: SourcePosition, of key: Audiences.DepartedKey, mayBeReplay: Bool
     ) -> Standing {
@@ -73,12 +75,12 @@ struct ForwardedRecords {
         self.note(Taken(origin: origin, isByOthers: false), of: key)
         return .isNew
     }
-    /// `state` says that an owner before has taken it.
-    /// - Parameter recordOffset: where it says so.
+    /// Restores from `state` that a former owner has taken a record.
+    /// - Parameter recordOffset: offset of the record that says so.
     mutating func restore(_ origin: SourcePosition, of key: Audiences.DepartedKey, recordOffset: Int64) {
         self.note(Taken(origin: origin, isByOthers: true, recordOffset: recordOffset), of: key)
     }
-    /// Forgets what records of the partition's `state` below an offset say: it is of other logs.
+    /// Forgets what records of the partition's `state` below an offset say: they are about other logs.
     mutating func void(before offset: Int64, partition: PartitionIndex) {
         guard !self.taken.isEmpty else { return }
         for (key, history) in self.taken where key.partition == partition { self.taken[key] = history.since(offset) }
@@ -93,7 +95,7 @@ struct ForwardedRecords {
         self.taken[key] = History(last: taken)
         self.order.append(key)
     }
-    /// The partition has left.
+    /// Forgets a partition that has left.
     mutating func forget(partition: PartitionIndex) {
         guard !self.taken.isEmpty else { return }
         self.taken = self.taken.filter { $0.key.partition != partition }

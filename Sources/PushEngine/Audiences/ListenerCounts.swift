@@ -1,7 +1,7 @@
 import PushModel
 
-/// Members that a version reaches by a broadcast: as their partitions told last, those that listened when it came, and were owed nothing by their
-/// tokens.
+/// Numbers of members that a version reaches by a broadcast, as their partitions reported last. They listened when it
+/// arrived, and were owed nothing by token.
 struct ListenerCounts: Equatable {
     private(set) var production: UInt64 = 0
     private(set) var development: UInt64 = 0
@@ -17,7 +17,7 @@ struct ListenerCounts: Equatable {
             }
         }
     }
-    /// As if all had been counted here.
+    /// Adds counts of others, as if all had been counted here.
     mutating func add(_ other: ListenerCounts) {
         self.production &+= other.production
         self.development &+= other.development

@@ -6,14 +6,14 @@ struct MemberPush {
     var crowd = CrowdID.none
     var crowdGeneration: UInt32 = 0
     var pass = 0
-    /// Still the member's number, even if it has left meanwhile.
+    /// The member's number, which it keeps even if it has left meanwhile.
     var member = MemberID.none
     var partition = PartitionIndex.none
     var partitionGeneration: UInt32 = 0
-    /// The version it brings. Of a start its life, too.
+    /// Stamp of the version that the push brings. For a start, `life` belongs to it.
     var stampSeconds: Int64 = 0
     var life: Int64 = 0
-    /// Which start it brings.
+    /// The start that the push brings.
     var start: StartStamp { StartStamp(life: self.life, stampSeconds: self.stampSeconds) }
     var recordMillis: Int64 = 0
     var sentMillis: Int64 = 0
@@ -23,34 +23,34 @@ struct MemberPush {
     var hasAlert: Bool { self.alertStampSeconds != 0 }
     /// What the member's entry said while it waited: `RetrySet.Entry.alertsMissedSinceSeconds`.
     var alertsMissedSinceSeconds: Int64 = .max
-    /// The alert's own version, beside which the newest content does not fit.
+    /// Whether it brings the alert's own version, because the newest content does not fit beside the alert.
     var isAlone = false
-    /// A unit of the audience's ledger was there for it.
+    /// Whether the audience's ledger had a unit for it.
     var mayBeHigh = false
     /// The member has left its audience since. Whatever the answer is, the member is not owed this now.
     var isDetached = false
     var app: UInt16 = 0
     var lane = LaneIndex.none
     var apnsID: (UInt64, UInt64) = (0, 0)
-    /// What the member waited with before, if it was tried again: how often that has failed in a row, at most 20; or, above `earlierDeathMark`, how often
-    /// in a row APNs has said that the token died before it joined.
+    /// Number of earlier failures in a row, at most 20, if the member was tried before. With `earlierDeathMark` set,
+    /// the number of times in a row that APNs said the token died before it joined.
     var attempt: UInt8 = 0
-    /// It starts a card: `pass` is a start round of the crowd.
+    /// Whether it starts a card; then `pass` is a start round of the crowd.
     var isStart = false
     var sequence: UInt32 = 0
     var isLive = false
-    /// Others of its pass.
+    /// Links to other pushes of its pass.
     var previous = MemberPushID.none
     var next = MemberPushID.none
 }
 
 extension MemberPush {
     private static var earlierDeathMark: UInt8 { 0x80 }
-    /// How often it was tried before.
+    /// Number of earlier attempts.
     var tries: UInt8 { self.attempt & ~Self.earlierDeathMark }
-    /// See `attempt`.
+    /// Number of earlier deaths in a row: see `attempt`.
     var earlierDeaths: UInt8 { self.attempt & Self.earlierDeathMark == 0 ? 0 : self.tries }
-    /// What it waits with now that it has failed.
+    /// The value of `attempt` for the next push, now that this one has failed.
     func nextAttempt(isEarlierDeath: Bool) -> UInt8 {
         isEarlierDeath ? Self.earlierDeathMark | (self.earlierDeaths + 1) : min(self.tries + 1, 20)
     }
@@ -59,11 +59,12 @@ extension MemberPush {
 /// Names a push to a member in flight: an element of `MemberPushStore`.
 struct MemberPushID: Identifier { let rawValue: Int32 }
 
-/// Pushes to members without an answer: as many as there are streams.
+/// Pushes to members without an answer: at most as many as there are streams.
 struct MemberPushStore: ~Copyable {
     private var pushes = ChunkedStore<MemberPushID, MemberPush>()
     private var free: [MemberPushID] = []
-    /// Told apart from updates and questions by this bit of the lower half, which their numbers do not reach.
+    /// Marks numbers of pushes to members by a bit of the lower half, which those of updates and questions do not
+    /// reach.
     private static let mark: UInt32 = 0x4000_0000
 
     var liveCount: Int { self.pushes.count - self.free.count }
@@ -100,7 +101,7 @@ struct MemberPushStore: ~Copyable {
         PushID(
             rawValue: UInt64(UInt32(bitPattern: id.rawValue) | Self.mark) | UInt64(self.pushes[id].sequence) << 32)
     }
-    /// An answer to it will be taken soon.
+    /// Prefetches a push: its answer will be taken soon.
     func prefetch(of push: PushID) {
         guard Self.isMember(push) else { return }
         let id = Self.identifier(of: push)
@@ -114,7 +115,7 @@ struct MemberPushStore: ~Copyable {
     private static func identifier(of push: PushID) -> MemberPushID {
         MemberPushID(rawValue: Int32(UInt32(truncatingIfNeeded: push.rawValue) & ~Self.mark))
     }
-    /// `nil`: it is in flight no more.
+    /// The push of that number; `nil`: it is no longer in flight.
     func id(of push: PushID) -> MemberPushID? {
         guard Self.isMember(push) else { return nil }
         let id = Self.identifier(of: push)
@@ -123,7 +124,7 @@ struct MemberPushStore: ~Copyable {
         else { return nil }
         return id
     }
-    /// The push in flight to a member; looks at all of them.
+    /// The push in flight to a member. Looks at all pushes.
     func identifier(of member: MemberID, partition: PartitionIndex) -> MemberPushID? {
         for id in self.pushes.identifiers
         where self.pushes[id].isLive && self.pushes[id].member == member && self.pushes[id].partition == partition {
@@ -131,7 +132,7 @@ struct MemberPushStore: ~Copyable {
         }
         return nil
     }
-    /// Those of a partition that has left are forgotten: their answers mean nothing.
+    /// Forgets pushes of a partition that has left: their answers mean nothing.
     mutating func forget(partition: PartitionIndex) {
         for id in self.pushes.identifiers where self.pushes[id].isLive && self.pushes[id].partition == partition {
             self.release(id)

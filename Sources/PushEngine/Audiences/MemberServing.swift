@@ -2,25 +2,26 @@
 struct MemberServing: Equatable {
     var member: MemberID
     var hasAlert = false
-    /// The alert's own version, beside which the newest content does not fit.
+    /// Whether it is the alert's own version, because the newest content does not fit beside the alert.
     var isAlone = false
-    /// The push may have the version's own priority.
+    /// Whether the push may have the version's own priority.
     var mayBeHigh = false
-    /// What the member waited with: see `MemberPush.attempt`.
+    /// How often it failed before: see `MemberPush.attempt`.
     var attempt: UInt8 = 0
-    /// `RetrySet.Entry.alertsMissedSinceSeconds`.
+    /// See `RetrySet.Entry.alertsMissedSinceSeconds`.
     var alertsMissedSinceSeconds: Int64 = .max
 }
 
-/// What becomes of what members are owed while the next to be served is looked for. The pass has done it; its caller has it still to count.
+/// What changes in what members are owed while the next member to be served is looked for. The pass has applied the
+/// changes, and its caller still has to count them.
 struct ServingEffects: Equatable {
-    /// What is owed no more, as a newer version or a former push takes its place.
+    /// What is no longer owed, because a newer version or a former push replaces it.
     var superseded = Pass.Owed()
-    /// Members that the round met with an alert that goes alone, and that wait for it now.
+    /// Number of members that the round met with an alert that goes alone, and that wait for it now.
     var aloneDeferredCount = 0
-    /// The member that is served waited for an alert that goes alone.
+    /// Whether the member that is served waited for an alert that goes alone.
     var isAloneReturned = false
-    /// The newest content is owed to it beside, as no round brings that.
+    /// Whether the newest content is owed to it as well, as no round brings that.
     var owesNewestBeside = false
 
     @inline(__always) var isEmpty: Bool {
@@ -28,16 +29,16 @@ struct ServingEffects: Equatable {
     }
 }
 
-/// A push to a member has failed, and what it was to bring is owed still.
+/// A failed push to a member, whose content is still owed.
 struct MemberFailure {
-    /// The member is not pushed to before this, steady.
+    /// Earliest time of the next push to the member, steady.
     var notBeforeMillis: Int64
-    /// `MemberPush.nextAttempt`.
+    /// See `MemberPush.nextAttempt`.
     var attempt: UInt8
-    /// The push was to bring the alert alone that is the newest still: the round that comes next does not.
+    /// Whether the push was to bring the alert alone that is still the newest. The next round does not bring it.
     var isNewestAlone = false
     var owesAlert = false
-    /// The alert that the member has missed by it, or before.
+    /// Stamp of the oldest alert that the member has missed by this failure, or before.
     var alertsMissedSinceSeconds: Int64 = .max
     var mayBeHigh = false
 }

@@ -1,6 +1,6 @@
-/// Why a version is owed to a member no more.
+/// Why a version is no longer owed to a member.
 ///
-/// A key path into the counters would say as much, and takes a thousand instructions a push.
+/// A key path into the counters would say as much, but takes a thousand instructions a push.
 enum MemberSettlement: UInt8 {
     case accepted
     case superseded
@@ -10,10 +10,10 @@ enum MemberSettlement: UInt8 {
     case left
 }
 
-/// What an answer did to what a member was due.
+/// What an answer did to what was due to a member.
 enum MemberEnd {
     case ended(MemberSettlement)
-    /// The member is owed it still, and counted where it waits.
+    /// The member is still owed it, and counted where it waits.
     case waits
 }
 

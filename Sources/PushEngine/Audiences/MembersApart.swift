@@ -1,30 +1,32 @@
 import PushModel
 
-/// Members of a ring that a pass does not simply meet in their turn: those that wait to be tried again or joined late, and those that its round passes over or
-/// brings less to.
+/// Members of a ring that a pass does not simply meet in their turn. They wait to be tried again, joined late, or are
+/// skipped or served less by the round.
 ///
-/// Where the round stands is lent to it. A member may wait here that the round comes to as well: it gets what is due once.
+/// The caller lends the position of the round. A member may wait here although the round reaches it as well: it gets
+/// what is due once.
 struct MembersApart {
-    /// More members are not served before the round comes to them.
+    /// Maximum number of members that are served before the round reaches them.
     static let skippedMax = 4_096
 
     private(set) var retries = RetrySet()
     /// Members that joined behind the pass.
     private(set) var late = LateJoins()
-    /// Late members that still wait and that the round does not come to.
+    /// Number of late members that still wait and that the round does not reach.
     private(set) var lateCount = 0
-    /// Members that joined late and were served before the round came to them: it passes over them.
+    /// Members that joined late and were served before the round reached them. The round skips them.
     private(set) var skipped: Set<MemberID> = []
-    /// Members that joined since the newest alert was taken and that its round comes to: it is not for them.
+    /// Members that joined since the newest alert was taken and that its round reaches. The alert is not for them.
     private(set) var quiet: Set<MemberID> = []
-    /// Members that joined since a version got priority 10 and that its round comes to: they have no right to it. Not in `state`: a next owner may give it to them.
+    /// Members that joined since a version got priority 10 and that its round reaches. They have no right to it. Not in
+    /// `state`: a next owner may give it to them.
     private var unhurried: Set<MemberID> = []
-    /// Members served out of turn of late, and when, steady.
+    /// Members that were served out of turn lately, and when, steady.
     private var recent = RecentlyServed()
 
-    /// Members that are owed something, and that the round does not come to.
+    /// Number of members that are owed something, and that the round does not reach.
     @inline(__always) var owedCount: Int { self.retries.owedCount + self.lateCount }
-    /// Whether the newest version's round comes to the member, and does not pass over it.
+    /// Whether the newest version's round reaches the member, and does not skip it.
     @inline(__always) func comesRound(
         to member: MemberID, _ course: PassCourse, in table: borrowing MemberTable
     ) -> Bool {
@@ -32,26 +34,27 @@ struct MembersApart {
     }
 
     // MARK: Versions
-    /// A newer version comes.
+    /// Takes a newer version.
     mutating func versionCame(_ version: borrowing Version, in table: borrowing MemberTable) {
         if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
         if version.withdrawsAlert, !version.hasAlert { self.retries.forgetAlerts() }
         guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
-        // It gives a right of its own to priority 10: members that had none by those before have it.
+        // The version gives its own right to priority 10. Members that earlier versions gave none have it now.
         let (isHigh, isFrequentHigh) = (version.isHigh, version.isFrequentHigh)
         var left: Set<MemberID> = []
         for member in self.unhurried
         where table.flags(of: member).contains(.isFrequent) ? !isFrequentHigh : !isHigh { left.insert(member) }
         self.unhurried = left
     }
-    /// A newer alert takes the place of the one that some wait for.
+    /// Notes that a newer alert replaces the one that some members wait for.
     mutating func alertReplaced(stampSeconds: Int64) { self.retries.noteMissed(alertStampSeconds: stampSeconds) }
-    /// The alert is owed to nobody now.
+    /// Drops the alert: it is owed to nobody now.
     mutating func alertEnded() {
         self.quiet = []
         self.retries.forgetAlerts()
     }
-    /// The newest alert has expired, and that of an older version has not: it is for members that have not met that version.
+    /// Returns to the alert of an older version, as the newest alert has expired. It is for members that have not met
+    /// that version.
     mutating func returnToAlert(
         ofVersionAt index: Int, stampSeconds: Int64, _ course: PassCourse, in table: borrowing MemberTable
     ) {
@@ -62,14 +65,15 @@ struct MembersApart {
                 || (entry.isOwed ? there - PassCourse.circle : there) < until
         }
     }
-    /// The newest version's round begins, and comes to all that wait.
-    /// - Parameter keepsOlder: a version that outlives the newest is kept.
+    /// Begins the newest version's round, which reaches all that wait.
+    /// - Parameter keepsOlder: whether a version that outlives the newest is kept.
     mutating func roundBegan(keepsOlder: Bool, in table: inout MemberTable) {
         self.retries.handOverToRound()
         if keepsOlder { self.retries.remember(self.late.members.sorted { $0.rawValue < $1.rawValue }) }
         self.forgetLate(in: &table)
     }
-    /// The round has become shorter: some that it would have met are late now, or owed what they waited for before.
+    /// Notes that the round has become shorter. Some members that it would have met are late now, or are owed what they
+    /// waited for before.
     mutating func roundShortened(_ course: PassCourse, in table: borrowing MemberTable) {
         self.skipped = self.skipped.filter { course.isAhead(table.position(of: $0)) }
         self.lateCount = self.late.members.count { !course.isAhead(table.position(of: $0)) }
@@ -77,7 +81,7 @@ struct MembersApart {
             self.retries.owe(member)
         }
     }
-    /// Nothing is owed to anybody now.
+    /// Ends everything: nothing is owed to anybody now.
     mutating func end(in table: inout MemberTable) {
         self.unhurried = []
         for member in self.retries.members { self.retries.remove(member) }
@@ -89,8 +93,9 @@ struct MembersApart {
         self.lateCount = 0
         self.skipped = []
     }
-    /// A channel brings the newest version: nothing is owed, but for an alert that no broadcast brings.
-    /// - Parameter sinceSeconds: of those who wait for an alert, who joined then or later waits on. `max`: nobody does.
+    /// Leaves the newest version to the channel. Nothing is owed, except for an alert that no broadcast brings.
+    /// - Parameter sinceSeconds: members that wait for an alert, and joined then or later, go on waiting. `max`: none
+    ///   do.
     mutating func leftToChannel(keepingAlertsSinceSeconds sinceSeconds: Int64, in table: inout MemberTable) {
         var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
         if sinceSeconds < .max {
@@ -99,7 +104,7 @@ struct MembersApart {
         }
         self.end(in: &table)
         for (member, entry) in owed {
-            // It waited for a round that does not come.
+            // The member waited for a round that will not reach it.
             let isAnswerAwaited = table.flags(of: member).contains(.isInFlight)
             let notBefore = entry.notBeforeMillis == .max && !isAnswerAwaited ? .min : entry.notBeforeMillis
             self.retries.set(
@@ -108,9 +113,9 @@ struct MembersApart {
         }
         self.quiet = []
     }
-    /// A member may miss the broadcast, and gets the version by its token.
+    /// Serves a member by token, as it may miss the broadcast.
     /// - Parameters:
-    ///   - notBeforeMillis: it is not pushed to before, steady.
+    ///   - notBeforeMillis: earliest time of a push to it, steady.
     ///   - distanceMillis: the least time between two pushes to a member.
     mutating func mayMissBroadcast(
         _ missing: Pass.Missing, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
@@ -122,7 +127,7 @@ struct MembersApart {
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
                 for: missing.member)
         }
-        // Progress has no room for all: a next owner takes every join for a late one.
+        // Progress has no room for all. A next owner takes every join for a late one.
         if notBeforeMillis > nowMillis {
             self.recent.note(missing.member, servedMillis: notBeforeMillis - distanceMillis)
         }
@@ -130,12 +135,13 @@ struct MembersApart {
     }
 
     // MARK: Coming and going
-    /// A member is in the ring from here on. Served at once it is served quietly: what it missed was not for it.
+    /// Takes a member into the ring. If it is served at once, it is served quietly: the alert that it missed was not
+    /// for it.
     /// - Parameters:
-    ///   - isAhead: the round comes to it.
-    ///   - notBeforeMillis: its phone may have been pushed to shortly before; steady.
-    ///   - hasVersions: the audience has something to bring.
-    /// - Returns: its number among the late; `nil`: it is not.
+    ///   - isAhead: whether the round reaches it.
+    ///   - notBeforeMillis: earliest time of a push to it, steady; its phone may have got one shortly before.
+    ///   - hasVersions: whether the audience has something to send.
+    /// - Returns: its number among the late members; `nil`: it is not late.
     mutating func joined(
         _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
         hasVersions: Bool, _ course: PassCourse, in table: inout MemberTable
@@ -151,7 +157,7 @@ struct MembersApart {
         }
         return self.wait(late: member, isAhead: isAhead, course, in: &table)
     }
-    /// A member is in the ring from here on, and has what goes round there.
+    /// Takes a member into the ring that has what goes round there.
     /// - Parameters: as of `joined`.
     mutating func joinedServed(
         _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
@@ -164,12 +170,12 @@ struct MembersApart {
         }
         if course.isAlertAhead(table.position(of: member)) { self.keepQuiet(member, course) }
     }
-    /// A member is in the ring from here on, and is owed the newest version with the alert.
+    /// Takes a member into the ring that is owed the newest version with the alert.
     mutating func joinedOwed(_ member: MemberID, isAhead: Bool, notBeforeMillis: Int64) {
         self.retries.set(
             RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: !isAhead, owesAlert: true), for: member)
     }
-    /// A member has left the ring: its number may be another's next.
+    /// Forgets a member that has left the ring: its number may be another's next.
     mutating func left(_ member: MemberID, isAhead: Bool, in table: inout MemberTable) {
         self.retries.remove(member)
         self.forgetSkip(member)
@@ -178,10 +184,10 @@ struct MembersApart {
         self.late.forget(member)
         if !isAhead { self.lateCount -= 1 }
     }
-    /// It waits behind the others that joined late.
+    /// Lets the member wait behind the others that joined late.
     /// - Parameters:
-    ///   - isAhead: the round comes to it.
-    ///   - offset: where its join lies in `state`; -1: not known yet.
+    ///   - isAhead: whether the round reaches it.
+    ///   - offset: offset of its join in `state`; -1: not known yet.
     /// - Returns: the number of its join.
     @discardableResult mutating func wait(
         late member: MemberID, isAhead: Bool, offset: Int64 = -1, _ course: PassCourse,
@@ -190,7 +196,7 @@ struct MembersApart {
         table.insertFlag(.isLate, of: member)
         let number = self.late.joined(member, offset: offset)
         if isAhead {
-            // One that leaves stays here: the member that has its number next has come later still.
+            // A member that leaves stays in the set: the next member with its number is an even later one.
             self.keepQuiet(member, course)
             self.keepUnhurried(member, course)
         } else {
@@ -198,19 +204,20 @@ struct MembersApart {
         }
         return number
     }
-    /// The join of that number lies there in `state`.
+    /// Notes the offset in `state` of the join of that number.
     mutating func lateJoinWritten(_ number: UInt32, at offset: Int64) { self.late.written(number, at: offset) }
-    /// It came after the alert that goes round, whose round comes to it.
+    /// Notes a member that joined after the alert that goes round, if that round reaches it.
     mutating func keepQuiet(_ member: MemberID, _ course: PassCourse) {
         if course.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
     }
-    /// It came after the version that has priority 10, whose round comes to it, or has had it already.
+    /// Notes a member that joined after the version that has priority 10, if its round reaches the member or has done
+    /// so.
     private mutating func keepUnhurried(_ member: MemberID, _ course: PassCourse) {
         if course.isHigh, self.unhurried.count < Self.skippedMax { self.unhurried.insert(member) }
     }
-    /// It was served before the round came to it.
+    /// Notes a member that was served before the round reached it.
     mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
-    /// When it may be met as far as is known here, steady: it was served out of turn, or waits.
+    /// Earliest time to meet the member as far as is known here, steady. It was served out of turn, or waits.
     mutating func restedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         let served = self.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
         let waits = self.retries[member].map { $0.notBeforeMillis == .max ? .min : $0.notBeforeMillis } ?? .min
@@ -218,11 +225,11 @@ struct MembersApart {
     }
 
     // MARK: Serving out of turn
-    /// The next that is tried again.
+    /// The next member that is tried again.
     /// - Parameters:
-    ///   - hasAlert: there is an alert that may be owed to some.
-    ///   - alertGoesAlone: it does not fit beside the newest content.
-    ///   - nowMillis: steady.
+    ///   - hasAlert: whether an alert may be owed to some.
+    ///   - alertGoesAlone: whether the alert does not fit beside the newest content.
+    ///   - nowMillis: now, steady.
     @inline(never) mutating func nextRetry(
         hasAlert: Bool, alertGoesAlone: Bool, nowMillis: Int64, _ course: PassCourse,
         in table: borrowing MemberTable, effects: inout ServingEffects
@@ -236,7 +243,7 @@ struct MembersApart {
             }
             self.retries.remove(member)
             guard entry.isOwed else {
-                // The round comes to it, but it brings no alert that was sent before, and may expire on its way.
+                // The round reaches the member, but brings no alert that was sent before, and may expire on its way.
                 if entry.owesAlert || entry.mayBeHigh || course.keepsOlder {
                     entry.notBeforeMillis = .max
                     self.retries.set(entry, for: member)
@@ -248,7 +255,7 @@ struct MembersApart {
             if isAlone {
                 effects.isAloneReturned = true
                 if !self.comesRound(to: member, course, in: table) {
-                    // The newest content follows, and no round brings it: that is owed beside.
+                    // The newest content follows. It is owed as well, since no round brings it.
                     self.retries.set(RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
                     effects.owesNewestBeside = true
                 }
@@ -259,7 +266,7 @@ struct MembersApart {
         }
         return nil
     }
-    /// The next of those that joined late.
+    /// The next late member.
     @inline(never) mutating func nextLate(
         distanceMillis: Int64, nowMillis: Int64, _ course: PassCourse, in table: inout MemberTable
     ) -> MemberServing? {
@@ -282,7 +289,7 @@ struct MembersApart {
         }
         return nil
     }
-    /// When the next may be served out of turn, steady.
+    /// When the next member may be served out of turn, steady.
     func dueMillis(distanceMillis: Int64) -> Int64 {
         guard !self.late.queue.isEmpty, self.skipped.count < Self.skippedMax else { return self.retries.nextDueMillis }
         let late = self.recent.isFull ? self.recent.nextForgottenMillis(distanceMillis: distanceMillis) ?? .max : .min
@@ -290,33 +297,34 @@ struct MembersApart {
     }
 
     // MARK: The round comes to a member
-    /// When it was served out of turn, steady; `nil`: longer ago than the distance, or in its turn.
+    /// When the member was served out of turn, steady; `nil`: longer ago than the distance, or in its turn.
     @inline(__always) mutating func servedMillis(
         _ member: MemberID, distanceMillis: Int64, nowMillis: Int64
     ) -> Int64? {
         self.recent.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
     }
-    /// The round passes over it, and comes to it no more.
+    /// Forgets that the round skips the member: it has done so, and does not reach the member again.
     @inline(__always) @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
         !self.skipped.isEmpty && self.skipped.remove(member) != nil
     }
-    /// Whether it came after the alert that goes round, which comes to it no more.
+    /// Whether the member joined after the alert that goes round. The round has reached it, and does not again.
     @inline(__always) mutating func forgetQuiet(_ member: MemberID) -> Bool {
         !self.quiet.isEmpty && self.quiet.remove(member) != nil
     }
-    /// Whether it came after the version whose priority 10 goes round, which comes to it no more.
+    /// Whether the member joined after the version whose priority 10 goes round. The round has reached it, and does not
+    /// again.
     @inline(__always) mutating func forgetUnhurried(_ member: MemberID) -> Bool {
         !self.unhurried.isEmpty && self.unhurried.remove(member) != nil
     }
-    /// It joined after what goes round, and gets that now.
+    /// Notes that a member that joined after what goes round gets that now.
     mutating func metLate(_ member: MemberID, in table: inout MemberTable) {
         table.removeFlag(.isLate, of: member)
         self.late.forget(member)
     }
-    /// It has been met and cannot be served yet: it gets what is newest when its time comes.
+    /// Notes that a member has been met and cannot be served yet. It gets what is newest when its time comes.
     /// - Parameters:
     ///   - serving: what the round would have brought.
-    ///   - untilMillis: steady; `Int64.max`: an answer comes first.
+    ///   - untilMillis: end of the wait, steady; `Int64.max`: an answer comes first.
     /// - Returns: whether it waited for that already.
     mutating func metUnserved(_ serving: MemberServing, untilMillis: Int64) -> Bool {
         let waits = self.retries[serving.member]
@@ -331,7 +339,8 @@ struct MembersApart {
     }
 
     // MARK: Answers
-    /// A push to the member has failed: what it was to bring is owed still, unless the round brings it, or what is newer.
+    /// Takes the failure of a push to the member. Its content is still owed, unless the round brings it, or something
+    /// newer.
     /// - Returns: whether the member is owed something that was not counted before.
     mutating func failed(
         _ member: MemberID, _ failure: MemberFailure, _ course: PassCourse, in table: borrowing MemberTable
@@ -341,7 +350,8 @@ struct MembersApart {
         self.retries.set(
             RetrySet.Entry(
                 notBeforeMillis: failure.notBeforeMillis, attempt: failure.attempt,
-                // A newer alert that goes alone may have found it unanswered: that is owed, and the round comes a turn later.
+                // A newer alert that goes alone may have found the member unanswered. It is owed, and the round reaches
+                // the member a turn later.
                 isOwed: !isAhead || old?.isOwed == true, owesAlert: failure.owesAlert || old?.owesAlert ?? false,
                 mayBeHigh: failure.mayBeHigh || old?.mayBeHigh ?? false,
                 alertsMissedSinceSeconds: min(
@@ -349,20 +359,20 @@ struct MembersApart {
         // A newer version is due to it as well, and was counted.
         return !isAhead && old?.isOwed != true
     }
-    /// The newest version is left to the channel, and the alert of a push that failed comes by token all the same.
+    /// Lets a failed push's alert go by token, although the newest version is left to the channel.
     mutating func failedBesideChannel(_ member: MemberID, notBeforeMillis: Int64) {
         self.retries.set(
             RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: true), for: member)
     }
-    /// The newest alert has come to the member: it is owed here no more.
+    /// Notes that the newest alert has reached the member, and is no longer owed here.
     mutating func alertCame(to member: MemberID) {
         guard var entry = self.retries[member], entry.owesAlert else { return }
         entry.owesAlert = false
         self.retries.set(entry, for: member)
     }
-    /// An answer has come about the member.
-    /// - Parameter restedMillis: it may be pushed to from then on, steady.
-    /// - Returns: whether it has waited for that.
+    /// Takes an answer about the member.
+    /// - Parameter restedMillis: earliest time of the next push to the member, steady.
+    /// - Returns: whether the member has waited for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {
         guard self.retries.count > 0, var entry = self.retries[member], entry.notBeforeMillis == .max else {
             return false
@@ -371,7 +381,7 @@ struct MembersApart {
         self.retries.set(entry, for: member)
         return true
     }
-    /// A record says that the member waits, or had no answer.
+    /// Restores a member that waits, or had no answer, as a record says.
     mutating func restoreWaiting(
         _ member: MemberID, isAhead: Bool, owesAlert: Bool, alertsMissedSinceSeconds: Int64
     ) {

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What operators have stopped, by partition.
+/// Audiences and apps that operators have stopped, by partition.
 struct PauseTable {
     /// Maximum number of audiences of one partition that are remembered as paused. A pause lasts until somebody takes
     /// it back, and pauses of audiences that are long over are easily forgotten. Without a bound, names of up to 256
@@ -11,12 +11,12 @@ struct PauseTable {
     struct Key: Hashable {
         var partition: PartitionIndex
         var app: UInt16
-        /// Empty: all audiences of the app.
+        /// Id of the audience; empty: all audiences of the app.
         var audience: [UInt8]
     }
-    /// Since when, milliseconds since 1970.
+    /// Start of each pause, milliseconds since 1970.
     private var sinceMillis: [PartitionIndex: [Key: Int64]] = [:]
-    /// By partition, apps left out.
+    /// Number of paused audiences by partition, without apps.
     private var audienceCounts: [PartitionIndex: Int] = [:]
 
     mutating func set(_ key: Key, sinceMillis: Int64) {
@@ -33,7 +33,7 @@ struct PauseTable {
         return paused[Key(partition: partition, app: app, audience: [])] != nil
             || paused[Key(partition: partition, app: app, audience: audience)] != nil
     }
-    /// A restored partition may hold more: nothing that `state` says is left out.
+    /// Whether there is room. A restored partition may hold more: everything that `state` says is kept.
     func hasRoom(for key: Key) -> Bool {
         key.audience.isEmpty || self[key] != nil || self.audienceCounts[key.partition, default: 0] < Self.audiencesMax
     }
@@ -41,7 +41,7 @@ struct PauseTable {
     func oldest(of partition: PartitionIndex, where isSpared: (Key) -> Bool) -> Key? {
         (self.sinceMillis[partition] ?? [:])
             .filter { !$0.key.audience.isEmpty && isSpared($0.key) }
-            // In the same order on every machine, should two be of one moment.
+            // The order is the same on every machine, even if two were paused at one moment.
             .min { one, other in
                 (one.value, one.key.app) == (other.value, other.key.app)
                     ? one.key.audience.lexicographicallyPrecedes(other.key.audience)

@@ -5,8 +5,8 @@ import PushModel
 /// audience, and remembers it in `state`.
 public enum PauseRecord {
     /// - Parameters:
-    ///   - bundleID: of the app.
-    ///   - audience: `nil`: all of the app.
+    ///   - bundleID: bundle identifier of the app.
+    ///   - audience: id of the audience; `nil`: all of the app.
     ///   - isPaused: `false`: pushes go on.
     /// - Returns: key and value of a record whose header `RecordHeader.kind` is that of `RoutedKind.pause`.
     public static func make(
@@ -24,7 +24,7 @@ public enum PauseRecord {
 
 /// Passes that an operator has stopped.
 extension ShardEngine {
-    /// An operator says so. The last to come into this partition counts.
+    /// Takes an operator's order. The last one that arrives in this partition counts.
     mutating func takePause(_ pause: BusRecord.Pause, key: Span<UInt8>, now: EngineTime) {
         guard let app = self.app(named: pause.bundleID), pause.isOfApp || (try? EventRules.checkKey(key)) != nil else {
             return
@@ -73,13 +73,13 @@ extension ShardEngine {
         self.journal.writePause(idle, sinceMillis: nil, entry: .none, in: &self.memory)
         return true
     }
-    /// What operators have said about the crowd's audience, and its app.
+    /// Reads what operators have said about the crowd's audience, and its app.
     @discardableResult mutating func readPause(_ crowd: CrowdID) -> CrowdPause.Change {
         let change = self.audiences.crowds[crowd].readPause(in: self.audiences.pauses)
         self.count(change)
         return change
     }
-    /// Members that wait because somebody wants them to are told apart in the counters.
+    /// Counts members that wait because of a pause apart from the others.
     @inline(__always) mutating func countPaused(_ crowd: CrowdID) {
         self.count(self.audiences.crowds[crowd].countPaused())
     }
@@ -100,9 +100,10 @@ extension ShardEngine {
     }
 
     // MARK: In state
-    /// `h/<bundle id>/<audience id>`; without an id: all of the app.
+    /// Beginning of the key `h/<bundle id>/<audience id>`; without an audience id, it means all of the app.
     static var pauseKeyPrefix: StaticString { "h/" }
-    /// `nil`: the key is another's, or of an app that is configured no more.
+    /// The audience or app that a key names; `nil`: the key is of another kind, or of an app that is no longer
+    /// configured.
     func pauseKey(ofState key: Span<UInt8>, partition: PartitionIndex) -> PauseTable.Key? {
         guard key.count > 2, key[0] == UInt8(ascii: "h"), key[1] == UInt8(ascii: "/") else { return nil }
         for app in self.memory.configuration.apps.indices {
@@ -127,7 +128,7 @@ extension ShardEngine {
         self.audiences.pauses.set(key, sinceMillis: pause.sinceMillis)
         return .restored
     }
-    /// A record of another about a pause, found in a gap.
+    /// Repairs a record that another has written about a pause, found in a gap.
     /// - Returns: `nil`: it is about something else.
     mutating func repairPause(partition: PartitionIndex, key: Span<UInt8>) -> StateRepair? {
         guard let pauseKey = self.pauseKey(ofState: key, partition: partition) else { return nil }
@@ -140,7 +141,7 @@ extension ShardEngine {
 
 extension Journal {
     /// - Parameters:
-    ///   - sinceMillis: `nil`: it is paused no more.
+    ///   - sinceMillis: start of the pause; `nil`: it is no longer paused.
     ///   - entry: settled once Kafka has the record.
     mutating func writePause(
         _ pause: PauseTable.Key, sinceMillis: Int64?, entry: EntryID, in memory: inout ShardMemory

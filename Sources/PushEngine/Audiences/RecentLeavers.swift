@@ -15,11 +15,11 @@ struct RecentLeavers {
     static let countMax = 65_536
     struct Trace {
         var token: [UInt8]
-        /// Which audience it left; 0: it had come there from another.
+        /// Reference of the audience that it left; 0: it had moved there from another.
         var reference: UInt64
-        /// It may have had priority 10 there within the hour.
+        /// Whether it may have had priority 10 there within the hour.
         var hadTens: Bool
-        /// Steady.
+        /// When its hour is over, steady.
         var untilMillis: Int64
     }
     private var traces: [Audiences.DepartedKey: Trace] = [:]
@@ -28,7 +28,7 @@ struct RecentLeavers {
     /// Leavers that a restore has read.
     private var restored: [Audiences.DepartedKey: Trace] = [:]
 
-    /// When the first is over, steady; `Int64.max`: there is none.
+    /// When the first hour is over, steady; `Int64.max`: there is none.
     var nextOverMillis: Int64 { self.order.first?.untilMillis ?? .max }
     subscript(key: Audiences.DepartedKey) -> Trace? { self.traces.isEmpty ? nil : self.traces[key] }
 
@@ -50,7 +50,7 @@ struct RecentLeavers {
         }
         return nil
     }
-    /// Whether a token that joins now may have got its tens in another audience.
+    /// Whether a token that joins now may have got priority 10 in another audience.
     func comesFromAnother(_ key: Audiences.DepartedKey, to reference: UInt64, nowMillis: Int64) -> Bool {
         if !self.traces.isEmpty, let trace = self.traces[key], trace.hadTens, trace.untilMillis > nowMillis {
             return trace.reference != reference
@@ -59,7 +59,7 @@ struct RecentLeavers {
     }
 
     // MARK: After a takeover
-    /// A restore has read the record of one; `nil`: its tombstone.
+    /// Restores the record of a leaver; `nil`: its tombstone.
     mutating func restore(_ trace: Trace?, of key: Audiences.DepartedKey) {
         guard let trace else {
             if !self.restored.isEmpty { self.restored[key] = nil }
@@ -71,7 +71,7 @@ struct RecentLeavers {
         }
         self.restored[key] = trace
     }
-    /// The restore is over.
+    /// Ends the restore.
     mutating func settle(_ partition: PartitionIndex) {
         let settled = self.restored.filter { $0.key.partition == partition }
         guard !settled.isEmpty else { return }
@@ -79,7 +79,7 @@ struct RecentLeavers {
         for (key, trace) in settled { self.note(trace, of: key) }
         self.order.sort { ($0.untilMillis, $0.key.position) < ($1.untilMillis, $1.key.position) }
     }
-    /// The partition has left.
+    /// Forgets a partition that has left.
     mutating func forget(_ partition: PartitionIndex) {
         self.restored = self.restored.filter { $0.key.partition != partition }
         guard !self.traces.isEmpty else { return }
@@ -90,7 +90,7 @@ struct RecentLeavers {
 
 /// Members that came from another audience within the hour.
 extension ShardEngine {
-    /// Whether the member came from another audience within the hour: its mark is taken off when it has been longer.
+    /// Whether the member came from another audience within the hour. If it was longer ago, its mark is taken off.
     mutating func hasMoved(_ member: MemberID, to crowd: CrowdID, members: CrowdTable.Members, now: EngineTime) -> Bool
     {
         guard members.table.flags(of: member).contains(.isMoved) else { return false }
@@ -101,7 +101,7 @@ extension ShardEngine {
         members.table.removeFlag(.isMoved, of: member)
         return false
     }
-    /// A token that is a member from here on may have left another audience a moment ago.
+    /// Marks a token that becomes a member and may have left another audience a moment ago.
     /// - Returns: its flags.
     mutating func markReturn(
         of member: MemberID, to crowd: CrowdID, _ joinedSeconds: UInt32, members: CrowdTable.Members, now: EngineTime
@@ -115,8 +115,8 @@ extension ShardEngine {
         }
         return members.table.flags(of: member)
     }
-    /// A member is about to leave: what is to be remembered of it for an hour; `nil`: nothing. One of an audience that is over has had its hour,
-    /// unless ends are remembered for less.
+    /// What to remember for an hour of a member that is about to leave; `nil`: nothing. A member of an audience that is
+    /// over has had its hour, unless ends are remembered for less.
     private mutating func trace(
         of member: MemberID, key: Audiences.DepartedKey, in crowd: CrowdID, members: CrowdTable.Members, now: EngineTime
     ) -> RecentLeavers.Trace? {
@@ -134,7 +134,7 @@ extension ShardEngine {
             token: token, reference: hasMoved ? 0 : self.audiences.crowds[crowd].reference, hadTens: hadTens,
             untilMillis: now.steadyMillis + RollingBudget.windowMillis)
     }
-    /// A member is about to leave: that is written down.
+    /// Writes down that a member is about to leave.
     /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
     mutating func writeGone(
         _ member: MemberID, key: Audiences.DepartedKey, from crowd: CrowdID, members: CrowdTable.Members,
@@ -151,7 +151,7 @@ extension ShardEngine {
         self.journal.writeMemberTombstone(
             unsafe Span(_unsafeElements: token), of: key.partition, entry: entry, in: &self.memory)
     }
-    /// What is remembered of one that has left is written down.
+    /// Writes down what is remembered of a leaver.
     mutating func writeLeaver(
         _ trace: RecentLeavers.Trace, key: Audiences.DepartedKey, entry: EntryID, now: EngineTime
     ) {
@@ -160,7 +160,7 @@ extension ShardEngine {
             trace, leftSeconds: UInt32(clamping: (leftMillis + 999) / 1_000), of: key.partition, entry: entry,
             in: &self.memory, audiences: self.audiences)
     }
-    /// Those whose hour is over are forgotten, in `state` too; of very many the others in the next turn.
+    /// Forgets leavers whose hour is over, in `state`, too. If there are very many, the rest follows in the next turn.
     mutating func forgetLeavers(now: EngineTime) {
         for _ in 0..<Self.leavingMax {
             guard let (partition, trace) = self.audiences.leavers.popOver(nowMillis: now.steadyMillis) else { return }
@@ -171,7 +171,7 @@ extension ShardEngine {
             self.journal.writeMemberTombstone(trace.token.span, of: partition, entry: .none, in: &self.memory)
         }
     }
-    /// The record of one that has left.
+    /// Restores the record of a leaver.
     mutating func restoreLeaver(
         _ member: MemberRecord, token: Span<UInt8>, partition: PartitionIndex, now: EngineTime
     ) {

@@ -1,12 +1,12 @@
 import APNSProtocol
 import PushModel
 
-/// How often APNs gave which reason that ended what a member was due: of one version, or one start.
+/// How often APNs gave each reason that ended what a member was due, for one version or one start.
 struct RefusalCounts: Equatable {
     struct Refusal: Equatable {
         var status: UInt16 = 0
         var reason = ""
-        /// It is the message's fault, and no member's.
+        /// Whether it is the message's fault, and not a member's.
         var isOfMessage = false
         var count: UInt64 = 0
     }
@@ -21,13 +21,13 @@ struct RefusalCounts: Equatable {
         self.note(
             Refusal(status: status, reason: Self.clipped(Array(reason.utf8)), isOfMessage: isOfMessage, count: 1))
     }
-    /// As if all had been counted here.
+    /// Adds counts of others, as if all had been counted here.
     mutating func add(_ other: RefusalCounts) {
         for refusal in other.all { self.note(refusal) }
     }
     /// Sorts the reasons, the most frequent first. The order does not depend on which was counted first.
     mutating func sort() { self.all.sort { ($1.count, $0.reason) < ($0.count, $1.reason) } }
-    /// Bytes that are no UTF-8 become up to three each.
+    /// The reason's text, clipped. Bytes that are not UTF-8 become up to three each.
     static func clipped(_ reason: [UInt8]) -> String {
         String(decoding: reason.prefix(Self.reasonByteCountMax / 3), as: UTF8.self)
     }
@@ -42,14 +42,15 @@ struct RefusalCounts: Equatable {
         } else if let index = self.all.firstIndex(where: { $0.reason == Self.otherReason }) {
             self.all[index].count += refusal.count
         } else {
-            // The last makes room, and is counted with those to come.
+            // The last reason makes room, and is counted with later ones.
             let last = self.all.count - 1
             self.all[last] = Refusal(reason: Self.otherReason, count: self.all[last].count + refusal.count)
         }
     }
 
     // MARK: In outcomes
-    /// `,"refused":` and an object of how often each reason was given; where there was none, its status.
+    /// Appends `,"refused":` and an object with the count of each reason. A refusal without a reason is listed by its
+    /// status.
     func append(to bytes: inout [UInt8]) {
         bytes.append(utf8: ",\"refused\":{")
         var reasons: [(name: String, count: UInt64)] = []

@@ -1,8 +1,9 @@
 import PushModel
 
-/// Records of others about audiences, found in a partition's `state` (contract: One owner).
+/// Repairs records of others about audiences, found in a partition's `state` (contract: One owner).
 extension ShardEngine {
-    /// A record of another about a member or a crowd, found in a gap: what this owner knows is written again.
+    /// Repairs a record that another has written about a member or a crowd, found in a gap. What this owner knows is
+    /// written again.
     /// - Returns: `nil`: the key names neither.
     mutating func repairAudience(
         partition: PartitionIndex, key: Span<UInt8>, now: EngineTime
@@ -29,8 +30,8 @@ extension ShardEngine {
         self.repairStarts(crowd, now: now)
         return .overwritten
     }
-    /// Another's word that an audience was over. Once compaction has taken whatever shows that it came too late, it would take everybody whose
-    /// record lies before it.
+    /// Repairs another's record that an audience was over. Compaction may delete what shows that it was too late. It
+    /// would then remove every member whose record is before it.
     private mutating func repairVoided(
         key: Span<UInt8>, reference: UInt64, partition: PartitionIndex
     ) -> StateRepair {
@@ -42,7 +43,8 @@ extension ShardEngine {
             self.journal.writeTombstone(key: key, of: partition, in: &self.memory)
             return .removed
         }
-        // Joins of the next life may lie before a record written now. Then it stays, until the last of those leaving has gone.
+        // Joins of the next life may be before a record written now. Then it stays until the last leaving member has
+        // gone.
         guard self.audiences.crowds.find(reference: reference, partition: partition) == nil else { return .ignored }
         self.journal.writeVoided(leaving, entry: .none, in: &self.memory, audiences: self.audiences)
         self.audiences.voids.left(partition)

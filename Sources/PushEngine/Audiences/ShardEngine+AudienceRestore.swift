@@ -1,9 +1,9 @@
 import PushModel
 
-/// Audiences and members as `state` has them, after a takeover (fan-out contract: Takeover of a pass).
+/// Restores audiences and members from `state` after a takeover (fan-out contract: Takeover of a pass).
 extension ShardEngine {
-    /// A member's record.
-    /// - Parameter token: raw.
+    /// Restores a member's record.
+    /// - Parameter token: the raw token.
     mutating func restoreMember(
         _ token: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
@@ -22,10 +22,10 @@ extension ShardEngine {
         let crowd =
             self.audiences.crowds.find(reference: member.reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: member.reference, partition: partition)
-        // Progress may lie there from before, and a void is believed by when the last member came.
+        // Older progress may exist, and whether a void counts depends on when the last member joined.
         self.audiences.crowds[crowd].joined(seconds: member.joinedSeconds)
         let members = self.audiences.crowds.members(of: partition)
-        // A ring more is made only for the first of an audience and environment.
+        // Another ring is made only for the first member of an audience and environment.
         guard
             members.table.hasRoomForRing
                 || self.audiences.crowds[crowd].passes.contains(where: { $0.environment == member.environment }),
@@ -60,7 +60,7 @@ extension ShardEngine {
         }
         return .restored
     }
-    /// Which forwarded record of the token was taken last.
+    /// Restores which forwarded record of the token was taken last.
     private mutating func restoreOrigin(
         _ origin: MemberRecord.Origin?, of token: Span<UInt8>, partition: PartitionIndex, recordOffset: Int64
     ) {
@@ -70,19 +70,19 @@ extension ShardEngine {
             of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)),
             recordOffset: recordOffset)
     }
-    /// A member's tombstone.
+    /// Restores a member's tombstone.
     mutating func restoreMemberTombstone(_ token: Span<UInt8>, partition: PartitionIndex) {
         self.audiences.leavers.restore(
             nil, of: Audiences.DepartedKey(partition: partition, position: RingPosition.of(token)))
         guard let members = self.audiences.crowds.membersIfAny(of: partition), !token.isEmpty else { return }
         let member = members.table.find(token)
         guard member.isSome else { return }
-        // Its number stands among the joins that were read.
+        // The joins that were read still have its number.
         members.table.unlink(member)
         members.unlinked.append(member)
         self.memory.counters.membersHeld -= 1
     }
-    /// A record about a crowd.
+    /// Restores a record about a crowd.
     mutating func restoreCrowd(
         _ kind: StateCodec.Kind, key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, now: EngineTime
     ) throws(StateError) -> RestoreResult? {
@@ -126,7 +126,7 @@ extension ShardEngine {
         }
         return .restored
     }
-    /// A tombstone of a record about a crowd.
+    /// Restores a tombstone of a record about a crowd.
     mutating func restoreCrowdTombstone(_ key: Span<UInt8>, partition: PartitionIndex) {
         guard let (record, app, id) = self.journal.texts.crowdKey(ofState: key) else { return }
         let reference = CrowdTable.reference(bundleID: self.intake.bundleID(app: app).span, id: id.span)
@@ -135,14 +135,15 @@ extension ShardEngine {
     }
 
     // MARK: Going on
-    /// The last record has been read: passes go on where they stood.
+    /// Ends the restore when the last record has been read. Passes go on from where they were.
     mutating func settleRestoredCrowds(_ partition: PartitionIndex, now: EngineTime) {
         for crowd in self.audiences.crowds.crowds(of: partition) {
             if self.audiences.crowds[crowd].id.isEmpty, self.audiences.crowds[crowd].standing == .living {
-                // The record with its name was lost with the owner before, who then has not committed the joins: they come again, and name it.
+                // The record with its name was lost with the former owner, which has not committed the joins. They come
+                // again, and name it.
                 self.forgetTargets(of: crowd)
                 self.audiences.crowds[crowd].forgetRestored()
-                // Another worker serves their app, or this one will after a restart: they stay as they are.
+                // Another worker serves their app, or this one will after a restart. They stay as they are.
                 guard !self.memory.partitions[partition].hasCrowdsOfOtherApps else { continue }
                 self.audiences.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
                 continue
@@ -170,7 +171,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].passes[pass].reset(in: &members.table)
         }
     }
-    /// Members of an audience whose name nobody tells are removed after so long.
+    /// Milliseconds after which members of an audience whose name is still unknown are removed.
     static var namelessMillis: Int64 { 600_000 }
     private mutating func settleRestored(_ crowd: CrowdID, now: EngineTime) {
         let partition = self.audiences.crowds[crowd].partition
@@ -208,14 +209,15 @@ extension ShardEngine {
         self.settleRestoredStarts(crowd, now: now)
         self.audiences.crowds[crowd].resumed(restored)
         if restored.newest == nil {
-            // The question may have been lost with the owner before.
+            // The question may have been lost with the former owner.
             self.journal.ask(crowd, entry: .none, in: &self.memory, audiences: self.audiences)
         }
         self.expireVersions(crowd, now: now)
         self.resumePassTraces(crowd, now: now)
         self.schedule(crowd, now: now)
     }
-    /// Members that said, or said no longer, that they listen before the newest alert had come to them, and that no progress knows.
+    /// Restores alerts owed to members that started or stopped listening before the newest alert had reached them, and
+    /// that no progress covers.
     private mutating func restoreOwedAlerts(_ crowd: CrowdID, joins: [RestoredJoin], members: CrowdTable.Members) {
         guard let alert = self.audiences.crowds[crowd].versions.alert, !self.audiences.crowds[crowd].versions.isEmpty
         else {
@@ -233,7 +235,7 @@ extension ShardEngine {
     }
 
     // MARK: Leaving
-    /// The partition is given back: what its passes have done since their last record is written down.
+    /// Writes what passes have done since their last record, as the partition is given back.
     mutating func writeCrowds(of partition: PartitionIndex, now: EngineTime) {
         for crowd in self.audiences.crowds.crowds(of: partition)
         where self.audiences.crowds[crowd].standing == .living && self.audiences.crowds[crowd].records.isProgressDue {
@@ -245,7 +247,7 @@ extension ShardEngine {
             self.endPassTraces(crowd, .handedOver)
         }
     }
-    /// Everything of the partition leaves memory at once.
+    /// Removes everything of the partition from memory at once.
     mutating func forgetCrowds(of partition: PartitionIndex) {
         for crowd in self.audiences.crowds.crowds(of: partition) {
             self.audiences.deadlines.remove(crowd)
