@@ -12,10 +12,10 @@ struct KafkaOptions: ParsableArguments {
         form: .whole(1...3_600, "seconds"))
     var timeout = 30
 
-    /// For the parser, which fills the properties in.
+    /// Creates empty options, which the parser fills in.
     init() {}
 
-    /// For a command that takes the cluster's options in its own way.
+    /// Creates options for a command that reads the cluster's options by itself.
     init(cluster: ClusterOptions, timeout: Int) {
         self.cluster = cluster
         self.timeout = timeout
@@ -25,12 +25,12 @@ struct KafkaOptions: ParsableArguments {
         try self.cluster.requireBrokers()
     }
 
-    /// Properties in the order in which they count, judged by librdkafka.
+    /// Properties in the order of their precedence, checked by librdkafka.
     func settings(for role: KafkaSettings.Role) throws -> KafkaSettings { try self.cluster.settings(for: role) }
 
     var limit: Duration { .seconds(self.timeout) }
 
-    /// A producer whose records are given up after `timeout`. The caller serves its deliveries.
+    /// A producer that gives up records after `timeout`. The caller serves its deliveries.
     func producer() throws -> KafkaProducer {
         let settings = try self.settings(for: .producer).appending("message.timeout.ms", "\(self.timeout * 1_000)")
         do throws(KafkaError) {
@@ -39,7 +39,7 @@ struct KafkaOptions: ParsableArguments {
         } catch { throw CommandFailure("\(error)") }
     }
 
-    /// How many partitions a topic has. Blocks.
+    /// Number of partitions of a topic. Blocks.
     func partitionCount(of topic: String) throws -> Int32 {
         let brokers = try self.cluster.brokers()
         let settings = try self.settings(for: .consumer)
@@ -53,13 +53,13 @@ struct KafkaOptions: ParsableArguments {
         throw CommandFailure("the topic \(topic) does not exist")
     }
 
-    /// Hands every record of the partitions to `body`, partition by partition in the order given. They are fetched together; a bounded part of
-    /// them is kept. Blocks.
-    /// - Parameter whenRead: told after each partition's last record.
+    /// Hands every record of the partitions to `body`, partition by partition in the order given. Partitions are
+    /// fetched together, and a bounded part is held in memory. Blocks.
+    /// - Parameter whenRead: called after each partition's last record.
     func forEachRecord(
         of topic: String, partitions: [Int32], whenRead: (Int32) -> Void = { _ in }, _ body: (OwnedRecord) -> Void
     ) throws {
-        // Somebody waits for the end of a log, not for what is written to it: a fetch that finds nothing is answered at once.
+        // The end of a log is wanted, not what is written later: a fetch that finds nothing is answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try self.settings(for: .consumer))
         do throws(KafkaError) {
             try KafkaLogReader(settings, log: { _ in }).forEach(

@@ -70,7 +70,7 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.show(MetricsTable.markdown())
             return
         }
-        // Before the settings are read: a change afterwards may be signalled at once.
+        // Before the settings are read, because a change may be signalled right afterwards.
         let hangUps = await HangUps()
         let (loaded, bytes) = try self.load()
         if self.check {
@@ -87,14 +87,14 @@ struct RunCommand: AsyncParsableCommand {
         for note in loaded.notes { logger.warning("\(note)") }
         let metrics = PrometheusMetricsFactory()
         MetricsSystem.bootstrap(metrics)
-        // Libraries that trace find it there.
+        // Libraries that trace find the tracer there.
         let tracer = OTLPTracer(loaded.configuration.tracing, logger: logger)
         if let tracer { InstrumentationSystem.bootstrap(tracer) }
         let worker = try WorkerService(
             loaded.configuration, logger: logger, metrics: metrics, logLevel: logLevel, tracer: tracer)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                // The first ends last: what a worker that stops has to tell is exported, too.
+                // The first service ends last, so that spans of a stopping worker are exported, too.
                 services: (tracer.map { [.init(service: $0)] } ?? []) + [
                     .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: self.reloads(of: worker, loaded: bytes, hangUps: hangUps, logger: logger)),
@@ -108,7 +108,7 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reads the settings again when somebody asks for it.
+    /// Reads the settings again on request.
     private func reloads(
         of worker: WorkerService, loaded: [UInt8]?, hangUps: HangUps, logger: Logger
     ) -> ReloadService {
@@ -130,7 +130,7 @@ struct RunCommand: AsyncParsableCommand {
             bytes = try Self.bytes(self.config)
             return (try Self.settings(bytes, self.config), bytes)
         } catch {
-            // A person asks for a check; all else belongs into the log.
+            // Only a check prints; everything else is logged.
             if !self.check {
                 LogLines.write(
                     as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))
@@ -139,7 +139,7 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// The file's; `nil`: there is none.
+    /// The file's content; `nil`: there is no file.
     private static func bytes(_ path: String?) throws(ConfigurationError) -> [UInt8]? {
         guard let path else { return nil }
         do throws(FileFailure) { return try InputFile.read(path) } catch {
@@ -149,7 +149,7 @@ struct RunCommand: AsyncParsableCommand {
         }
     }
 
-    /// What the file, if any, and the environment say.
+    /// Settings from the file, if any, and the environment.
     private static func settings(
         _ bytes: [UInt8]?, _ path: String?
     ) throws(ConfigurationError) -> ConfigurationLoader.Loaded {

@@ -18,8 +18,8 @@ extension DemoCommand {
         func fall() { self.isUpNow.withLock { $0 = false } }
     }
 
-    /// Plays and judges with the page open, and then stays until a signal comes.
-    /// - Returns: the verdict; `nil`: the signal came before.
+    /// Plays and judges with the page open, and then stays until a signal arrives.
+    /// - Returns: the verdict; `nil`: the signal arrived before it.
     func stay(
         on stage: DemoStage, store: TimelineStore, began: ContinuousClock.Instant, logger: Logger
     ) async throws -> DemoVerdict? {

@@ -6,7 +6,8 @@ import Listening
 import Logging
 import PushWorker
 
-/// `mailboat demo`: the whole path in one process, with a story to watch and a judge who looks at every phone afterwards.
+/// `mailboat demo`: the whole path in one process, with a story to watch and a judge that looks at every phone
+/// afterwards.
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
@@ -86,13 +87,13 @@ struct DemoCommand: AsyncParsableCommand {
             throw CommandFailure("the story was cut short: nothing was judged")
         }
         if !report.isClean { verdict.faults.append("the worker did not stop cleanly: \(report.detail)") }
-        // With --stay it was said when it was found.
+        // With --stay the report was printed as soon as it was known.
         if !self.stay || !report.isClean { Scoreboard.writeToStandardOutput(Self.text(verdict, began: began)) }
         if let path = self.summary { try verdict.summary.write(to: path) }
         guard verdict.faults.isEmpty else { throw ExitCode.failure }
     }
 
-    /// What the options say of the story.
+    /// The part of the story that the options select.
     struct Part: Sendable {
         var durationMillis: Int
         var fanCount: Int

@@ -11,7 +11,8 @@ import Upstream
 
 /// One performance of the story: waits for the worker, plays, waits until everything is settled, judges.
 struct DemoPerformance {
-    /// Counted from the program's start: by then the judging begins, whatever is still open. Leaves time to judge and to stop in 30 s.
+    /// Judging begins at this time after the program's start, whatever is still open. It leaves time to judge and to
+    /// stop within 30 s.
     private static let settledByMillis = 26_500
     private static let readyByMillis = 15_000
     private static let auditLimit = Duration.seconds(5)
@@ -50,7 +51,7 @@ struct DemoPerformance {
         self.board.say(
             "The worker owns \(DemoStage.partitionCount) partitions and has opened a channel for the match. Curtain up.",
             atMillis: self.elapsedMillis)
-        // What happens before the curtain rises takes a second.
+        // The prologue takes a second.
         let curtain = ContinuousClock.now + .seconds(1)
         while self.elapsedMillis < Self.settledByMillis {
             try StandardOutput.check()
@@ -68,7 +69,7 @@ struct DemoPerformance {
         self.showNumbers(always: true)
     }
 
-    /// The story begins once the match has its channel.
+    /// Opens the match's channel. The story begins once the channel exists.
     private mutating func openChannel() async throws {
         try self.director.perform(
             upTo: Script.beforehandMillis, wallMillis: Int64(Date().timeIntervalSince1970 * 1_000)
@@ -83,7 +84,7 @@ struct DemoPerformance {
 
     private var elapsedMillis: Int { (ContinuousClock.now - self.began).wholeMillis }
 
-    /// Everything published has been taken, has its outcome, and all of it is acknowledged by Kafka.
+    /// Whether everything published was taken, has its outcome, and is acknowledged by Kafka.
     private var isSettled: Bool {
         guard self.publisher.isDelivered else { return false }
         let snapshot = self.stage.worker.snapshot()
@@ -93,7 +94,7 @@ struct DemoPerformance {
             && Self.eventCount(snapshot) == self.publisher.records.count
     }
 
-    /// Events taken, each once: a forwarded record is taken a second time where it belongs.
+    /// Number of events taken, each counted once. A forwarded record is taken a second time in its own partition.
     private static func eventCount(_ snapshot: WorkerSnapshot) -> Int {
         Int(snapshot.engine.consumed) - Int(snapshot.engine.forwarded)
     }
@@ -171,16 +172,17 @@ struct DemoPerformance {
         return faults + snapshot.errors
     }
 
-    /// What APNs would hold against us. Pushes to dead tokens are part of the story; using one again after the answer is not.
+    /// Violations that APNs noted. Pushes to dead tokens are part of the story; using a token again after the answer is
+    /// not allowed.
     private var foulPlay: [String] {
         self.stage.simulator.violations().map { "APNs: \($0.kind.rawValue): \($0.detail) (token \($0.token)…)" }
     }
 }
 
-/// How a performance was.
+/// The result of a performance.
 struct DemoVerdict: Sendable {
     var summary: DemoSummary
-    /// Empty: a success.
+    /// What went wrong; empty: a success.
     var faults: [String]
 }
 

@@ -9,21 +9,23 @@ import PushModel
 import PushWorker
 import TLSSession
 
-/// Everything the demo plays on, in this process: an embedded Kafka, a simulated APNs on a real socket, and a worker between them.
+/// Everything that the demo needs, in this process: an embedded Kafka, a simulated APNs on a real socket, and a worker
+/// between them.
 final class DemoStage: Sendable {
     static let partitionCount: Int32 = 16
-    /// How long an update waits for a usable token. Minutes in production; here the audience waits too.
+    /// How long an update waits for a usable token. Minutes in production; here the audience would wait, too.
     static let registrationWaitMillis: Int64 = 4_000
-    /// Low, so that reckless heroes meet it (`Script.recklessHeroCount`).
+    /// Low, so that reckless heroes reach it (`Script.recklessHeroCount`).
     static let adventureBudgetPerHour = 6
-    /// As far away as a data centre of Apple's.
+    /// Latency of an Apple data centre at some distance.
     static let latency = Latency(fixedMillis: 10, jitterMillis: 20)
-    /// What the end of the match does on its channel takes hours: it is broadcast again after 1, 5, 15 and 30 minutes, and the channel deleted
-    /// after 8 hours. Here a minute is this short, and the channel stays for so long.
+    /// Length of a minute, and how long the channel stays. In production, the end of a match is broadcast again after
+    /// 1, 5, 15 and 30 minutes, and its channel is deleted after 8 hours.
     private static let (channelMinuteMillis, channelLingerMillis): (Int64, Int64) = (300, 2_000)
-    /// 15 s in production.
+    /// Distance of broadcasts on a channel; 15 s in production.
     private static let channelDistanceMillis: Int64 = 1_000
-    /// Requests that APNs lets be on their way on one connection, and connections: few, so that a push to every fan takes a moment.
+    /// Requests in flight that APNs allows on one connection, and connections. Few, so that a push to every fan takes a
+    /// moment.
     private static let (streamsMax, connectionsMax) = (200, 1)
     private static let keyID = "DEMOKEY123"
     private static let teamID = "DEMOTEAM12"
@@ -32,11 +34,11 @@ final class DemoStage: Sendable {
     let simulator: APNSSimulator
     let worker: WorkerService
     let configuration: WorkerConfiguration
-    /// Keys and certificates; removed with the stage.
+    /// Directory of keys and certificates, which is removed with the stage.
     private let directory: String
 
-    /// Builds it up and starts the worker, which then joins its group; wait for `ready`.
-    /// - Parameter store: is told of each push, for a page to look at; `nil`: nobody looks.
+    /// Builds the stage and starts the worker, which then joins its group. Wait for `ready` afterwards.
+    /// - Parameter store: receives each push, for a page to show; `nil`: there is no page.
     init(logger: Logger, store: TimelineStore? = nil) async throws {
         self.directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("mailboat-demo-\(UUID().uuidString)").path
@@ -114,7 +116,7 @@ final class DemoStage: Sendable {
         return app
     }
 
-    /// What a page is told of the stage.
+    /// The page's settings for this stage.
     var pageSettings: DevPageSettings {
         let topics = self.configuration.topics
         var settings = DevPageSettings(
@@ -122,12 +124,12 @@ final class DemoStage: Sendable {
             partitionCount: Int(Self.partitionCount), kafka: self.kafka.settings, bootstrapShown: self.kafka.bootstrap)
         settings.appNamed = Script.pizza
         settings.apps = self.configuration.apps.map(\.bundleID)
-        // The story has phones of its own, and some that nobody registers in time.
+        // The story has its own phones, and some that are not registered in time.
         settings.makesPhones = false
         return settings
     }
 
-    /// High-priority pushes a phone of this activity may get in an hour.
+    /// High-priority pushes that a phone of this activity may receive in an hour.
     func budgetPerHour(activity: String) -> Int {
         let bundleID = activity.hasPrefix("hero") ? Script.adventure : Script.pizza
         return self.configuration.apps.first { $0.bundleID == bundleID }?.engine.budgetPerHour ?? 0

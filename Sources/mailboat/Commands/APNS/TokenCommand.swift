@@ -56,7 +56,7 @@ struct TokenCommand: ParsableCommand {
             "-d '{\"aps\":{\"timestamp\":\(token.issuedAtSeconds),\"event\":\"update\",\"content-state\":{}}}'",
             "https://\(route.host)\(route.port == APNSHost.port ? "" : ":\(route.port)")/3/device/<token of the activity>",
         ]
-        // The shell would not continue a line at a line end within a text, so the text is shown on one line.
+        // Each part is a line of its own, because a line end within a text would be escaped.
         let lines = curl.enumerated().map { index, part in
             (index == 0 ? "" : "  ") + part + (index == curl.count - 1 ? "" : " \\")
         }

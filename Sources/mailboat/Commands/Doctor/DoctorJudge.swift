@@ -168,7 +168,7 @@ enum DoctorJudge {
     // MARK: Clock
 
     /// Clock differences in seconds beyond which a warning is due, and beyond which the clock is wrong. Events more
-    /// than five minutes ahead are refused, and so are provider tokens of an hour.
+    /// than five minutes ahead are refused, and APNs refuses provider tokens that are an hour old.
     static let clockWarnSeconds = 30.0
     static let clockFailSeconds = 300.0
 

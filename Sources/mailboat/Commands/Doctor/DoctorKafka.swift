@@ -3,16 +3,16 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// Asks Kafka what a worker needs of it. Blocks: on a thread of its own.
+/// Asks Kafka about everything that a worker needs. Blocks: on a thread of its own.
 struct DoctorKafka {
     private let command: Doctor
 
     init(_ command: Doctor) { self.command = command }
 
-    /// Ends with the first question that nobody answers.
+    /// Asks one question after the other. Stops at the first that gets no answer.
     func findings() -> [DoctorFinding] {
         let login = self.login()
-        // Without a token nobody answers.
+        // Without a token Kafka answers nothing.
         if let login, login.level == .fail { return [login] }
         let found = login.map { [$0] } ?? []
         do {
@@ -22,9 +22,9 @@ struct DoctorKafka {
         }
     }
 
-    /// What is found of the token of a login by OAUTHBEARER; `nil`: the login is another.
+    /// Finding about the token of a login by OAUTHBEARER; `nil`: the login is of another kind.
     private func login() -> DoctorFinding? {
-        // What is wrong with the settings has been told.
+        // Faults of the settings were reported before.
         let options = try? ClusterOptions.parse(["--config", self.command.config])
         guard let settings = try? options?.configuration().kafka.consumerSettings, let keeper = TokenKeeper.of(settings)
         else { return nil }
@@ -50,7 +50,7 @@ struct DoctorKafka {
                 found: "answers")
         ]
         findings += DoctorJudge.topics(looked.findings, reasonUnknown: looked.reasonUnknown)
-        // Without the topics there is nowhere to stand.
+        // Without the topics the group cannot have a position.
         guard !looked.findings.contains(where: { $0.setting == "exists" }) else { return findings }
         let group = configuration.kafka.groupID
         findings.append(try self.group(kafka, configuration))

@@ -110,7 +110,7 @@ struct EmbeddedKafkaCommand: AsyncParsableCommand {
         kafka.stop()
     }
 
-    /// Writes a line for the process that started this one, at once: to a pipe it would be kept back.
+    /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
     private static func say(_ line: String) {
         StandardOutput.tell(line)
         StandardOutput.flush()

@@ -8,14 +8,15 @@ import NIOCore
 import Redaction
 import ServiceLifecycle
 
-/// The HTTP control API of an embedded cluster: what it holds, and faults. It has no authentication; pages in a browser are kept out.
+/// The HTTP control API of an embedded cluster: its contents, and faults. It has no authentication, and refuses
+/// requests of pages in a browser.
 struct EmbeddedKafkaControl: Service {
     let kafka: EmbeddedKafka
     let host: String
-    /// 0: any free one.
+    /// Port to listen on. 0: any free port.
     let port: Int
     let logger: Logger
-    /// Told the port, once it takes requests.
+    /// Receives the port once requests are accepted.
     let onListening: @Sendable (_ port: Int) -> Void
 
     static let latencyMillisMax = 60_000

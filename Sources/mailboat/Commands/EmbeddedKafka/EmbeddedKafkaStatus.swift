@@ -1,6 +1,6 @@
 import KafkaLog
 
-/// What `GET /status` of an embedded cluster says.
+/// The answer to `GET /status` of an embedded cluster.
 struct EmbeddedKafkaStatus: Encodable {
     struct Topic: Encodable {
         var name: String
@@ -12,7 +12,7 @@ struct EmbeddedKafkaStatus: Encodable {
         var lowOffset: Int64
         var endOffset: Int64
         var estimatedBytes: Int
-        /// The oldest records are gone.
+        /// Whether the oldest records were deleted.
         var truncated: Bool
     }
 

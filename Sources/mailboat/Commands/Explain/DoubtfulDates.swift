@@ -1,14 +1,15 @@
 import Foundation
 
-/// Values of a `content-state` that look like dates which a phone's plain `JSONDecoder` does not read as what they were meant to be: it takes
-/// a `Date` as a number of seconds since 2001 (the page "For those who write the app").
+/// Finds values of a `content-state` that look like dates and that a phone's plain `JSONDecoder` misreads. It takes a
+/// `Date` as a number of seconds since 2001 (the page "For those who write the app").
 enum DoubtfulDates {
-    /// No more than these are named.
+    /// Most values that are named.
     static let shownMax = 3
-    /// A number this near to now, counted from 1970, is taken for a date: ten years, seconds.
+    /// Distance from now, in seconds, within which a number since 1970 is taken for a date: ten years.
     private static let nearSeconds = 10.0 * 365.25 * 86_400
 
-    /// Paths and values, such as `eta = 1764093600 (seconds since 1970)`, in the order of their paths. Empty where the text is no JSON.
+    /// Paths and values, such as `eta = 1764093600 (seconds since 1970)`, in the order of their paths. Empty if the
+    /// text is not JSON.
     static func find(inContentState bytes: [UInt8], nowSeconds: Int64) -> [String] {
         guard !bytes.isEmpty, let value = try? JSONSerialization.jsonObject(with: Data(bytes)) else { return [] }
         var found: [String] = []
@@ -27,7 +28,7 @@ enum DoubtfulDates {
                 Self.walk(value, path: "\(path)[\(index)]", now: now, into: &found)
             }
         case let text as String:
-            // 2026-11-25T…: what most languages write by default.
+            // Text such as 2026-11-25T…, which most languages write by default.
             let digits = Array(text.utf8.prefix(11))
             guard digits.count == 11, digits[4] == UInt8(ascii: "-"), digits[7] == UInt8(ascii: "-"),
                 digits[10] == UInt8(ascii: "T"), digits[..<4].allSatisfy({ (0x30...0x39).contains($0) })

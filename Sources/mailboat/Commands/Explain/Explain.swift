@@ -66,7 +66,7 @@ struct Explain: AsyncParsableCommand {
         try await NamedThread.run("explain") { Result { try command.explain() } }.get()
     }
 
-    /// Blocks.
+    /// Prints the report. Blocks.
     private func explain() throws {
         let status = StatusLine()
         defer { status.end() }
@@ -76,7 +76,7 @@ struct Explain: AsyncParsableCommand {
     }
 
     /// Asks the cluster, and decides. Blocks.
-    /// - Parameter progress: told what is being read.
+    /// - Parameter progress: receives what is being read.
     func report(progress: @escaping (String) -> Void) throws -> ExplainReport {
         let reading = ExplainReading(
             kafka: self.kafka, key: Array(self.key.utf8), app: self.app, group: self.group, outcomeCount: self.outcomes,

@@ -1,8 +1,9 @@
 import PushEngine
 
-/// Everything that was found out about one key: what `mailboat explain` decides from, and what it shows as evidence. Holds no token.
+/// Everything that was found about one key. `mailboat explain` decides from it, and shows it as evidence. Holds no
+/// token.
 struct ExplainFacts: Equatable, Encodable {
-    /// Where a record lies.
+    /// Position of a record.
     struct Position: Equatable, Encodable {
         var topic: String
         var partition: Int32
@@ -12,33 +13,33 @@ struct ExplainFacts: Equatable, Encodable {
     /// A record that was read.
     struct Place: Equatable, Encodable {
         var position: Position
-        /// Milliseconds since 1970; -1: the record has no time.
+        /// When the record was written, milliseconds since 1970; -1: it has no time.
         var writtenMillis: Int64
     }
 
     /// A record of an input topic, or one that was forwarded.
     struct Event: Equatable, Encodable {
         var place: Place
-        /// Where it first lay; the same as `place` unless it was forwarded. Outcomes name it by this.
+        /// The record's first position, which outcomes name. It equals `place` unless the record was forwarded.
         var source: Position
-        /// `register`, `unregister`, `start`, `update`, `end` or `open`; empty: it cannot be read.
+        /// `register`, `unregister`, `start`, `update`, `end` or `open`; empty: the record cannot be read.
         var event = ""
-        /// Why it cannot be read.
+        /// Why the record cannot be read.
         var fault: String?
         var app: String?
         /// Priority of a `start`, `update` or `end`.
         var priority: Int?
-        /// As given, or the record's time.
+        /// The event's timestamp, or the record's time.
         var timestampSeconds: Int64 = 0
         var staleDateSeconds: Int64?
         var expiresSeconds: Int64?
         var hasAlert = false
-        /// A registration of a token for an audience.
+        /// Whether the event registers a token for an audience.
         var isMembership = false
         /// Values of `content-state` that a phone may not decode as a `Date`: path and value.
         var doubtfulDates: [String] = []
 
-        /// It has something for the phone.
+        /// Whether the event brings something to the phone.
         var isForPhone: Bool { ["start", "update", "end"].contains(self.event) }
     }
 
@@ -46,7 +47,7 @@ struct ExplainFacts: Equatable, Encodable {
     struct Outcome: Equatable, Encodable {
         var place: Place
         var outcome: String
-        /// The event that it is about; `nil`: of none.
+        /// Position of the event; `nil`: the record is about no event.
         var source: Position?
         var app: String?
         var eventID: String?
@@ -60,11 +61,11 @@ struct ExplainFacts: Equatable, Encodable {
         var apnsMillis: Int64?
         var apnsID: String?
         var tokenHash: String?
-        /// The push went to the token before the newest.
+        /// Whether the push went to an earlier token than the newest.
         var isToFormerToken = false
-        /// Stamp that members get with an audience's event.
+        /// Stamp with which members receive an audience's event.
         var version: Int64?
-        /// It is of a channel's event.
+        /// Whether the outcome is that of a channel's event.
         var isBroadcast = false
     }
 
@@ -80,9 +81,9 @@ struct ExplainFacts: Equatable, Encodable {
     struct State: Equatable, Encodable {
         var place: Place
         var app: String
-        /// What it says; `nil`: it is a tombstone or cannot be read.
+        /// The record's content; `nil`: a tombstone, or unreadable.
         var slot: StateRecordDescription.Slot?
-        /// Why it cannot be read.
+        /// Why the record cannot be read.
         var unreadable: String?
         /// When it was written down that the token is dead, as far as records tell: it may have died before.
         var deadSinceMillis: Int64?
@@ -98,31 +99,31 @@ struct ExplainFacts: Equatable, Encodable {
         }
     }
 
-    /// An operator has stopped the pushes to members of the audience.
+    /// An operator's pause of the pushes to an audience's members.
     struct Pause: Equatable, Encodable {
         var place: Place
         var sinceMillis: Int64
-        /// All audiences of the app are meant.
+        /// Whether the pause is for all audiences of the app.
         var isOfApp: Bool
     }
 
-    /// Where the workers stand in a partition that events of the key come from.
+    /// The workers' position in a partition with events of the key.
     struct Progress: Equatable, Encodable {
         var topic: String
         var partition: Int32
-        /// The next offset to be read; `nil`: the group never committed here.
+        /// The next offset to read; `nil`: the group never committed here.
         var committed: Int64?
         var lowOffset: Int64
         var endOffset: Int64
     }
 
-    /// What a worker does with the key's events. Defaults, where no configuration is given.
+    /// The settings by which a worker handles the key's events. Defaults without a configuration.
     struct Settings: Equatable, Encodable {
-        /// They were read from --config; otherwise they are a worker's own defaults.
+        /// Whether the settings were read from --config; otherwise they are a worker's defaults.
         var hasFile = false
         var group = "mailboat"
         var outcomesPublish = "pushes"
-        /// An app that is not among the file's gets dead letters.
+        /// Whether the file has the app. Events of other apps become dead letters.
         var isAppConfigured = true
         var budgetPerHour = 15
         var budgetFrequentPerHour = 120
@@ -135,28 +136,28 @@ struct ExplainFacts: Equatable, Encodable {
         var lifetimeMillis: Int64 = 12 * 3_600_000
     }
 
-    /// How much of a partition was read.
+    /// The part of a partition that was read.
     struct Search: Equatable, Encodable {
         var topic: String
-        /// -1: the topic could not be asked.
+        /// The partition; -1: the topic could not be asked.
         var partition: Int32
         var recordCount = 0
-        /// The first offset that was looked at, and the one after the last.
+        /// The first offset that was read, and the one after the last.
         var fromOffset: Int64 = 0
         var endOffset: Int64 = 0
-        /// Nothing lies before `fromOffset`.
+        /// Whether no record is before `fromOffset`.
         var isWhole = true
-        /// Why it could not be read.
+        /// Why the partition could not be read.
         var problem: String?
     }
 
     var key: String
     var nowMillis: Int64
     var settings = Settings()
-    /// The newest first, likewise below.
+    /// Events, the newest first, as in the lists below.
     var events: [Event] = []
     var state: State?
-    /// Pauses of an audience: its own and that of its app, as far as there are any.
+    /// Pauses of the audience and of all audiences of its app, if there are any.
     var pauses: [Pause] = []
     var outcomes: [Outcome] = []
     var letters: [Letter] = []
@@ -165,19 +166,19 @@ struct ExplainFacts: Equatable, Encodable {
 }
 
 extension ExplainFacts {
-    /// The newest event that has something for the phone.
+    /// The newest event that brings something to the phone.
     var newestForPhone: Event? { self.events.first { $0.isForPhone } }
     var slot: StateRecordDescription.Slot? { self.state?.slot }
 
-    /// What became of it. After a crash there may be several: a worker that has read the event once more says that it was known, and the phone has it
-    /// all the same.
+    /// The event's outcome. After a crash there may be several: a worker that reads the event again reports it as
+    /// known, although the phone has it.
     func outcome(of event: Event) -> Outcome? {
         let all = self.outcomes.filter { $0.source == event.source }
         return all.first { $0.outcome == "delivered" } ?? all.first { $0.outcome != "duplicate" } ?? all.first
     }
     func letter(of event: Event) -> Letter? { self.letters.first { $0.source == event.source } }
 
-    /// Something written down says that a worker has taken the event.
+    /// Whether any record shows that a worker has taken the event.
     func isTaken(_ event: Event) -> Bool {
         if self.outcome(of: event) != nil || self.letter(of: event) != nil { return true }
         if let slot = self.slot {
@@ -206,7 +207,7 @@ extension ExplainFacts {
         }
     }
 
-    /// Pushes at priority 10 that an hour may have, and how many of them are out.
+    /// The hourly limit of pushes at priority 10, and the number already used.
     var budget: (limit: Int, out: Int) {
         let isFrequent = self.slot?.frequentUpdates == true
         return (
@@ -214,6 +215,6 @@ extension ExplainFacts {
             self.slot?.budgetUnitsOut ?? 0
         )
     }
-    /// Nothing is left for a push that is neither an alert nor an `end`.
+    /// Whether no budget is left for a push that is neither an alert nor an `end`.
     var isBudgetUsedUp: Bool { self.budget.out >= self.budget.limit - self.settings.budgetReserve }
 }

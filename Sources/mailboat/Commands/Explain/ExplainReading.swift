@@ -5,17 +5,17 @@ import PushEngine
 import PushModel
 import PushWorker
 
-/// Gathers the facts about a key: asks the cluster, decides nothing. Blocks: on a thread of its own.
+/// Gathers the facts about a key. Asks the cluster, and decides nothing. Blocks: on a thread of its own.
 struct ExplainReading {
     let kafka: KafkaOptions
     let key: [UInt8]
     let app: String?
-    /// `nil`: that of the configuration.
+    /// The consumer group; `nil`: that of the configuration.
     let group: String?
     let outcomeCount: Int
     let recordCountMax: Int
     let nowMillis: Int64
-    /// Told what is being read.
+    /// Receives what is being read.
     let progress: (String) -> Void
 
     func facts() throws -> ExplainFacts {
@@ -35,7 +35,7 @@ struct ExplainReading {
             streams.append(Array(events.prefix(Self.keptMax)))
         }
         facts.events = NewestFirst.merge(streams) { $0.place.writtenMillis }
-        // One key may be in use for several apps: the newest event says which is meant.
+        // Several apps may use the key. The newest event decides which one is meant.
         records.app = self.app ?? facts.newestForPhone?.app ?? facts.events.first?.app
         let stateReader = StateRecordReader(inputTopics: topics.events + [topics.routed])
         facts.state = .newest(
@@ -58,15 +58,15 @@ struct ExplainReading {
         return facts
     }
 
-    /// Records of a kind that a verdict is made of at most: the newest.
+    /// Most records of a kind that a verdict uses: the newest.
     static let keptMax = 1_000
 
-    /// What operators have stopped, as the key's partition has it. Such a record may lie far behind that of the audience.
+    /// Pauses by operators, as recorded in the key's partition. Such a record may be far behind that of the audience.
     private func pauses(
         of app: String, _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords,
         _ reader: StateRecordReader, _ facts: inout ExplainFacts
     ) throws -> [ExplainFacts.Pause] {
-        // This reading goes at least as far back as the one before.
+        // This reading goes at least as far back as the previous one.
         facts.searches.removeAll { $0.topic == topic }
         var seen: Set<Bool> = []
         let found = try self.read(topic, known, tail, enough: 2, &facts) { record in
@@ -74,17 +74,17 @@ struct ExplainReading {
                 ($0, seen.insert($0.isOfApp).inserted)
             }
         }
-        // The newest word about each counts.
+        // The newest record about each counts.
         return [false, true].compactMap { isOfApp in found.first { $0.isOfApp == isOfApp }?.pause }
     }
 
     // MARK: Topics
 
-    /// What is known of the topics.
+    /// Facts about the topics.
     private struct Topics {
-        /// Partitions of those that are shown to this client.
+        /// Partition counts of the topics that this client may see.
         var counts: [String: Int32] = [:]
-        /// Why others are not.
+        /// Why other topics cannot be seen.
         var refusals: [String: String] = [:]
     }
 
@@ -106,11 +106,11 @@ struct ExplainReading {
         } catch { throw CommandFailure("\(brokers) cannot be asked for its topics: \(error)") }
     }
 
-    /// Reads the key's partition of a topic backwards, and notes how far.
+    /// Reads the key's partition of a topic backwards, and notes how far it got.
     /// - Parameters:
-    ///   - enough: of those that count.
-    ///   - isNeeded: without it no verdict is possible: what stops it is thrown, and otherwise noted.
-    ///   - pick: what a record says, and whether it counts.
+    ///   - enough: number of counting records after which reading stops.
+    ///   - isNeeded: whether a verdict needs this topic. A failure is then thrown, and otherwise noted.
+    ///   - pick: reads a record, and says whether it counts.
     private func read<Found>(
         _ topic: String, _ known: Topics, _ tail: TailReader, enough: Int, isNeeded: Bool = false,
         _ facts: inout ExplainFacts, _ pick: (OwnedRecord) -> (Found, Bool)?
@@ -125,7 +125,7 @@ struct ExplainReading {
         self.progress("reading \(topic)[\(partition.partition)] backwards")
         var countingCount = 0
         do throws(KafkaError) {
-            // Further records are kept as long as nothing has counted: a registration behind the newest event is of use, too.
+            // Until a record counts, further ones are kept: a registration behind the newest event is useful, too.
             let (found, reach) = try tail.pick(
                 partition, recordCountMax: self.recordCountMax, isEnough: { countingCount >= enough }
             ) { record -> Found? in
@@ -145,14 +145,14 @@ struct ExplainReading {
         }
     }
 
-    /// How long it may take to learn where the group stands, seconds: the rest is worth showing without.
+    /// Time limit for asking for the group's position, in seconds. The rest is worth showing without it.
     private static let groupSecondsMax = 5
 
-    /// Reads where the group is. A client without the right to ask that gets the rest.
+    /// Reads the group's position. A client that may not ask for it gets the rest.
     private func readProgress(
         _ topics: [String], _ known: Topics, group: String, into facts: inout ExplainFacts
     ) {
-        // A broker leaves a client without the right unanswered.
+        // A broker does not answer a client without the right.
         var kafka = self.kafka
         kafka.timeout = min(kafka.timeout, Self.groupSecondsMax)
         for topic in topics {

@@ -4,14 +4,16 @@ import KafkaLog
 import PushEngine
 import PushModel
 
-/// Reads records of the five topics as facts about one key. Each answers `nil` for a record of another key.
+/// Reads records of the five topics as facts about one key. Each method returns `nil` for a record of another key.
 struct ExplainRecords {
     let key: [UInt8]
-    /// The app whose records are meant; `nil`: any app that has the key.
+    /// The app whose records are wanted; `nil`: any app that has the key.
     var app: String?
     let nowMillis: Int64
 
-    /// - Parameter isRouted: records that say where they first lay are forwarded events; others there are messages of workers.
+    /// Reads an event.
+    /// - Parameter isRouted: whether the record is of the routed topic. There, records that name their first position
+    ///   are forwarded events; others are messages of workers.
     func event(_ record: OwnedRecord, topic: String, isRouted: Bool) -> ExplainFacts.Event? {
         guard record.key == self.key else { return nil }
         let place = Self.place(of: record, topic: topic)
@@ -60,24 +62,24 @@ struct ExplainRecords {
         var state = ExplainFacts.State(place: Self.place(of: record, topic: topic), app: app)
         switch description.content {
         case .slot(var slot):
-            // What it says is the publisher's business.
+            // The content is the publisher's business.
             for index in slot.updates.indices {
                 (slot.updates[index].contentState, slot.updates[index].alert) = ("", "")
             }
             state.slot = slot
         case .tombstone:
-            // What is remembered beside an audience goes before the audience does.
+            // Records kept beside an audience are deleted before the audience is.
             guard StateRecordReader.isOfSlot(key: stateKey) else { return nil }
         case .unknownVersion(let version): state.unreadable = "of version \(version), which this release does not know"
         case .malformed(let text): state.unreadable = "damaged: \(text)"
-        // Records beside the one of the slot.
+        // These records are kept beside that of the slot.
         case .member, .crowd, .pause, .keptChannel, .marker: return nil
         }
         return state
     }
 
-    /// What a record says of a pause of the audience or of all of the app's; `pause` is `nil` where it has been lifted.
-    /// - Parameter app: the audience's.
+    /// Reads a pause of the audience or of all audiences of the app. `pause` is `nil` after it has ended.
+    /// - Parameter app: the audience's app.
     func pause(
         _ record: OwnedRecord, topic: String, app: String, reader: StateRecordReader
     ) -> (isOfApp: Bool, pause: ExplainFacts.Pause?)? {
@@ -121,7 +123,7 @@ struct ExplainRecords {
             writtenMillis: record.timestampMillis)
     }
 
-    /// Where a record of the routed topic first lay; `nil`: it is no forwarded event but a message of a worker.
+    /// The first position of a record of the routed topic; `nil`: the record is a message of a worker.
     static func origin(of record: OwnedRecord) -> ExplainFacts.Position? {
         record.text(of: .kind) == nil ? Self.source(of: record) : nil
     }
@@ -132,7 +134,7 @@ struct ExplainRecords {
     }
 }
 
-/// An outcome record as `deploy/schemas/outcome.schema.json` has it, as far as it is shown.
+/// An outcome record of `deploy/schemas/outcome.schema.json`, with the fields that are shown.
 struct OutcomeLine: Decodable {
     struct Position: Decodable {
         var topic: String
@@ -172,7 +174,7 @@ struct OutcomeLine: Decodable {
     var finished: Int?
     /// Broadcasts of a version, by which members that listen to a channel get it.
     var broadcasts: [Broadcast]?
-    /// Events that a version was made of.
+    /// Events that were merged into a version.
     var sources: [Source]?
 
     struct Broadcast: Decodable { var listeners: Int? }
@@ -192,16 +194,16 @@ struct OutcomeLine: Decodable {
         case tokenHash = "token-hash"
     }
 
-    /// Members that got a version by broadcast; `nil`: there was none. They are not among `members`.
+    /// Number of members that received a version by broadcast; `nil`: no broadcast. `members` does not count them.
     var listeners: Int? { self.broadcasts.map { $0.compactMap(\.listeners).reduce(0, +) } }
 
-    /// What its publisher called the event, or those that a version was made of; `nil`: nothing.
+    /// The publisher's ids of the event, or of the events that a version was made of; `nil`: none.
     var eventIDs: String? {
         let ids = [self.eventID].compactMap(\.self) + (self.sources ?? []).compactMap(\.eventID)
         return ids.isEmpty ? nil : ids.joined(separator: ", ")
     }
 
-    /// The event's position; `nil`: the record is of none.
+    /// The event's position; `nil`: the record is about no event.
     var source: ExplainFacts.Position? {
         guard let topic, let partition, let offset else { return nil }
         return .init(topic: topic, partition: partition, offset: offset)

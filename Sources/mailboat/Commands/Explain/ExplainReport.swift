@@ -2,19 +2,20 @@ import CommandSupport
 import PushEngine
 import PushModel
 
-/// A verdict and what it rests on, for a person or a program.
+/// A verdict and its evidence, for a person or a program.
 struct ExplainReport {
     let facts: ExplainFacts
     let verdict: ExplainVerdict
 
-    /// - Parameter shownMax: how many events, outcomes and dead letters are shown at most. All of them count.
+    /// Decides from facts.
+    /// - Parameter shownMax: most events, outcomes and dead letters that are shown. All of them count for the verdict.
     init(_ facts: ExplainFacts, shownMax: Int = .max) {
         self.verdict = ExplainVerdict.decide(facts)
         var facts = facts
         facts.events = Array(facts.events.prefix(shownMax))
         facts.outcomes = Array(facts.outcomes.prefix(shownMax))
         facts.letters = Array(facts.letters.prefix(shownMax))
-        // The key is a token then: nobody is to see it whole.
+        // The key is then a token, which must not be shown whole.
         if self.verdict.cause == .member { facts.key = TokenText.shortened(facts.key) }
         self.facts = facts
     }
@@ -29,17 +30,17 @@ struct ExplainReport {
 
     // MARK: For a person
 
-    /// The verdict, a line for each record it rests on, and what to do.
+    /// The verdict, a line for each record of the evidence, and what to do.
     var lines: [String] {
         [self.verdict.sentence, ""] + self.facts.events.map(self.text) + self.stateLines
             + self.facts.pauses.map(self.text) + self.facts.outcomes.map(self.text) + self.facts.letters.map(self.text)
-            // There is nothing to say of a log that never had a record.
+            // A log that never had a record is not shown.
             + self.facts.progress.filter { $0.endOffset > 0 }.map(self.text)
             + [self.settingsLine] + self.facts.searches.map(Self.text) + ["", "What to do:"]
             + self.verdict.next.map { "- \($0)" }
     }
 
-    /// The first word of a line says what it tells of.
+    /// The first word of a line, padded: it names the kind of evidence.
     private static func head(_ word: String) -> String { word + String(repeating: " ", count: max(1, 10 - word.count)) }
 
     private func text(_ place: ExplainFacts.Place) -> String {

@@ -1,6 +1,6 @@
-/// Positions for a person.
+/// Writes positions for a person.
 enum ExplainText {
-    /// `topic[partition]@offset`.
+    /// A position as `topic[partition]@offset`.
     static func position(_ position: ExplainFacts.Position) -> String {
         "\(position.topic)[\(position.partition)]@\(position.offset)"
     }

@@ -1,7 +1,7 @@
 import CommandSupport
 import PushEngine
 
-/// What becomes of an audience's event before it is the members'.
+/// Verdicts about an audience's event before it is handed to the members.
 extension ExplainVerdict {
     static func audience(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let state = facts.state, let slot = state.slot, slot.isAudience else { return nil }
@@ -29,10 +29,10 @@ extension ExplainVerdict {
             ?? ExplainVerdict(cause: .audience, sentence: sentence, next: next)
     }
 
-    /// Whatever became of the event: its members get nothing until somebody lets them.
+    /// Verdict for a paused audience. Whatever the event's outcome, its members receive nothing until the pause ends.
     /// - Parameters:
-    ///   - sentence: what is to be said of the newest event.
-    ///   - next: what would be to do without the pause.
+    ///   - sentence: about the newest event.
+    ///   - next: what to do without the pause.
     private static func paused(
         _ facts: ExplainFacts, app: String, besides sentence: String, next: [String]
     ) -> ExplainVerdict? {

@@ -1,10 +1,10 @@
 import PushEngine
 
-/// What the outcome of the newest event decides.
+/// Verdicts from the outcome of the newest event.
 extension ExplainVerdict {
     static func outcome(_ facts: ExplainFacts) -> ExplainVerdict? {
         let event = facts.newestForPhone
-        // Without the event itself, which may have left the log, the newest outcome stands for it.
+        // The event itself may have left the log. Then the newest outcome is used in its place.
         guard
             let outcome = event.map({ facts.outcome(of: $0) })
                 ?? facts.outcomes.first(where: { $0.outcome != "applied" })
@@ -97,7 +97,7 @@ extension ExplainVerdict {
     private static func broadcastRefused(
         _ outcome: ExplainFacts.Outcome, age: String, reason: String
     ) -> ExplainVerdict {
-        // What APNs says of a channel, and what a worker says of one that APNs has said it of before.
+        // The answer of APNs about a channel, or what a worker repeats of an earlier answer.
         let isGone =
             ["ChannelNotRegistered", "BadChannelId"].contains(outcome.reason)
             || outcome.reason?.contains("the channel does not exist") == true

@@ -1,11 +1,11 @@
 import PushEngine
 
-/// What the record in `state` decides.
+/// Verdicts from the record in `state`.
 extension ExplainVerdict {
-    /// Something waits, or was on its way when the record was written.
+    /// Verdict for an event that waits, or was on its way when the record was written.
     static func waiting(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let state = facts.state, let slot = state.slot, let update = slot.updates.last else { return nil }
-        // The record is older than an outcome of the same event: what it says has been overtaken.
+        // The record is older than an outcome of the same event, so it is out of date.
         let isOver = facts.outcomes.contains {
             $0.source?.topic == update.newest.topic && $0.source?.offset == update.newest.offset
         }
@@ -90,7 +90,7 @@ extension ExplainVerdict {
             ])
     }
 
-    /// The activity is unregistered: nothing can be pushed from then on.
+    /// Verdict for an unregistered activity, to which nothing can be pushed.
     static func unregistered(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let event = facts.events.first, event.event == "unregister", facts.slot?.tokenHash == nil else {
             return nil
@@ -130,7 +130,7 @@ extension ExplainVerdict {
             ])
     }
 
-    /// Nothing waits and no outcome decides: what the activity is like.
+    /// Verdict from the state of the activity: nothing waits and no outcome decides.
     static func status(_ facts: ExplainFacts) -> ExplainVerdict {
         guard let state = facts.state else {
             return facts.newestForPhone.map(Self.noTrace) ?? Self.nothingRegistered
@@ -147,7 +147,7 @@ extension ExplainVerdict {
             if let accepted = slot.lastAcceptedSeconds, event.timestampSeconds < accepted {
                 return Self.older(event, accepted: accepted)
             }
-            // Where deliveries are not written, `state` says it.
+            // If no outcome records of deliveries are written, `state` has the delivery.
             if let accepted = slot.lastAcceptedSeconds, event.timestampSeconds <= accepted {
                 return Self.accepted(facts, event: event, outcome: nil)
             }

@@ -1,12 +1,13 @@
 import PushEngine
 
-/// The answer to "why does the phone not change?": one cause, said in a sentence, and what to do.
+/// The answer to "why does the phone not change?": one cause as a sentence, and what to do.
 struct ExplainVerdict: Equatable, Encodable {
-    /// What holds the newest event back, or where it has got to. The raw values are for programs: once used, they stay.
+    /// What holds the newest event back, or how far it got. The raw values are for programs, and never change once
+    /// released.
     enum Cause: String, Encodable, CaseIterable {
         /// Nothing was found under the key.
         case unknownKey = "unknown-key"
-        /// The event is the audience's members' now, or will be: they have pushes of their own.
+        /// The event is with the audience's members, or will be. They have their own pushes.
         case audience
         /// An operator has stopped the pushes to the audience's members.
         case audiencePaused = "audience-paused"
@@ -14,38 +15,38 @@ struct ExplainVerdict: Equatable, Encodable {
         case member
         /// A record of `state` that this release cannot read.
         case stateUnreadable = "state-unreadable"
-        /// The group's committed offset lies outside the log.
+        /// The group's committed offset is outside the log.
         case offsetOutsideLog = "offset-outside-log"
-        /// Published a moment ago.
+        /// The event was published a moment ago.
         case justPublished = "just-published"
         /// No worker of the group has ever read the partition.
         case neverRead = "never-read"
-        /// The workers have not come to the newest event.
+        /// The workers have not reached the newest event.
         case notTaken = "not-taken"
         /// The newest event cannot be processed.
         case deadLettered = "dead-lettered"
-        /// APNs refuses what is in the push.
+        /// APNs refuses the content of the push.
         case refusedByAPNs = "refused-by-apns"
-        /// There is an event, and no token.
+        /// There is an event, but no token.
         case waitsForToken = "waits-for-token"
-        /// APNs has called the token dead. Something may wait for the next.
+        /// APNs has reported that the token is dead. An event may wait for the next token.
         case tokenDead = "token-dead"
-        /// The channel is gone, and does not come back.
+        /// The channel is gone for good.
         case channelGone = "channel-gone"
         case startUnderWay = "start-under-way"
         /// An attempt got no answer.
         case unanswered
-        /// It waits until budget returns.
+        /// The event waits until budget returns.
         case budgetUsedUp = "budget-used-up"
-        /// It keeps its distance from the push before.
+        /// The event keeps its distance from the previous push.
         case paced
-        /// It waits for something that no topic tells of.
+        /// The event waits for something that no topic shows.
         case waits
         case ended
         case late, duplicate, expired, rejected, unregistered, unknown
-        /// Refused, and another token has come since.
+        /// APNs refused the event, and another token was registered later.
         case rejectedThenRegistered = "rejected-then-registered"
-        /// Its timestamp is older than what the phone shows.
+        /// The event's timestamp is older than what the phone shows.
         case older
         /// A newer event took its place.
         case superseded
@@ -53,29 +54,29 @@ struct ExplainVerdict: Equatable, Encodable {
         case accepted
         /// APNs has it, at priority 5 in place of 10.
         case acceptedDowngraded = "accepted-downgraded"
-        /// A token, and nothing for it.
+        /// There is a token, but no event for it.
         case nothingPublished = "nothing-published"
         case nothingRegistered = "nothing-registered"
         /// The activity has been forgotten.
         case forgotten
-        /// A worker has been past the event, and what became of it is not among what was read.
+        /// A worker has passed the event, and no record that was read shows its outcome.
         case noTrace = "no-trace"
     }
 
     var cause: Cause
-    /// For a person; begins with what was found.
+    /// The cause for a person. The sentence begins with what was found.
     var sentence: String
-    /// What to look at or to do, the likeliest first.
+    /// What to check or do, the likeliest first.
     var next: [String]
 }
 
 extension ExplainVerdict {
-    /// An event that was published so recently may simply not have been taken yet, milliseconds.
+    /// Age in milliseconds below which an event may simply not have been taken yet.
     static let recentMillis: Int64 = 10_000
 
-    /// Decides from what was found. The same facts give the same verdict; nothing is asked.
+    /// Decides from the facts. Equal facts give equal verdicts; nothing is asked.
     static func decide(_ facts: ExplainFacts) -> ExplainVerdict {
-        // From what nothing can be seen behind, to what says that all is well.
+        // From the causes that hide everything else, to the verdict that all is well.
         Self.unreadable(facts) ?? Self.unknownKey(facts) ?? Self.notTaken(facts) ?? Self.deadLettered(facts)
             ?? Self.audience(facts) ?? Self.waiting(facts) ?? Self.ended(facts) ?? Self.unregistered(facts)
             ?? Self.deadToken(facts)
@@ -169,7 +170,7 @@ extension ExplainVerdict {
 
     private static func deadLettered(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let event = facts.events.first(where: { $0.isForPhone || $0.fault != nil }) else {
-            // The event may have left the log; its dead letter counts if nothing came after it.
+            // The event may have left the log. Its dead letter counts if no event followed.
             guard facts.events.isEmpty, let letter = facts.letters.first,
                 facts.outcomes.first?.outcome == "dead-lettered" || facts.outcomes.isEmpty, facts.slot == nil
             else { return nil }
@@ -203,6 +204,6 @@ extension ExplainVerdict {
             ])
     }
 
-    /// How an event is called in a sentence.
+    /// The event's name in a sentence.
     static func name(_ event: ExplainFacts.Event) -> String { event.event.isEmpty ? "unreadable" : event.event }
 }

@@ -1,6 +1,7 @@
-/// Records of one key that lie on several partitions, in one order.
+/// Brings records of one key from several partitions into one order.
 enum NewestFirst {
-    /// The newest first. Within a stream the log has the order, whatever times the records were given; between streams the times decide.
+    /// Merges streams, the newest record first. The log's order holds within a stream, whatever the records' times; the
+    /// times decide between streams.
     /// - Parameters:
     ///   - streams: each the newest first.
     ///   - millis: when a record was written.

@@ -1,20 +1,21 @@
 import CommandSupport
 import KafkaLog
 
-/// Reads a partition from its end backwards, window by window, until enough of what is looked for was found. Blocks: on a thread of its own.
+/// Reads a partition backwards from its end, window by window, until it has found enough. Blocks: on a thread of its
+/// own.
 struct TailReader {
-    /// What was looked at.
+    /// What was read.
     struct Reach: Equatable {
-        /// Records read, those that were not looked for included.
+        /// Number of records read, including those that were not wanted.
         var recordCount = 0
-        /// The first offset that was looked at, and the one after the last.
+        /// The first offset that was read, and the one after the last.
         var fromOffset: Int64
         var endOffset: Int64
-        /// Nothing lies before `fromOffset`.
+        /// Whether no record is before `fromOffset`.
         var isWhole: Bool
     }
 
-    /// Offsets in the first window; each following one is up to four times as large.
+    /// Offsets in the first window. Each later one is up to four times as large.
     static let firstWindowOffsets: Int64 = 2_000
     /// How much larger each window is than the one before.
     static let windowGrowth: Int64 = 4
@@ -22,9 +23,10 @@ struct TailReader {
     private let reader: KafkaLogReader
     private let limit: Duration
 
-    /// - Parameter kafka: its timeout is for each partition.
+    /// Creates a reader.
+    /// - Parameter kafka: its timeout is that of each partition.
     init(_ kafka: KafkaOptions) throws {
-        // Somebody waits for the end of a log, not for what is written to it: a fetch that finds nothing is answered at once.
+        // The end of a log is wanted, not what is written later: a fetch that finds nothing is answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
         self.limit = kafka.limit
         do throws(KafkaError) {
@@ -32,11 +34,11 @@ struct TailReader {
         } catch { throw CommandFailure("\(error)") }
     }
 
-    /// Keeps what `pick` makes of records, the newest first.
+    /// Keeps what `pick` reads from records, the newest first.
     /// - Parameters:
-    ///   - recordCountMax: about as many records are read at most.
-    ///   - isEnough: asked before each window: no further one is read.
-    ///   - isOver: asked again and again, within a window too: nothing more is read.
+    ///   - recordCountMax: about the number of records to read at most.
+    ///   - isEnough: asked before each window; if true, no further window is read.
+    ///   - isOver: asked repeatedly, within a window too; if true, reading stops.
     func pick<Found>(
         _ partition: TopicPartition, recordCountMax: Int, isEnough: () -> Bool,
         isOver: () -> Bool = { false }, _ pick: (OwnedRecord) -> Found?
@@ -67,14 +69,14 @@ struct TailReader {
     }
 }
 
-/// Which part of a log is read next, from its end backwards. A compacted log has fewer records than offsets, so windows grow by what was found
-/// in those before.
+/// Chooses the part of a log to read next, backwards from its end. A compacted log has fewer records than offsets, so
+/// windows grow by what earlier ones held.
 struct TailWindows {
     private let lowOffset: Int64
     private let recordCountMax: Int
     private let endOffset: Int64
     private var size = TailReader.firstWindowOffsets
-    /// Where the last window began.
+    /// First offset of the last window.
     private(set) var startOffset: Int64
     private(set) var recordCount = 0
 
@@ -85,11 +87,11 @@ struct TailWindows {
         self.startOffset = endOffset
     }
 
-    /// `nil`: the beginning is reached, or as many records as allowed were read.
+    /// The next window; `nil`: the beginning was reached, or the allowed number of records was read.
     mutating func next() -> Range<Int64>? {
         let left = Int64(self.recordCountMax - self.recordCount)
         guard left > 0, self.startOffset > self.lowOffset else { return nil }
-        // At first as if each offset had a record.
+        // At first, assume a record at each offset.
         let covered = self.endOffset - self.startOffset
         let density = covered > 0 ? Double(max(1, self.recordCount)) / Double(covered) : 1
         let affordable = Int64(min(Double(left) / density, Double(Int64.max / 2)))
@@ -97,12 +99,12 @@ struct TailWindows {
         let start = max(self.lowOffset, self.startOffset - min(count, self.startOffset))
         defer {
             self.startOffset = start
-            // Never more than a log can have.
+            // Never larger than a log can be.
             self.size = min(self.size, Int64.max / (4 * TailReader.windowGrowth)) * TailReader.windowGrowth
         }
         return start..<self.startOffset
     }
 
-    /// After each window.
+    /// Notes the number of records in a window, after reading it.
     mutating func wasRead(recordCount: Int) { self.recordCount += recordCount }
 }

@@ -2,11 +2,11 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// A partition that `mailboat offsets reset` looked at, and what is to become of its offset: as a line for a person, or for a program.
+/// What `mailboat offsets reset` does with the offset of a partition, as a line for a person or a program.
 struct OffsetMove {
     let position: PartitionPositions
     private let verdict: OffsetReset.Verdict
-    /// Another record lies where the group has read one, or the log ends before the offset: it is another log.
+    /// Whether it is another log than the group has read: it has another record there, or ends before the offset.
     private let isOtherLog: Bool
 
     init(_ position: PartitionPositions, _ verdict: OffsetReset.Verdict, isOtherLog: Bool = false) {
@@ -15,7 +15,7 @@ struct OffsetMove {
         self.isOtherLog = isOtherLog || position.committed.map { $0 > position.endOffset } ?? false
     }
 
-    /// Where it is to be moved; `nil`: it is not.
+    /// The target position; `nil`: the offset is not moved.
     var wanted: TopicPartitionOffset? {
         guard case .move(let offset) = self.verdict else { return nil }
         return TopicPartitionOffset(
@@ -29,8 +29,8 @@ struct OffsetMove {
         return false
     }
 
-    /// `nil`: it stays where it is, and a person need not hear of it.
-    /// - Parameter willMove: it is about to be done, not just looked at.
+    /// The line for a person; `nil`: the offset stays, and there is nothing to report.
+    /// - Parameter willMove: whether the move is about to be done, rather than only shown.
     func line(willMove: Bool) -> String? {
         let (topicPartition, low, end) = (
             "\(self.position.topicPartition)", self.position.lowOffset, self.position.endOffset
@@ -53,7 +53,7 @@ struct OffsetMove {
         var committed: Int64?
         var lowOffset: Int64
         var endOffset: Int64
-        /// `keep`, `would-move`, `moved`, `not-moved` or `cannot-move`.
+        /// What is done: `keep`, `would-move`, `moved`, `not-moved` or `cannot-move`.
         var action: String
         var to: Int64?
         var because: String
@@ -61,8 +61,8 @@ struct OffsetMove {
 
     /// One object on one line.
     /// - Parameters:
-    ///   - isCommitted: Kafka was asked to move what is to be moved.
-    ///   - refusal: why it did not move this one.
+    ///   - isCommitted: whether Kafka was asked to move the offsets.
+    ///   - refusal: why Kafka did not move this one.
     func json(isCommitted: Bool, refusal: String?) -> String {
         let (action, to, because): (String, Int64?, String) =
             switch self.verdict {

@@ -1,6 +1,6 @@
 import KafkaLog
 
-/// Which of a group's offsets are to be moved, where to, and what that skips or repeats. Decides; asks nobody.
+/// Decides which of a group's offsets to move, where to, and what that skips or repeats. It asks nothing.
 struct OffsetReset {
     enum Target: Equatable {
         case earliest, latest
@@ -9,17 +9,19 @@ struct OffsetReset {
 
     enum Verdict: Equatable {
         case move(to: Int64)
-        /// It stays where it is, and why.
+        /// The offset stays where it is. The text says why.
         case keep(String)
-        /// It cannot be moved there, and why.
+        /// The offset cannot be moved there. The text says why.
         case impossible(String)
     }
 
     var target: Target
-    /// Also offsets that lie in the log, and partitions that the group never committed; otherwise those outside the log alone.
+    /// Whether to move offsets inside the log, too, and those of partitions that the group never committed. Otherwise
+    /// only offsets outside the log are moved.
     var includesThoseInside: Bool
 
-    /// - Parameter isOtherLog: another record lies where the group has read one.
+    /// Decides about one partition.
+    /// - Parameter isOtherLog: whether it holds another record than the group has read.
     func verdict(_ position: PartitionPositions, isOtherLog: Bool = false) -> Verdict {
         guard self.includesThoseInside || isOtherLog || !position.isCommittedInLog else {
             return .keep(position.committed == nil ? "never committed: start-from decides" : "in the log")
@@ -39,7 +41,7 @@ struct OffsetReset {
         return offset == position.committed && !isOtherLog ? .keep("stands there already") : .move(to: offset)
     }
 
-    /// What moving there means for the records of the partition, each clause on its own.
+    /// Consequences of the move for the records of the partition, as clauses.
     static func consequences(of offset: Int64, _ position: PartitionPositions, isOtherLog: Bool = false) -> [String] {
         var clauses: [String] = []
         if isOtherLog, position.isCommittedInLog {
@@ -50,7 +52,7 @@ struct OffsetReset {
             ]
         }
         let (low, end) = (position.lowOffset, position.endOffset)
-        // Where reading would have gone on.
+        // Where reading would have continued.
         let next: Int64
         switch position.committed {
         case nil:

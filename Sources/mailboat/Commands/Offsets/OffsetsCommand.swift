@@ -103,18 +103,20 @@ struct OffsetsCommand: ParsableCommand {
 
         // MARK: The work; blocks
 
-        /// - Returns: whether everything that was meant was moved, or would be.
+        /// Moves the selected offsets.
+        /// - Returns: whether everything selected was moved, or would be.
         private func reset() throws -> Bool {
             let configuration = try self.kafka.cluster.configuration()
             let session = try OffsetsSession(self.kafka, group: self.group ?? configuration.kafka.groupID)
             let topics =
                 self.topics.isEmpty ? configuration.topics.events + [configuration.topics.routed] : self.topics
-            // Asked first: a missing right on the group is named here, while librdkafka only waits when it asks for offsets.
+            // Ask for the members first. This names a missing right on the group; librdkafka would only wait when asked
+            // for offsets.
             let members = try session.members()
             let all = configuration.topics.events + [configuration.topics.routed]
             let positions = try session.positions(of: topics, partitions: self.partitions)
             let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
-            // What one topic's commits say concerns the others, too.
+            // Commits of one topic say something about the others, too.
             let isKnown = topics.allSatisfy(all.contains)
             let others = try session.otherLogs(
                 among: topics == all || !isKnown
@@ -163,7 +165,7 @@ struct OffsetsCommand: ParsableCommand {
             return isComplete
         }
 
-        /// What Kafka said to each partition, for a person.
+        /// Prints Kafka's answer for each partition, for a person.
         private func tell(_ result: CommitResult, _ group: String) {
             guard self.format == .text else { return }
             for position in result.committed { StandardOutput.tell("moved       \(position)") }
@@ -172,7 +174,7 @@ struct OffsetsCommand: ParsableCommand {
             }
         }
 
-        /// Who has to be stopped first.
+        /// Why offsets cannot be moved while the group has members, and who must be stopped first.
         static func refusal(_ group: String, _ members: [GroupMember], executes: Bool) -> String {
             let names = members.prefix(5).map { "\($0.groupInstanceID ?? $0.clientID) (\($0.host))" }.joined(
                 separator: ", ")
@@ -183,7 +185,8 @@ struct OffsetsCommand: ParsableCommand {
                     ? " (a stopped one with a group-instance-id remains until its session times out)" : "")
         }
 
-        /// A broker answers `unknownMember` to a commit from outside while the group has members.
+        /// The reason for a failed commit. A broker answers `unknownMember` to a commit from outside while the group
+        /// has members.
         private static func reason(_ error: KafkaError, _ group: String) -> String {
             error.code == .unknownMember || error.code == .rebalanceInProgress || error.code == .illegalGeneration
                 ? "the group \(group) has live members: stop them first" : "\(error)"

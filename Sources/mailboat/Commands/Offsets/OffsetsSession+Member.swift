@@ -2,24 +2,25 @@ import CommandSupport
 import KafkaLog
 import Synchronization
 
-/// Moving offsets where only members of a group may commit, as with the embedded Kafka. It keeps a group for ever once somebody was in it, and
-/// tells nobody who is. So this joins for a moment. A member that is alone is given every partition.
+/// Moves offsets where only members of a group may commit, as with the embedded Kafka. It keeps a group for ever once
+/// it had a member, and does not list members. This session therefore joins for a moment. If it is alone, it is
+/// assigned every partition.
 extension OffsetsSession {
-    /// What the group says to a member that has just joined.
+    /// What the group reports to a member that has just joined.
     private final class Membership: Sendable {
         let given = Mutex<[Int32]?>(nil)
         let isClosed = Mutex(false)
     }
 
     private static let lookInterval: Duration = .milliseconds(50)
-    /// The embedded Kafka lets nobody in before that is nearly over.
+    /// Session timeout in milliseconds. The embedded Kafka admits nobody before the previous one has nearly passed.
     private static let sessionTimeoutMillis = 6_000
 
     /// Commits as a member of the group. Blocks.
     /// - Parameters:
-    ///   - driverTopic: what the group subscribes to.
-    ///   - partitionCount: of that topic.
-    /// - Returns: `nil`: others are in the group.
+    ///   - driverTopic: the topic to which the group subscribes.
+    ///   - partitionCount: number of its partitions.
+    /// - Returns: the result; `nil`: the group has other members.
     func commitAsMember(
         _ moves: [TopicPartitionOffset], driverTopic: String, partitionCount: Int
     ) throws(KafkaError) -> CommitResult? {

@@ -2,13 +2,13 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// What `mailboat offsets` asks of a cluster. Blocks: on a thread of its own.
+/// Questions of `mailboat offsets` to a cluster. Blocks: on a thread of its own.
 struct OffsetsSession {
     let group: String
     let settings: KafkaSettings
     private let kafka: KafkaOptions
     private let admin: KafkaAdmin
-    /// Speaks for the group without joining it.
+    /// Acts for the group without joining it.
     private let outsider: KafkaConsumer
     var limit: Duration { self.kafka.limit }
 
@@ -24,8 +24,8 @@ struct OffsetsSession {
         } catch { throw CommandFailure("\(error)") }
     }
 
-    /// Where the group stands in these partitions of the topics, and where the logs begin and end.
-    /// - Parameter partitions: empty: all.
+    /// The group's positions in these partitions of the topics, and where the logs begin and end.
+    /// - Parameter partitions: the partitions; empty: all.
     func positions(of topics: [String], partitions: [Int32]) throws -> [PartitionPositions] {
         let brokers = try self.kafka.cluster.brokers()
         do throws(KafkaError) {
@@ -52,8 +52,8 @@ struct OffsetsSession {
         } catch { throw CommandFailure("\(brokers) cannot be asked where the group \(self.group) stands: \(error)") }
     }
 
-    /// Those of the partitions where another record lies than the group has read.
-    /// - Parameter positions: of all input topics, in their order, and the routed one at the end.
+    /// The partitions that hold another record than the group has read.
+    /// - Parameter positions: positions of all input topics, in their order, and of the routed topic at the end.
     func otherLogs(among positions: [PartitionPositions]) throws -> Set<TopicPartition> {
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(
             try self.kafka.settings(for: .consumer))
@@ -66,12 +66,12 @@ struct OffsetsSession {
             }
             return others
         } catch  where error.isRefusal {
-            // Without the right to read only the ends of the logs can tell.
+            // Without the right to read, only the ends of the logs can show it.
             return []
         } catch { throw CommandFailure("what the group \(self.group) has read cannot be looked at: \(error)") }
     }
 
-    /// Who is in the group; nobody also where the cluster cannot tell: then the commit is refused.
+    /// Members of the group. Empty also if the cluster cannot list them; then the commit is refused.
     func members() throws -> [GroupMember] {
         do throws(KafkaError) {
             return try self.admin.members(of: self.group, within: self.limit)
@@ -80,15 +80,15 @@ struct OffsetsSession {
         } catch { throw CommandFailure("who is in the group \(self.group) cannot be asked: \(error)") }
     }
 
-    /// Kafka refuses it while the group has members, so that none can slip in between.
-    /// - Parameter driverTopic: what the group subscribes to.
+    /// Commits offsets. Kafka refuses while the group has members, so none can join in between.
+    /// - Parameter driverTopic: the topic to which the group subscribes.
     func commit(_ moves: [TopicPartitionOffset], driverTopic: String) -> CommitResult {
         let result = self.outsider.commitSync(moves, within: self.limit)
         guard result.committed.isEmpty, result.refused.allSatisfy({ $0.error.code == .unknownMember }) else {
             return result
         }
         do throws(KafkaError) {
-            // A broker that names the members has none that it could not name.
+            // A broker that can list members has no members that it could not list.
             _ = try self.admin.members(of: self.group, within: self.limit)
             return result
         } catch {

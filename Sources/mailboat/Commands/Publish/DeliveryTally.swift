@@ -1,24 +1,25 @@
 import KafkaLog
 import Synchronization
 
-/// What became of the records of one `mailboat publish`, counted from two sides: the reader of the input and the drainer of Kafka's answers.
+/// Counts the results of one `mailboat publish`. Two threads use it: the reader of the input and the drainer of Kafka's
+/// answers.
 final class DeliveryTally: Sendable {
     struct Counts: Equatable, Sendable {
-        /// Handed to the producer.
+        /// Number of records handed to the producer.
         var queuedCount = 0
         var acknowledgedCount = 0
-        /// Lines that are no record, or that the producer or Kafka refused.
+        /// Number of lines that are not records, or that the producer or Kafka refused.
         var failedCount = 0
 
-        /// Handed to the producer and not answered yet.
+        /// Number of records handed to the producer and not answered yet.
         var outstandingCount: Int { self.queuedCount - self.acknowledgedCount - self.failedAfterQueuingCount }
         fileprivate var failedAfterQueuingCount = 0
     }
 
     private let counts = Mutex(Counts())
-    /// Says something to the user; called on the reader's and on the drainer's thread.
+    /// Writes a message for the user. Called on the reader's and on the drainer's thread.
     private let report: @Sendable (String) -> Void
-    /// Called for each acknowledgement, when every record is to be named.
+    /// Called for each acknowledgement if every record is to be named.
     private let acknowledged: (@Sendable (String) -> Void)?
 
     init(report: @escaping @Sendable (String) -> Void, acknowledged: (@Sendable (String) -> Void)?) {
@@ -30,13 +31,13 @@ final class DeliveryTally: Sendable {
 
     func queued() { self.counts.withLock { $0.queuedCount += 1 } }
 
-    /// The record at `line` will not be published.
+    /// Notes that the record at `line` will not be published.
     func failed(line: Int, _ reason: String) {
         self.counts.withLock { $0.failedCount += 1 }
         self.report("line \(line): \(reason)")
     }
 
-    /// Kafka has answered for the record at `line`.
+    /// Notes Kafka's answer for the record at `line`.
     func delivered(line: Int, partition: Int32, offset: Int64, error: KafkaError?) {
         guard let error else {
             self.counts.withLock { $0.acknowledgedCount += 1 }

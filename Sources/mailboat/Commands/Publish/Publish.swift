@@ -70,7 +70,7 @@ struct Publish: AsyncParsableCommand {
         let report: @Sendable (String) -> Void = { text in terminal.report(text) }
         let acknowledged: @Sendable (String) -> Void = { text in
             terminal.print(text)
-            // A reader of the pipe gets each line as it comes.
+            // The reader of a pipe must get each line at once.
             StandardOutput.flush()
         }
         let tally = DeliveryTally(report: report, acknowledged: self.verbose ? acknowledged : nil)
@@ -79,7 +79,7 @@ struct Publish: AsyncParsableCommand {
         var failure: (any Error)?
         do {
             try input.forEach { item in
-                // Nobody learns what became of the records; those that are under way still are.
+                // The results can no longer be reported, but records on their way are still sent.
                 try StandardOutput.check()
                 self.publish(item, to: publisher, judge: &judge)
                 let counts = tally.current
@@ -122,7 +122,8 @@ struct Publish: AsyncParsableCommand {
             .appending(try self.cluster.settings(for: .producer))
     }
 
-    /// A producer that names a topic for the first time may create it, with a partition count nobody chose.
+    /// Checks that the topic exists. A producer that names a missing topic may create it, with an unplanned number of
+    /// partitions.
     private func expect(_ topic: String) throws {
         let brokers = try self.cluster.brokers()
         let settings = try self.cluster.settings(for: .consumer)

@@ -1,10 +1,10 @@
 import Foundation
 import KafkaLog
 
-/// Publishes records to one topic and counts the answers. Each comes back with the line that its record was read from.
+/// Publishes records to one topic and counts the answers. Each answer names the line of its record.
 ///
-/// `publish` belongs to the thread that reads the input; Kafka's answers are drained by a task of its own, so that they are heard of while
-/// the input keeps the reader waiting.
+/// `publish` belongs to the thread that reads the input. A separate task drains Kafka's answers, so that they are
+/// handled while the reader waits for input.
 final class RecordPublisher: Sendable {
     /// How long the reader waits at a time when the producer's queue is full.
     private static let queueFullWait = Duration.milliseconds(50)
@@ -18,7 +18,7 @@ final class RecordPublisher: Sendable {
     init(settings: KafkaSettings, topic: String, tally: DeliveryTally, report: @escaping @Sendable (String) -> Void)
         throws(KafkaError)
     {
-        // One wake-up that is not yet heard stands for any number.
+        // One pending wake-up is enough for any number.
         let (stream, wakeUps) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let producer = try KafkaProducer(
             ProducerConfiguration(settings: settings, log: { _ in }),
@@ -53,7 +53,7 @@ final class RecordPublisher: Sendable {
         }
     }
 
-    /// Waits for the answers that are still to come, at most `limit`, then gives the rest up; every record is answered after this.
+    /// Waits at most `limit` for outstanding answers, then gives up the rest. Afterwards every record has its answer.
     func finish(within limit: Duration) async {
         self.wakeUps.finish()
         await self.drainer.value

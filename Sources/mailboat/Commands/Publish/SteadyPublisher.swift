@@ -1,14 +1,15 @@
 import CommandSupport
 import KafkaLog
 
-/// Publishes one record after the other to a topic, each acknowledged before the next. Blocks: on a thread of its own.
+/// Publishes records to a topic one by one, each acknowledged before the next. Blocks: on a thread of its own.
 struct SteadyPublisher {
     private let producer: KafkaProducer
     private let topic: KafkaTopic
     private let topicName: String
     private let limit: Duration
 
-    /// Throws a `CommandFailure` when there is no such topic: a producer that names one for the first time may create it.
+    /// Creates a publisher.
+    /// - Throws: a `CommandFailure` if the topic does not exist. A producer that names a missing topic may create it.
     init(_ kafka: KafkaOptions, topic: String) throws {
         _ = try kafka.partitionCount(of: topic)
         self.producer = try kafka.producer()
@@ -17,7 +18,9 @@ struct SteadyPublisher {
         self.topic = try self.producer.topic(topic)
     }
 
-    /// Where it lies. Without a partition of its own it goes where murmur2 of its key says. Throws a `CommandFailure`.
+    /// Publishes a record and returns its position. A record without a partition goes to the one that murmur2 gives for
+    /// its key.
+    /// - Throws: a `CommandFailure`.
     func publish(_ record: RecordText) throws -> TopicPartitionOffset {
         var headers = KafkaHeaders()
         for header in record.headers { headers.append(name: Array(header.name.utf8).span, value: header.value.span) }
@@ -27,7 +30,7 @@ struct SteadyPublisher {
         guard case .queued = result else { throw CommandFailure("not published to \(self.topicName): \(result)") }
         var place: TopicPartitionOffset?
         var failure: KafkaError?
-        // `message.timeout.ms` ends it within the limit, and the producer says so a moment later.
+        // `message.timeout.ms` ends the wait within the limit. The producer reports it a moment later.
         _ = self.producer.flush(within: self.limit + .seconds(1)) { delivery in
             failure = delivery.error
             place = TopicPartitionOffset(

@@ -1,34 +1,35 @@
 import PushModel
 
-/// Cuts a stream of bytes into JSON values: one per line, or one over several lines as people and pretty-printers write them.
+/// Cuts a stream of bytes into JSON values: one per line, or one over several lines as people and pretty-printers write
+/// them.
 ///
-/// A fault costs the value it lies in: reading goes on at the next line that can begin a value.
+/// A fault costs only the value that contains it. Reading continues at the next line that can begin a value.
 struct JSONValueSplitter {
     enum Item: Equatable {
-        /// A whole value, as it came. `line` counts from 1 and is where it begins.
+        /// A whole value, unchanged. `line` is the line where it begins, counted from 1.
         case value(line: Int, bytes: [UInt8])
-        /// What stands at `line` is no JSON value.
+        /// The text at `line` is not a JSON value.
         case fault(line: Int, reason: String)
     }
 
-    /// The longest value, in bytes: an event has at most 16 KiB, and more than that must be possible to publish, to see it refused.
+    /// The longest value, in bytes. An event has at most 16 KiB; longer ones can be published, to see them refused.
     static let valueByteCountMax = 262_144
 
     private let valueByteCountMax: Int
     /// Number of the last line taken.
     private var line = 0
-    /// The line being gathered: input comes in pieces that end anywhere.
+    /// The line being gathered. Pieces of input may end anywhere.
     private var partialLine: [UInt8] = []
     /// A value that began and is not complete.
     private var pending: [UInt8] = []
-    /// Where `pending` begins.
+    /// Line where `pending` begins.
     private var pendingLine = 0
-    /// After a fault: lines that look like the rest of it are passed over.
+    /// Whether lines that look like the rest of a faulty value are skipped.
     private var isPassingOver = false
 
     init(valueByteCountMax: Int = Self.valueByteCountMax) { self.valueByteCountMax = valueByteCountMax }
 
-    /// Takes the next piece of input and appends what became complete.
+    /// Takes the next piece of input and appends the items that it completes.
     mutating func feed(_ piece: [UInt8], into items: inout [Item]) {
         var rest = piece[...]
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
@@ -38,12 +39,12 @@ struct JSONValueSplitter {
         }
         self.partialLine += rest
         guard self.partialLine.count > self.valueByteCountMax else { return }
-        // Whatever it is, it is no event; the rest of the line goes the same way.
+        // A text of this length cannot be an event. The rest of its line is skipped, too.
         self.passOver(line: self.line + 1, into: &items)
         self.partialLine = [UInt8(ascii: " ")]
     }
 
-    /// The input has ended.
+    /// Ends the input.
     mutating func finish(into items: inout [Item]) {
         if !self.partialLine.isEmpty { self.takeLine(into: &items) }
         guard !self.pending.isEmpty else { return }
@@ -51,7 +52,7 @@ struct JSONValueSplitter {
         self.pending.removeAll()
     }
 
-    /// Gives up what was gathered, as too long.
+    /// Gives up the gathered text because it is too long.
     private mutating func passOver(line: Int, into items: inout [Item]) {
         if !self.isPassingOver {
             items.append(
@@ -74,12 +75,12 @@ struct JSONValueSplitter {
         }
         let startedEarlier = !self.pending.isEmpty
         self.pending += line
-        // A value may be as long as the limit, and its line one more.
+        // A value may be as long as the limit, and its line one byte longer.
         guard self.pending.count <= self.valueByteCountMax + 1 else {
             return self.passOver(line: self.line, into: &items)
         }
         guard self.cutValues(into: &items, line: self.line) else { return }
-        // The fault may be that an earlier value never ended: then this line is one of its own.
+        // The fault may be an earlier value that never ended. Then this line begins a value of its own.
         if startedEarlier, Self.canBeginValue(line) {
             self.pending = line
             guard self.cutValues(into: &items, line: self.line) else { return }
@@ -87,7 +88,7 @@ struct JSONValueSplitter {
         self.isPassingOver = true
     }
 
-    /// Cuts off the whole values at the front of `pending`. True: there was a fault, and `pending` is gone.
+    /// Cuts off the whole values at the front of `pending`. Returns true after a fault, which clears `pending`.
     private mutating func cutValues(into items: inout [Item], line: Int) -> Bool {
         while true {
             guard self.pending.contains(where: { !Self.isSpace($0) }) else {
@@ -115,7 +116,8 @@ struct JSONValueSplitter {
         }
     }
 
-    /// A line that is indented, or begins with what ends or continues a value, belongs to the one before.
+    /// Whether a line can begin a value. An indented line, or one that begins with what ends or continues a value,
+    /// belongs to the previous line.
     private static func canBeginValue(_ line: [UInt8]) -> Bool {
         switch line.first {
         case nil, UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: "\""): false

@@ -3,16 +3,17 @@ import Glibc
 import PushModel
 import Redaction
 
-/// The file, or standard input, that a command reads records from.
+/// The file or standard input from which a command reads records.
 final class RecordInput {
     /// Bytes asked for at a time.
     private static let pieceByteCount = 65_536
 
-    /// How the input is called in messages.
+    /// Name of the input in messages.
     let name: String
     private let path: String
     private let descriptor: Int32
 
+    /// Opens the input.
     /// - Parameter path: `-` for standard input.
     init(path: String) throws {
         self.name = path == "-" ? "standard input" : ShownText.file(path) ?? "the file"
@@ -20,19 +21,20 @@ final class RecordInput {
         self.descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         var status = stat()
         guard self.descriptor >= 0, fstat(self.descriptor, &status) == 0 else { throw self.failure(code: errno) }
-        // Reading would say so, too, but only after what a command does first.
+        // Reading would report it, too, but only after the command's first steps.
         guard status.st_mode & S_IFMT != S_IFDIR else { throw self.failure(code: EISDIR) }
     }
 
     deinit { if self.descriptor > STDERR_FILENO { close(self.descriptor) } }
 
-    /// Reads to the end and hands over each value as soon as it is complete. What was complete before the input failed has been handed over.
+    /// Reads to the end and hands over each value as soon as it is complete. If the input fails, the values before the
+    /// failure have been handed over.
     func forEach(_ body: (JSONValueSplitter.Item) throws -> Void) throws {
         var splitter = JSONValueSplitter()
         var items: [JSONValueSplitter.Item] = []
         var piece = [UInt8](repeating: 0, count: Self.pieceByteCount)
         while true {
-            // Gives what a pipe holds without waiting for more, so that a slow producer is followed line by line.
+            // Returns what a pipe holds without waiting for more, so that a slow producer is followed line by line.
             let count = read(self.descriptor, &piece, piece.count)
             if count == 0 { break }
             if count < 0 {
@@ -44,7 +46,7 @@ final class RecordInput {
             if isFirst { try self.refuseSettings(items.first) }
             for item in items { try body(item) }
             items.removeAll(keepingCapacity: true)
-            // What was said about these is not kept back while the producer is awaited.
+            // Write what was said about these records before waiting for the producer.
             StandardOutput.flush()
         }
         splitter.finish(into: &items)
@@ -62,7 +64,7 @@ final class RecordInput {
     /// The input has been read from.
     private var hasBegun = false
 
-    /// How many bytes of the first piece are a byte order mark, which editors write and no record has. Says so.
+    /// Number of bytes of a byte order mark in the first piece. Editors write one, and no record has one. Reports it.
     private func markByteCount(_ piece: [UInt8], _ count: Int) -> Int {
         defer { self.hasBegun = true }
         guard !self.hasBegun, count >= 3, piece.starts(with: ByteOrderMark.utf8) else { return 0 }
@@ -75,7 +77,7 @@ final class RecordInput {
         switch code {
         case EINTR: return
         case EAGAIN:
-            // Another process that shares the stream has made it non-blocking.
+            // Another process with the same stream has made it non-blocking.
             var waits = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
             poll(&waits, 1, -1)
         default: throw self.failure(code: code)

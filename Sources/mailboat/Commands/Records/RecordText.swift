@@ -8,27 +8,27 @@ struct RecordText: Equatable {
         var value: [UInt8]
     }
 
-    /// Why the text is no record.
+    /// Why the text is not a record.
     struct Fault: Error, Equatable { var reason: String }
 
-    /// `nil`: no key was written, or null.
+    /// The key; `nil`: missing or null.
     var key: [UInt8]?
-    /// The value's bytes as they came; `nil`: a null value.
+    /// The value's bytes, unchanged; `nil`: a null value.
     var value: [UInt8]?
     var partition: Int32?
-    /// Milliseconds since 1970.
+    /// The record's time, milliseconds since 1970.
     var timestampMillis: Int64?
     var headers: [Header] = []
-    /// The event was written alone, without its key.
+    /// Whether the event was written alone, without its key.
     var isBare = false
 
-    /// A record that lies in Kafka.
+    /// Creates the text of a record in Kafka.
     init(key: [UInt8]?, value: [UInt8]?) {
         self.key = key
         self.value = value
     }
 
-    /// Reads one JSON value, which `JSONValueSplitter` has found to be one.
+    /// Reads one JSON value that `JSONValueSplitter` has found.
     init(_ bytes: [UInt8]) throws(Fault) {
         guard try Self.isEnvelope(bytes) else {
             self.value = bytes
@@ -62,7 +62,7 @@ struct RecordText: Equatable {
 
     // MARK: Pieces
 
-    /// An object with a field `key` or `value`, which no event has, and without `event`.
+    /// Whether the text is an object without `event` and with a field `key` or `value`, which no event has.
     private static func isEnvelope(_ bytes: [UInt8]) throws(Fault) -> Bool {
         guard bytes.first == UInt8(ascii: "{") else { return false }
         var isEnvelope = false
@@ -75,7 +75,7 @@ struct RecordText: Equatable {
         return isEnvelope && !isEvent
     }
 
-    /// Calls `body` before each member's value, which it has to read.
+    /// Calls `body` before each member's value. `body` must read the value.
     private static func eachMember(
         _ bytes: [UInt8], _ body: (String, inout JSONCursor) throws(Fault) -> Void
     ) throws(Fault) {
@@ -117,7 +117,8 @@ struct RecordText: Equatable {
         }
     }
 
-    /// An object keeps its bytes; a string stands for its text, so that anything can be sent; null is a null value.
+    /// Reads the value. An object keeps its bytes; a string is sent as its text, so that anything can be sent; null is
+    /// a null value.
     private static func value(_ cursor: inout JSONCursor, _ bytes: [UInt8]) throws(Fault) -> [UInt8]? {
         switch try Self.kind(&cursor, bytes) {
         case .string, .null: return try Self.text(&cursor, bytes, "value")

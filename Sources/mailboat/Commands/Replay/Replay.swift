@@ -35,9 +35,9 @@ struct Replay: AsyncParsableCommand {
                 --bootstrap localhost:9092
             """)
 
-    /// Records that are read of a key's partition at most.
+    /// Most records read of a key's partition.
     static let recordCountMax = 100_000
-    /// Events that one run publishes at most: each waits for its acknowledgement.
+    /// Most events that one run publishes. Each waits for its acknowledgement.
     static let eventCountMax = 10_000
 
     @Argument(help: "The events' key; or give --from.")
@@ -105,7 +105,7 @@ struct Replay: AsyncParsableCommand {
         _ = try self.place()
     }
 
-    /// What `--from` says.
+    /// The position that `--from` names.
     func place() throws -> TopicPartitionOffset? {
         guard let from = self.from else { return nil }
         let fault = ValidationError(
@@ -126,7 +126,8 @@ struct Replay: AsyncParsableCommand {
 
     // MARK: The work; blocks
 
-    /// - Returns: whether everything that was meant was published, or would be.
+    /// Replays the selected events.
+    /// - Returns: whether everything selected was published, or would be.
     private func replay() throws -> Bool {
         let place = try self.place()
         let topic = try place?.topic ?? self.topic ?? self.kafka.cluster.configuration().topics.events[0]

@@ -1,23 +1,24 @@
 import KafkaLog
 import PushModel
 
-/// Which events may be published again, and as what. Decides; reads and writes nothing.
+/// Decides which events may be published again, and in which form. It reads and writes nothing.
 struct ReplayJudge {
     enum Verdict: Equatable {
-        /// As this record: with its key, its value and its own headers, and the time of today.
+        /// Publish this record: with its key, its value, its own headers, and a new timestamp.
         case publish(RecordText)
-        /// Not, and why.
+        /// Do not publish it. The text says why.
         case leaveOut(String)
     }
 
-    /// A `start` is published, too.
+    /// Whether `start` is published again, too.
     var includesStarts: Bool
     /// Whether `register` and `unregister` are published again, too.
     var includesRegistrations: Bool
     private var check: EventCheck
 
+    /// Creates a judge.
     /// - Parameters:
-    ///   - app: of events that name none.
+    ///   - app: the app of events that name none.
     ///   - nowSeconds: the clock, seconds since 1970.
     init(app: String, nowSeconds: Int64, includesStarts: Bool, includesRegistrations: Bool) {
         self.check = EventCheck(app: app, nowSeconds: nowSeconds)
@@ -57,7 +58,7 @@ struct ReplayJudge {
         return .publish(text)
     }
 
-    /// Whether it says that a phone has a token, or has none.
+    /// Whether the event registers or unregisters a phone's token.
     static func isRegistration(_ record: OwnedRecord) -> Bool {
         var event = DecodedEvent()
         guard let value = record.value, (try? EventDecoder.decode(value.span, into: &event)) != nil else {
@@ -66,7 +67,7 @@ struct ReplayJudge {
         return event.kind == .register || event.kind == .unregister
     }
 
-    /// What kind of event it is, in a word.
+    /// The event's kind in a word.
     static func word(_ record: OwnedRecord) -> String {
         var event = DecodedEvent()
         guard let value = record.value, (try? EventDecoder.decode(value.span, into: &event)) != nil else {
@@ -75,7 +76,8 @@ struct ReplayJudge {
         return "\(event.kind)"
     }
 
-    /// The bytes with a new number as the event's `timestamp`, if it has one. - Parameter value: an event that could be decoded.
+    /// The bytes with a new number as the event's `timestamp`, if it has one.
+    /// - Parameter value: an event that could be decoded.
     static func renewed(_ value: [UInt8], nowSeconds: Int64) -> [UInt8] {
         guard let spelling = try? Self.timestampSpelling(value) else { return value }
         var renewed = value
@@ -83,7 +85,7 @@ struct ReplayJudge {
         return renewed
     }
 
-    /// Where the number lies; `nil`: there is none.
+    /// Range of the timestamp's digits; `nil`: the event has none.
     private static func timestampSpelling(_ value: [UInt8]) throws(JSONFault) -> Range<Int>? {
         var cursor = JSONCursor()
         try cursor.openObject(value.span)

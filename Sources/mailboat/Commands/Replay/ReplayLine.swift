@@ -2,20 +2,22 @@ import CommandSupport
 import KafkaLog
 import PushModel
 
-/// What `mailboat replay` says of an event: a line for a person, or for a program. Values are not shown: they may hold tokens.
+/// What `mailboat replay` does with an event, as a line for a person or a program. Values are not shown, because they
+/// may hold tokens.
 struct ReplayLine {
     private let source: TopicPartitionOffset
     private let writtenMillis: Int64
     private let key: String?
     private let event: String
-    /// `left-out`, `would-publish` or `published`.
+    /// What was done: `left-out`, `would-publish` or `published`.
     var action = "left-out"
-    /// Why it was left out.
+    /// Why the event was left out.
     var because: String?
-    /// Where it lies now.
+    /// Position of the new record.
     var to: TopicPartitionOffset?
 
-    /// - Parameter source: where the event first lay.
+    /// Creates a line.
+    /// - Parameter source: the event's first position.
     init(source: TopicPartitionOffset, _ record: OwnedRecord) {
         self.source = source
         self.writtenMillis = record.timestampMillis

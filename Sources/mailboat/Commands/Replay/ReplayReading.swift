@@ -3,10 +3,10 @@ import KafkaLog
 import PushModel
 import PushWorker
 
-/// Finds the newest events of a key, where its records belong and where workers have put those that lay elsewhere. Blocks: on a thread of
-/// its own.
+/// Finds the newest events of a key, both in the key's partition and where workers have forwarded events of other
+/// partitions. Blocks: on a thread of its own.
 struct ReplayReading {
-    /// An event, and where it first lay.
+    /// An event and its first position.
     struct Found {
         var record: OwnedRecord
         var source: TopicPartitionOffset
@@ -16,7 +16,7 @@ struct ReplayReading {
             self.source = TopicPartitionOffset(topic: topic, partition: record.partition, offset: record.offset)
         }
 
-        /// One of the routed topic; `nil`: it is a message of a worker.
+        /// Reads a record of the routed topic; `nil`: it is a message of a worker.
         init?(forwarded record: OwnedRecord) {
             guard let origin = ExplainRecords.origin(of: record) else { return nil }
             self.record = record
@@ -30,20 +30,22 @@ struct ReplayReading {
     /// An input topic.
     let topic: String
     let wantedCount: Int
-    /// Not of another app.
+    /// Whether a record may belong to the app.
     let isMeant: (OwnedRecord) -> Bool
-    /// Otherwise they are passed over: a rotated token is no news that a phone shows.
+    /// Whether registrations are included. Otherwise they are skipped, because a rotated token changes nothing that a
+    /// phone shows.
     let includesRegistrations: Bool
 
     /// What was found.
     struct Newest {
-        /// The oldest first.
+        /// The records, oldest first.
         var records: [Found]
-        /// Registrations that were written after the newest of them, and passed over.
+        /// Number of skipped registrations that are newer than the newest of the records.
         var newerRegistrationCount: Int
     }
 
-    /// Throws where there is none, and says what was read.
+    /// Finds the newest events.
+    /// - Throws: if there is none; the error says what was read.
     func newest() throws -> Newest {
         let tail = try TailReader(self.kafka)
         let events = try self.newest(tail, self.topic) { Found($0, topic: self.topic) }
@@ -51,7 +53,7 @@ struct ReplayReading {
         var streams = [events.found]
         var registrations = events.registrationMillis
         let routed = try self.kafka.cluster.configuration().topics.routed
-        // The events are there whether or not a worker has ever run beside them.
+        // The events exist whether or not a worker has ever run.
         do {
             let forwarded = try self.newest(tail, routed) { record in
                 Found(forwarded: record).flatMap { $0.source.topic == self.topic ? $0 : nil }
@@ -79,7 +81,8 @@ struct ReplayReading {
             newerRegistrationCount: registrations.count(where: { $0 >= newestMillis }))
     }
 
-    /// - Returns: the newest first, when registrations were written that were passed over, and what was read, for a person.
+    /// Finds the newest events in one partition.
+    /// - Returns: events, the newest first; when skipped registrations were written; and what was read, for a person.
     private func newest(
         _ tail: TailReader, _ topic: String, _ pick: (OwnedRecord) -> Found?
     ) throws -> (found: [Found], registrationMillis: [Int64], said: String) {
@@ -88,7 +91,7 @@ struct ReplayReading {
         var foundCount = 0
         var registrationMillis: [Int64] = []
         do throws(KafkaError) {
-            // The newest come first, and the last window may bring more than is wanted.
+            // The newest are first, and the last window may bring more than wanted.
             let (found, reach) = try tail.pick(
                 partition, recordCountMax: Replay.recordCountMax, isEnough: { foundCount >= self.wantedCount }
             ) { record -> Found? in

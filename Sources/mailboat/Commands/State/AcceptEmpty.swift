@@ -65,7 +65,8 @@ extension StateCommand {
 
         // MARK: The work; blocks
 
-        /// - Returns: whether everything that was meant was accepted, or would be.
+        /// Accepts the selected partitions.
+        /// - Returns: whether everything selected was accepted, or would be.
         private func accept() throws -> Bool {
             let configuration = try self.kafka.cluster.configuration()
             let topics = configuration.topics
@@ -105,6 +106,7 @@ extension StateCommand {
             return failures.isEmpty
         }
 
+        /// Writes the commits.
         /// - Returns: what went wrong, by partition.
         private func write(
             _ looks: [StateLook], to topic: String, _ partitionCount: Int32, _ clusterID: String

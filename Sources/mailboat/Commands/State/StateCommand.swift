@@ -77,7 +77,8 @@ struct StateCommand: ParsableCommand {
             if unreadable > 0 { throw ExitCode(1) }
         }
 
-        /// Blocks. - Returns: how many records could not be read.
+        /// Prints the records. Blocks.
+        /// - Returns: number of records that could not be read.
         private func dump() throws -> Int {
             let topics = try self.kafka.cluster.configuration().topics
             let topic = self.topic ?? topics.state

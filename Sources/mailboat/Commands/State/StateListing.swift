@@ -13,7 +13,7 @@ struct StateListing {
     private let showsContent: Bool
     private let isJSON: Bool
     private let nowMillis: Int64
-    /// The newest record of each key of the partition being read, or all of them.
+    /// Records of the partition being read: the newest of each key, or all of them.
     private var entries: [Entry] = []
     private var entryIndexes: [[UInt8]: Int] = [:]
     private(set) var unreadableCount = 0
@@ -22,11 +22,11 @@ struct StateListing {
     private var pendingCount = 0
     private var audienceCount = 0
     private var memberCount = 0
-    /// Members whose join names a channel.
+    /// Number of members whose join names a channel.
     private var listenerCount = 0
-    /// How members of the partition being read name the audience that is looked for, once for each app.
+    /// How members in the partition being read refer to the audience that is searched for, once for each app.
     private var audienceReferences: Set<String> = []
-    /// Members of the audience that is looked for, and partitions that have some.
+    /// Number of members of the audience that is searched for, and of partitions that have some.
     private var foundMemberCount = 0
     private var foundListenerCount = 0
     private var foundPartitions: Set<Int32> = []
@@ -70,7 +70,7 @@ struct StateListing {
         }
     }
 
-    /// A member's key is its raw token: shown as its first digits.
+    /// A key as text. A member's key is its raw token, of which the first digits are shown.
     private static func text(ofKey key: [UInt8]) -> String {
         guard let token = StateRecordReader.memberToken(inKey: key) else { return String(decoding: key, as: UTF8.self) }
         var digits: [UInt8] = []
@@ -82,7 +82,7 @@ struct StateListing {
         return (byte < 16 ? "0" + digits : digits).utf8
     }
 
-    /// What is to be said of the partition that was read; the next one begins.
+    /// Returns the lines about the partition that was read, and begins the next one.
     mutating func takeLines() -> [String] {
         let entries = self.entries
         self.entries = []
@@ -106,7 +106,7 @@ struct StateListing {
             + (self.unreadableCount == 0 ? "" : "; \(self.unreadableCount) records could not be read")
     }
 
-    /// What was found of the audience that is looked for, in all partitions.
+    /// What was found of the audience that is searched for, in all partitions.
     private var foundSummary: String {
         guard let audience else { return "" }
         let names = ["members", "accepted", "waiting", "gone", "failed"]
@@ -115,7 +115,7 @@ struct StateListing {
             + (self.foundListenerCount == 0 ? "" : ", \(self.foundListenerCount) of them listen on a channel")
             + (counts.isEmpty ? "" : "; newest versions there: \(counts.joined(separator: ", "))")
     }
-    /// Whether the record is about what is looked for.
+    /// Whether the record is about what is searched for.
     private func isMeant(_ entry: Entry) -> Bool {
         if let audience {
             if case .member(let member) = entry.description.content {
@@ -153,7 +153,7 @@ struct StateListing {
         case .marker, .crowd, .pause, .keptChannel: break
         case .tombstone: if !self.showsAll { return [] }
         }
-        // What cannot be read is always named: it may be what is looked for.
+        // An unreadable record is always shown, because it may be what is searched for.
         guard isUnreadable || self.isMeant(entry) else { return [] }
         self.noteFound(entry)
         return self.isJSON ? [self.json(entry)] : self.text(entry)

@@ -2,31 +2,32 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// A partition of `state` as a command looked at it.
+/// State of a partition of `state`, as a command found it.
 struct StateLook {
     var partition: Int32
-    /// Where its `state` begins and ends, and what its records say.
+    /// Where the partition's log begins and ends, and what its records say.
     var log: PartitionPositions
     var word: StateWord
-    /// From where it was acknowledged, and how far, as the group's commits say.
+    /// The acknowledged range of offsets, according to the group's commits.
     var extent: GroupWord.StateExtent
     var logEnd: Int64 { self.log.endOffset }
     var stateEnd: Int64? { self.extent.end }
 
     var isLost: Bool { GroupWord.isStateLost(self.log, self.extent, word: self.word) }
 
-    /// Reads, of each partition, as much as shows whether it is lost. Blocks.
-    /// - Parameter positions: where the group stands, of all input topics in their order, and the routed one at the end.
-    /// - Returns: in the order of the partitions, those that count alone; how many these are; and Kafka's name of the cluster, empty: not known.
+    /// Reads enough of each partition to show whether it is lost. Blocks.
+    /// - Parameter positions: the group's positions in all input topics, in their order, and in the routed topic at the
+    ///   end.
+    /// - Returns: the partitions that count, in order; their number; and Kafka's id of the cluster, empty: not known.
     static func all(
         _ kafka: KafkaOptions, stateTopic: String, _ positions: [PartitionPositions]
     ) throws -> (looks: [StateLook], partitionCount: Int32, clusterID: String) {
-        // Somebody waits for the end of a log: a fetch that finds nothing is answered at once.
+        // Only the end of a log is wanted: a fetch that finds nothing is answered at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
         let existing = try kafka.partitionCount(of: stateTopic)
         do throws(KafkaError) {
             let reader = try KafkaLogReader(settings, log: { _ in })
-            // What somebody writes into one that was added would make it count.
+            // A record that somebody writes into an added partition would make it count.
             let count = try GroupWord.stateCount(stateTopic, existing: existing, reader, within: kafka.limit)
             let numbers = Set(positions.map(\.topicPartition.partition)).filter { $0 < count }.sorted()
             let logs = try reader.positions(
@@ -41,7 +42,7 @@ struct StateLook {
         } catch { throw CommandFailure("\(stateTopic) cannot be read: \(error)") }
     }
 
-    /// For a person.
+    /// The line for a person.
     func line(topic: String, willWrite: Bool) -> String {
         let what =
             self.isLost
@@ -59,12 +60,12 @@ struct StateLook {
         var lowOffset: Int64
         var endOffset: Int64
         var hasOwner: Bool
-        /// `keep`, `would-accept`, `accepted` or `not-accepted`.
+        /// What is done: `keep`, `would-accept`, `accepted` or `not-accepted`.
         var action: String
         var because: String?
     }
 
-    /// For a program.
+    /// The object for a program.
     func json(isMeant: Bool, isWritten: Bool, failure: String?) -> String {
         let action = !isMeant ? "keep" : !isWritten ? "would-accept" : failure == nil ? "accepted" : "not-accepted"
         return JSONLine.text(

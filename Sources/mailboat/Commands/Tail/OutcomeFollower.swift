@@ -1,18 +1,18 @@
 import CommandSupport
 import KafkaLog
 
-/// Follows the partitions of a topic, from a moment on or from their ends. What lies in the log already comes in the order of time. Blocks: on a
-/// thread of its own.
+/// Follows the partitions of a topic, from a moment on or from their ends. Records already in the log are read in the
+/// order of time. Blocks: on a thread of its own.
 struct OutcomeFollower {
     private let kafka: KafkaOptions
     private let topic: String
     private let partitions: [Int32]
 
-    /// Between two looks at partitions that had nothing new.
+    /// Pause between two looks at partitions that had nothing new.
     static let idlePause = Duration.milliseconds(50)
-    /// How long a partition that cannot be read holds the others back.
+    /// How long a partition that cannot be read delays the others.
     private static let patience = Duration.seconds(2)
-    /// Records taken from a partition before the next has its turn.
+    /// Most records taken from a partition before the next has its turn.
     private static let recordCountMax = 1_000
 
     init(_ kafka: KafkaOptions, topic: String, partitions: [Int32]) {
@@ -21,11 +21,12 @@ struct OutcomeFollower {
         self.partitions = partitions
     }
 
+    /// Follows until it is over.
     /// - Parameters:
-    ///   - sinceMillis: records from this moment on; `nil`: those that come from now on.
-    ///   - follows: `false`: ends where the logs end now.
-    ///   - isOver: asked again and again.
-    ///   - whenIdle: called when nothing new was there.
+    ///   - sinceMillis: records from this moment on; `nil`: only new ones.
+    ///   - follows: `false`: stop at the current ends of the logs.
+    ///   - isOver: asked repeatedly.
+    ///   - whenIdle: called when there was nothing new.
     func run(
         sinceMillis: Int64?, follows: Bool, isOver: () -> Bool, whenIdle: () throws -> Void,
         _ body: (OwnedRecord) throws -> Void
@@ -62,7 +63,7 @@ struct OutcomeFollower {
         try KafkaLogReader(try self.kafka.settings(for: .consumer), log: { _ in })
     }
 
-    /// The first offset of the window in which the moment lies: a little too early, which the filter sees to.
+    /// The first offset of the window that contains the moment. It is a little too early; the filter drops the surplus.
     private func start(_ partition: TopicPartition, since sinceMillis: Int64, isOver: () -> Bool) throws -> Int64 {
         var isReached = false
         let (_, reach) = try TailReader(self.kafka).pick(
@@ -74,7 +75,7 @@ struct OutcomeFollower {
         return reach.fromOffset
     }
 
-    /// A part of a partition, and those of its records that are next.
+    /// A section of a partition, and its next records.
     private struct Stream {
         let section: LogSection
         var waiting: ArraySlice<OwnedRecord> = []

@@ -99,11 +99,11 @@ struct Tail: AsyncParsableCommand {
         try StandardOutput.check()
     }
 
-    /// Blocks until it is over.
+    /// Follows the outcomes. Blocks until it is over.
     func follow(isOver: () -> Bool, show: (OutcomeLine, OwnedRecord) -> Void) throws {
         let topic = try self.givenTopic ?? self.kafka.cluster.configuration().topics.outcomes
         let count = try self.kafka.partitionCount(of: topic)
-        // Only one partition has records of one key.
+        // Records of one key are in one partition.
         let partitions =
             self.key.map { [Murmur2.partition(key: Array($0.utf8).span, count: count)] } ?? Array(0..<count)
         let sinceMillis = try self.since.map {
@@ -116,7 +116,7 @@ struct Tail: AsyncParsableCommand {
         try OutcomeFollower(self.kafka, topic: topic, partitions: partitions).run(
             sinceMillis: sinceMillis, follows: self.follow, isOver: isOver,
             whenIdle: {
-                // Nothing is kept back while the next outcome is awaited, and a reader that has gone is noticed without one.
+                // Write everything before waiting for the next outcome. This also shows when the reader has gone.
                 StandardOutput.flush()
                 try StandardOutput.check()
                 if !StandardOutput.hasReader { throw ExitCode.failure }
@@ -144,7 +144,7 @@ struct Tail: AsyncParsableCommand {
         }
     }
 
-    /// A signal came.
+    /// Notes that a signal arrived.
     private final class Interruption: Sendable {
         private let flag = Atomic(false)
         var isSet: Bool { self.flag.load(ordering: .relaxed) }

@@ -3,13 +3,13 @@ import Foundation
 import KafkaLog
 import PushModel
 
-/// Which outcomes are shown, and how.
+/// Selects the outcomes that are shown.
 struct TailFilter {
-    /// `nil`, or empty: any.
+    /// The app; `nil` or empty: any.
     var app: String?
     var key: String?
     var outcomes: Set<String> = []
-    /// Older records are not shown, milliseconds since 1970.
+    /// The earliest time of records shown, milliseconds since 1970.
     var sinceMillis: Int64?
 
     /// The names that are asked for, by option.
@@ -41,13 +41,13 @@ struct TailFilter {
 
 /// An outcome as a line.
 enum TailText {
-    /// How good an outcome is, by its colour.
+    /// Colour that shows how good an outcome is.
     private enum Shade: String {
         /// Nothing to do.
         case good = "32"
         /// Usually nothing.
         case plain = "36"
-        /// Somebody may want to know.
+        /// Somebody may want to look.
         case doubtful = "33"
         case bad = "31"
     }
@@ -58,7 +58,7 @@ enum TailText {
         case .superseded, .late, .duplicate: .plain
         case .expired, .unregistered, .unknown: .doubtful
         case .rejected, .deadLettered: .bad
-        // Records about many, and outcomes of a release to come.
+        // Records about many members, and outcomes of a later release.
         case nil:
             switch outcome {
             case "audience", "pass", "start-pass", "channel-opened": .good
@@ -69,7 +69,7 @@ enum TailText {
     }
 
     /// One line for a person: `18:54:39  delivered      com.example.pizza order-7  priority 10, …`.
-    /// - Parameter isColoured: the outcome is written in a colour.
+    /// - Parameter isColoured: whether the outcome is written in a colour.
     static func line(_ line: OutcomeLine, _ record: OwnedRecord, isColoured: Bool) -> String {
         let time = MomentText.time(millis: record.timestampMillis).dropFirst(11).prefix(8)
         let shown = TerminalText.escaped(line.outcome)
@@ -107,13 +107,13 @@ enum TailText {
 
     /// One JSON object: the record as it is, in `record`, and where it lies.
     static func json(_ record: OwnedRecord) -> String {
-        // It was read as JSON, so it can stand within JSON; a line end in it may only lie between its parts.
+        // The text was read as JSON, so it can be part of JSON. A line end in it can only be between tokens.
         let value = String((record.valueText ?? "null").map { $0.isNewline || $0 == "\t" ? " " : $0 })
         return
             "{\"partition\":\(record.partition),\"offset\":\(record.offset),\"writtenMillis\":\(record.timestampMillis),\"record\":\(value)}"
     }
 
-    /// Colours are for somebody who watches (https://no-color.org).
+    /// Whether to use colours, which are for a person at a terminal (https://no-color.org).
     static func isColoured(isTerminal: Bool, environment: [String: String]) -> Bool {
         isTerminal && (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
     }

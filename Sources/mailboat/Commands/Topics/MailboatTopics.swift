@@ -1,8 +1,8 @@
 import KafkaLog
 import PushWorker
 
-/// The topics of a configuration, each with what it is for.
+/// The topics of a configuration and their purposes.
 enum MailboatTopics {
-    /// Those of a worker that is told nothing else.
+    /// Topics of a worker with default settings.
     static var defaults: [TopicPlan.Topic] { WorkerConfiguration().topics.planned }
 }

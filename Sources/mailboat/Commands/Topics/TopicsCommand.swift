@@ -103,7 +103,7 @@ struct TopicsCommand: ParsableCommand {
     }
 }
 
-/// What both commands take.
+/// Options of both commands.
 struct TopicsOptions: ParsableArguments {
     @OptionGroup var cluster: ClusterOptions
 

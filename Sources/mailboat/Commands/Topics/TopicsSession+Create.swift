@@ -2,9 +2,11 @@ import ArgumentParser
 import CommandSupport
 import KafkaLog
 
-/// What `mailboat topics create` does.
+/// The work of `mailboat topics create`.
 extension TopicsSession {
-    /// - Parameter isRehearsal: nothing is created: what would be is printed, and the cluster is asked whether it would take it.
+    /// Creates missing topics.
+    /// - Parameter isRehearsal: whether to create nothing. Prints what would be created, and asks the cluster whether
+    ///   it would accept it.
     func create(isRehearsal: Bool = false) throws {
         let missing = self.plan.missing(existing: try self.existing())
         if missing.isEmpty { self.remark("nothing to create: all \(self.plan.topics.count) topics exist") }
@@ -51,7 +53,7 @@ extension TopicsSession {
         if answers.contains(where: { $0.error != nil }) { throw ExitCode(1) }
     }
 
-    /// What refused topics are refused for, by topic.
+    /// The settings for which topics were refused, by topic.
     private func refusedSettings(_ answers: [TopicAnswer], _ asked: [NewTopic]) throws -> [String: [String]] {
         let refused = asked.filter { topic in
             answers.first { $0.name == topic.name }?.error?.isOfTopicSettings ?? false
@@ -63,18 +65,19 @@ extension TopicsSession {
         do throws(KafkaError) {
             return try self.admin.refusedSettings(of: refused, first: TopicPlan.requiredSettings, within: self.limit)
         } catch {
-            // The broker's own words are left.
+            // Only the broker's own words are left to show.
             self.remark("\(self.brokers) cannot be asked which settings it refuses: \(error)")
             return [:]
         }
     }
 
+    /// Explains how to leave refused settings out.
     /// - Parameter refused: settings by topic.
     private func sayHowToLeaveOut(_ refused: [String: [String]]) {
         for line in TopicsTable.leavingOut(refused) { self.remark(line) }
     }
 
-    /// A cluster may say that a topic is created before its metadata shows it.
+    /// Waits until topics are visible. A cluster may report a topic as created before its metadata shows it.
     private func waitUntilShown(_ created: [NewTopic]) throws {
         let clock = ContinuousClock()
         let beganAt = clock.now
@@ -93,7 +96,7 @@ extension TopicsSession {
             case .lookAgain(let afterMillis, let missing):
                 status.show("waiting for the cluster to show \(missing.joined(separator: ", "))")
                 if toldAt.map({ clock.now - $0 >= Self.tellDistance }) ?? (elapsed >= .seconds(1)) {
-                    // It may be there and not for this client to see: then waiting does not help.
+                    // The topic may exist and be hidden from this client. Then waiting does not help.
                     try self.nameHidden(Set(self.plan.topics.map(\.name)).subtracting(missing))
                     status.report(
                         "waiting for the cluster to show \(missing.joined(separator: ", ")) (\(elapsed.components.seconds) s)"
@@ -105,7 +108,7 @@ extension TopicsSession {
         }
     }
 
-    /// How often a long wait says so where nobody watches a terminal.
+    /// How often a long wait is reported where nobody watches a terminal.
     private static let tellDistance = Duration.seconds(5)
 
     private func createTopics(_ missing: [NewTopic]) throws -> [TopicAnswer] {

@@ -12,6 +12,7 @@ struct TopicsSession: Sendable {
     private let showsAll: Bool
     let isJSON: Bool
 
+    /// Creates a session.
     /// - Parameters:
     ///   - isRequiredOnly: see `TopicPlan`.
     ///   - leftOut: see `TopicPlan`.
@@ -28,7 +29,7 @@ struct TopicsSession: Sendable {
         _ cluster: ClusterOptions, partitionCount: Int = 64, replication: Int, minInsync: Int?, limit: Duration,
         showsAll: Bool = false, isJSON: Bool = false, isRequiredOnly: Bool = false, leftOut: Set<String> = []
     ) throws {
-        // Consumer properties: an administrator is a client that neither reads nor writes.
+        // Consumer properties, because an administrator is a client that neither reads nor writes.
         let settings = try cluster.settings(for: .consumer)
         let topics = try cluster.configuration().topics.planned
         var plan = TopicPlan(
@@ -46,10 +47,10 @@ struct TopicsSession: Sendable {
         } catch { throw ValidationError("\(error)") }
     }
 
-    /// What a look at all topics found.
+    /// The result of a look at all topics.
     struct Findings {
         var findings: [TopicFinding]
-        /// Why replication and settings could not be checked; `nil`: they were.
+        /// Why replication and settings could not be checked; `nil`: they were checked.
         var reasonUnknown: String?
     }
 
@@ -86,12 +87,13 @@ struct TopicsSession: Sendable {
         if findings.contains(where: { $0.verdict == .wrong }) { throw ExitCode(1) }
     }
 
-    /// What is said about the lines: not among them where a program reads.
+    /// Prints a remark. It is not among the lines that a program reads.
     func remark(_ line: String) {
         if self.isJSON { StandardError.print(line) } else { StandardOutput.print(line) }
     }
 
-    /// A topic that this client may not describe looks like none; the broker says so when it is asked for by name.
+    /// Names hidden topics. A topic that this client may not describe looks missing; the broker says so when asked for
+    /// it by name.
     func nameHidden(_ present: Set<String>) throws {
         for name in self.plan.topics.map(\.name) where !present.contains(name) {
             do throws(KafkaError) {
@@ -101,7 +103,8 @@ struct TopicsSession: Sendable {
         }
     }
 
-    /// Asked again while the broker that answers has not heard of a topic that another one has shown.
+    /// Reads the topics' configurations. Asks again if the answering broker does not yet know a topic that another
+    /// broker has shown.
     private func configurations(_ names: [String]) throws(KafkaError) -> [String: [String: String]] {
         let deadline = ContinuousClock.now + self.limit
         while true {

@@ -3,8 +3,8 @@ import KafkaLog
 
 /// Findings as a table for a person, or as JSON for a program.
 enum TopicsTable {
-    /// Header and one line for each finding, columns aligned. Unless asked for all: the partition counts, and what is
-    /// not as it should be.
+    /// Header and one line for each finding, in aligned columns. Unless all are wanted: only partition counts, and what
+    /// is wrong.
     static func lines(_ findings: [TopicFinding], showsAll: Bool) -> [String] {
         let shown = Self.shown(findings, showsAll: showsAll)
         guard !shown.isEmpty else { return [] }
@@ -31,10 +31,10 @@ enum TopicsTable {
             + counts.filter { $0.1 > 0 }.map { "\($0.1) \($0.0.rawValue)" }.joined(separator: ", ")
     }
 
-    /// What became of a topic that was missing.
+    /// The result for a missing topic, as a line.
     /// - Parameters:
-    ///   - topic: as it was asked for.
-    ///   - refused: settings that the cluster does not take.
+    ///   - topic: the topic as requested.
+    ///   - refused: settings that the cluster does not accept.
     static func line(_ answer: TopicAnswer, _ topic: NewTopic?, refused: [String] = []) -> String {
         guard let error = answer.error else {
             return
@@ -43,8 +43,8 @@ enum TopicsTable {
         return "not created   \(answer.name): \(Self.text(error, topic, refused: refused))"
     }
 
-    /// What would become of it: first a line like that, then one for each setting.
-    /// - Parameter answer: what the cluster says of it; `nil`: it was not asked.
+    /// What would happen to the topic: a line for it, then one for each setting.
+    /// - Parameter answer: the cluster's answer; `nil`: it was not asked.
     static func rehearsed(_ topic: NewTopic, _ answer: TopicAnswer?, refused: [String] = []) -> [String] {
         let first =
             answer?.error.map { "refused       \(topic.name): \(Self.text($0, topic, refused: refused))" }
@@ -61,7 +61,8 @@ enum TopicsTable {
             + (refused.isEmpty ? "" : ". Refused: \(settings)")
     }
 
-    /// What to do about refused settings. - Parameter refused: settings by topic; none: which ones is not known.
+    /// What to do about refused settings.
+    /// - Parameter refused: settings by topic; empty: not known which.
     static func leavingOut(_ refused: [String: [String]]) -> [String] {
         guard !refused.isEmpty else { return [] }
         let names = Set(refused.values.joined()).sorted()
@@ -94,7 +95,7 @@ enum TopicsTable {
         var value: String
         var expected: String
         var reason: String
-        /// A word without spaces for each verdict.
+        /// The verdict as a word without spaces.
         var verdict: String
     }
 
@@ -116,7 +117,7 @@ enum TopicsTable {
         var error: String?
         /// Names of settings.
         var refused: [String]?
-        /// As it would be created with; in a dry run only.
+        /// Settings with which the topic would be created. Only in a dry run.
         var settings: [String: String]?
     }
 

@@ -2,19 +2,20 @@ import KafkaLog
 import PushInspection
 import PushWorker
 
-/// Who on this machine sees what becomes of a story: the page of `mailboat dev`, or a simulated APNs of its own.
+/// Shows the results of a story on this machine: the page of `mailboat dev`, or a simulated APNs of its own.
 enum StoryWitness: Equatable {
-    /// The page. It `registers` the token of a card that a push has put up, as the app's server does, unless it was told to make no phones.
+    /// The page. Unless it makes no phones, it `registers` the token of a card that a push has put up, as the app's
+    /// server does.
     case page(origin: String, registers: Bool)
-    /// The control port of `mailboat apns-simulator`, which tells such tokens.
+    /// The control port of `mailboat apns-simulator`, which reports such tokens.
     case simulator(origin: String)
     case nobody
 
-    /// How often a simulated phone is asked for a new card's token, with `tokenPause` in between.
+    /// How often to ask a simulated phone for a new card's token, with `tokenPause` in between.
     static let questionCount = 50
     private static let tokenPause = Duration.milliseconds(200)
 
-    /// Asks both. Blocks for a moment.
+    /// Looks for a page and a simulator. Blocks for a moment.
     /// - Parameters:
     ///   - brokers: where the story is published. A page of another Kafka shows nothing of it.
     ///   - page, simulator: their origins, such as `http://127.0.0.1:8484`.
@@ -37,8 +38,9 @@ enum StoryWitness: Equatable {
         return "\(origin)/#search=\(Snippets.percentEncoded("activity:\(key)"))"
     }
 
-    /// The update token of the card that a start to `startToken` has put up, once its app has it. Blocks until then, or for ten seconds.
-    /// - Returns: `nil`: no card came up, or its app got no token, or nobody is asked.
+    /// The update token of the card that a start to `startToken` has put up. Blocks until the app has the token, or for
+    /// ten seconds.
+    /// - Returns: the token; `nil`: no card appeared, its app got no token, or there is no one to ask.
     func updateToken(
         ofStartToken startToken: String, ask: (String) -> [UInt8]? = Self.answer,
         pause: () -> Void = { Sleeping.sleep(Self.tokenPause) }
@@ -60,7 +62,7 @@ enum StoryWitness: Equatable {
         broker.hasPrefix("127.0.0.1:") || broker.hasPrefix("localhost:") || broker.hasPrefix("[::1]:")
     }
 
-    /// Brokers by their address, where they may be named.
+    /// Brokers by their address, unless they may not be named.
     private static func named(_ brokers: String) -> [String] {
         brokers.split(separator: ",", omittingEmptySubsequences: false).map { broker in
             broker.hasPrefix("localhost:") ? "127.0.0.1:\(broker.dropFirst("localhost:".count))" : String(broker)

@@ -37,7 +37,7 @@ struct Trigger: AsyncParsableCommand {
               mailboat trigger burst --print | mailboat check
             """)
 
-    /// Where 'mailboat embedded-kafka' listens.
+    /// Address of 'mailboat embedded-kafka'.
     static let localBrokers = "127.0.0.1:9092"
 
     @Argument(help: "order, start, goal or burst.")
@@ -134,7 +134,7 @@ struct Trigger: AsyncParsableCommand {
         try await NamedThread.run("trigger") { Result { try command.publish(steps, of: cast) } }.get()
     }
 
-    /// Who plays: what was given, and the rest made up.
+    /// The story's cast: what the options give, and the rest made up.
     func cast(nowSeconds: Int64, random: inout some RandomNumberGenerator) -> TriggerScenario.Cast {
         let key = self.key ?? "\(self.scenario.rawValue)-\(Self.hex(byteCount: 3, random: &random))"
         let count = self.scenario == .goal ? TriggerScenario.madeUpMemberCount : 1
@@ -149,7 +149,7 @@ struct Trigger: AsyncParsableCommand {
         (0..<byteCount * 2).map { _ in String(Int.random(in: 0..<16, using: &random), radix: 16) }.joined()
     }
 
-    /// Blocks.
+    /// Publishes the steps. Blocks.
     private func publish(_ steps: [TriggerScenario.Step], of cast: TriggerScenario.Cast) throws {
         let kafka = KafkaOptions(cluster: self.cluster.orLocal(Self.localBrokers), timeout: self.timeout)
         let topic = try self.topic ?? kafka.cluster.configuration().topics.events[0]
@@ -171,14 +171,14 @@ struct Trigger: AsyncParsableCommand {
         for line in self.hints(cast, cluster: kafka.cluster, witness) { StandardOutput.tell(line) }
     }
 
-    /// What is done about a step.
+    /// How a step is handled.
     enum Taking: Equatable {
         case publish(TriggerScenario.Step)
-        /// Nothing, with what is said in its place.
+        /// Do nothing, and print this text.
         case leave(String)
     }
 
-    /// Blocks while the token of a new card is waited for.
+    /// Decides how to handle a step. Blocks while it waits for the token of a new card.
     func taking(_ step: TriggerScenario.Step, of cast: TriggerScenario.Cast, _ witness: StoryWitness) -> Taking {
         guard step.isOfReturnedToken else { return .publish(step) }
         let waits = "what follows waits for it, merging, as long as the activity lives"
@@ -201,7 +201,7 @@ struct Trigger: AsyncParsableCommand {
     /// Without the slash at the end that a browser shows.
     private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
-    /// How to see what became of it.
+    /// How to look at the results.
     func hints(
         _ cast: TriggerScenario.Cast, cluster: ClusterOptions, _ witness: StoryWitness = .nobody
     ) -> [String] {

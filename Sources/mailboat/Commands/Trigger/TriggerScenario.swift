@@ -11,29 +11,30 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
         var record: RecordText
         /// What happens, in a few words.
         var words: String
-        /// It follows the one before without a pause.
+        /// Whether the step follows the previous one without a pause.
         var isHurried = false
-        /// It registers the update token of the card that the start before has put up. The one that stands there is made up.
+        /// Whether the step registers the update token of the card that the earlier start has put up. The token in its
+        /// record is made up.
         var isOfReturnedToken = false
     }
 
-    /// Whom it is about.
+    /// The activity or audience of the story, and its phones.
     struct Cast {
         /// The activity's id, or the audience's.
         var key: String
-        /// In lower-case hexadecimal digits; an activity has one, an audience as many members as there are. The token of a story
-        /// that a push starts is a push-to-start token.
+        /// Tokens in lower-case hexadecimal digits: one for an activity, one for each member of an audience. If a push
+        /// starts the story, they are push-to-start tokens.
         var tokens: [String]
-        /// `nil`: the worker has one app only.
+        /// The app; `nil`: the worker has only one.
         var app: String?
         var isDevelopment = false
         /// The clock, seconds since 1970.
         var nowSeconds: Int64
-        /// The story ends; otherwise the activity, or audience, lives on.
+        /// Whether the story ends. Otherwise the activity or audience lives on.
         var ends = true
     }
 
-    /// Updates of a burst: enough to see what coalescing does with them.
+    /// Number of updates in a burst, enough to see what coalescing does.
     static let burstCount = 20
     /// Phones that join an audience when no token is given.
     static let madeUpMemberCount = 3
@@ -131,8 +132,8 @@ extension TriggerScenario.Cast {
         self.step("register", #""token":"\#(token)""# + self.environment, "token \(TokenText.shortened(token))")
     }
 
-    /// The token that comes back is known once the card is up.
-    /// - Parameter token: `nil`: not yet; one that is as good stands there.
+    /// Registers the update token, which is known once the card is visible.
+    /// - Parameter token: the token; `nil`: not known yet, so a made-up one is used.
     func registerReturned(_ token: String? = nil) -> TriggerScenario.Step {
         var step = self.register(token ?? String((self.tokens.first ?? "").reversed()))
         step.isOfReturnedToken = true
