@@ -2,10 +2,10 @@ import PushModel
 import ShardLoop
 import Testing
 
-/// An activity that is updated all the time gets its push each second although records gather: a slot's next push waits for the state record
-/// of the one before, which waits for its outcome.
+/// An activity that is updated all the time gets its push each second although records gather. A slot's next push waits
+/// for the state record of the push before, which waits for its outcome.
 struct GatheringRhythmTests {
-    /// One activity of a loop under virtual time, with a Kafka and an APNs that take their time.
+    /// One activity of a loop under virtual time, with a slow Kafka and a slow APNs.
     private struct Shard: ~Copyable {
         private var harness: LoopHarness
         private let answerMillis: Int64
@@ -42,7 +42,7 @@ struct GatheringRhythmTests {
             }
         }
 
-        /// Kafka and APNs tell what they are done with by now.
+        /// Kafka and APNs report what they have finished by now.
         private mutating func answer() {
             let nowMillis = self.harness.now.steadyMillis
             while let first = self.written.first, first.doneMillis <= nowMillis {
@@ -57,7 +57,7 @@ struct GatheringRhythmTests {
             }
         }
 
-        /// What has left since it was last looked.
+        /// Notes what has left since the last call.
         private mutating func note() {
             let nowMillis = self.harness.now.steadyMillis
             let recordCount = self.harness.log.untold.count - self.writtenCount
@@ -103,7 +103,7 @@ struct GatheringRhythmTests {
         #expect(batchCount <= 2 * distances.count + 10)
     }
 
-    /// Nothing to wait for before the state record.
+    /// Pushes without outcomes: nothing to wait for before the state record.
     @Test func theSameWithoutOutcomes() {
         let (distances, _) = Self.distances(
             everyMillis: 250, answerMillis: 100, acknowledgementMillis: 100, publication: .failures)

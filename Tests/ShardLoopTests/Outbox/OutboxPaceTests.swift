@@ -13,7 +13,8 @@ struct OutboxPaceTests {
         _ pace: inout OutboxPace, _ count: Int, isUrgent: Bool = false, at nowMillis: Int64
     ) -> Bool { pace.handsOver(count: count, isUrgent: isUrgent, nowMillis: nowMillis) }
 
-    /// A record every few milliseconds, or several each millisecond: they leave together, and none waits longer than it may.
+    /// Records arrive every few milliseconds, or several each millisecond. They leave together, and none waits longer
+    /// than it may.
     @Test(arguments: [(1, 40), (1, 1), (20, 1)] as [(Int, Int64)])
     func recordsGatherAtEveryRate(count: Int, everyMillis: Int64) {
         var pace = Self.pace()
@@ -43,7 +44,7 @@ struct OutboxPaceTests {
         #expect(!Self.handsOver(&pace, 3, at: 1_000))
         #expect(Self.handsOver(&pace, 4, isUrgent: true, at: 1_010))
         #expect(pace.dueMillis == nil)
-        // Those that come afterwards wait their own time.
+        // Later records wait their own time.
         #expect(!Self.handsOver(&pace, 1, at: 1_020))
         #expect(pace.dueMillis == 1_020 + Self.holdMillis)
     }
@@ -67,7 +68,8 @@ struct OutboxPaceTests {
         #expect(Self.handsOver(&pace, 100, at: 1_000))
     }
 
-    /// Outcome and state record, each gathered and acknowledged, and the answer before: within a second, whatever is configured.
+    /// An outcome and a state record are each gathered and acknowledged after the answer: within a second with any
+    /// setting.
     @Test(arguments: [1, 50, 300, 1_000] as [Int64], [0, 20, 100, 200, 350] as [Int64])
     func bothRecordsOfAPushAreDoneBeforeTheNext(holdMillis: Int64, acknowledgementMillis: Int64) {
         var pace = Self.pace(holdMillis: holdMillis)
@@ -77,7 +79,7 @@ struct OutboxPaceTests {
         #expect(both + OutboxPace.answerMillis <= OutboxPace.distanceMillis)
     }
 
-    /// After an outage records wait as short as they ever do; a while later Kafka's pace counts again.
+    /// After an outage records wait for the shortest time. A while later Kafka's pace counts again.
     @Test func aSlowMomentIsForgotten() {
         var pace = Self.pace()
         pace.acknowledged(afterMillis: 30_000)

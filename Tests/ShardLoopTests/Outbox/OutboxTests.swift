@@ -5,7 +5,7 @@ import Testing
 
 /// The way of records to Kafka, through the loop.
 @Suite struct OutboxTests {
-    /// Registrations of many activities of one partition: a state record each.
+    /// Registers many activities of one partition: a state record each.
     private static func begin(_ harness: inout LoopHarness, activities: Range<Int>) {
         harness.carryOut(.assign([LoopHarness.grant(0)]))
         harness.settle()
@@ -17,7 +17,7 @@ import Testing
         harness.wait(millis: 500)
     }
 
-    /// What is made later of the same partition must not come to lie before what is tried again.
+    /// Later records of a partition must not be stored before a record that is tried again.
     @Test func laterRecordsWaitForOneThatFailed() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
@@ -40,7 +40,7 @@ import Testing
         #expect(!isHeldUp)
     }
 
-    /// Kafka has two of a partition. The first fails; it is not tried again before the second is answered.
+    /// Two records of a partition are under way. The first fails, and is not tried again before the second is answered.
     @Test func aFailedRecordWaitsForWhatIsUnderWay() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
@@ -84,7 +84,7 @@ import Testing
         harness.writeUpdate(1)
         harness.accept()
         let written = harness.log.untold.count
-        // With Kafka fast, as long as is configured.
+        // With a fast Kafka records gather for the configured time.
         harness.wait(millis: 299)
         let waiting = harness.loop.waitingRecordCount
         #expect(waiting == 1)
@@ -111,7 +111,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition that is another's: what gathers of its `state`, or finds no room, is not written. The other's is.
+    /// A partition belongs to another worker. Its `state` records that gather, or find no room, are not written. The
+    /// new owner's are.
     @Test(arguments: [false, true])
     func whatWaitsOfALostPartitionIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness(recordHoldMillis: findsNoRoom ? 0 : 300)
@@ -143,8 +144,8 @@ import Testing
         #expect(left == 0)
     }
 
-    /// A partition that is another's: what its owner wanted to tell other partitions is no longer told, wherever it would lie. What the
-    /// partitions that stay have to tell is.
+    /// A partition belongs to another worker. What its owner wanted to tell other partitions is no longer written to
+    /// any of them. Messages of the partitions that stay are written.
     @Test(arguments: [false, true])
     func whatALostPartitionTellsOthersIsNotWritten(findsNoRoom: Bool) {
         var harness = LoopHarness()
@@ -153,7 +154,7 @@ import Testing
             harness.settle()
             harness.wait(millis: 25)
         }
-        // Whatever leaves first is of `state`.
+        // The first record to leave is one of `state`.
         if findsNoRoom { harness.log.room = 1 } else { harness.log.refusedTopics = [.routed] }
         for partition in [0, 1] as [Int32] {
             harness.log.events[partition, default: []].append(

@@ -26,7 +26,7 @@ struct ProduceOrderTests {
         #expect(order.indexes == [0])
     }
 
-    /// What must hold whatever comes: every record once, and those of one topic and partition in the order they came.
+    /// Random events: every record is written once, and those of one topic and partition stay in order.
     @Test(arguments: 1...50 as ClosedRange<UInt64>) func nothingIsLostAndPartitionsKeepTheirOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var order = ProduceOrder()

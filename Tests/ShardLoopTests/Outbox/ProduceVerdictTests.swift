@@ -24,7 +24,8 @@ import Testing
         #expect(Self.verdict(10, hasPresentTime: false) == .forGood(.size))
     }
 
-    /// A right, a policy, a topic, a version, a broker: whatever else is said may change. All numbers that librdkafka knows.
+    /// All other errors that librdkafka knows may pass, such as those of a right, a policy, a topic, a version or a
+    /// broker.
     @Test func everythingElseIsForNow() {
         for code in Array(-200...110) as [Int32] where ![10, 18, 87, 32].contains(code) {
             #expect(Self.verdict(code) == .forNow, "\(code)")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RefusalTests {
     private static let topics: [EngineRecord.Topic] = [.state, .outcomes, .deadLetters, .routed]
 
-    /// A partition that runs, with a Kafka that refuses what the rule says.
+    /// A running partition, with a Kafka that refuses by a rule.
     private static func begin(
         publication: OutcomePublication = .all, checksPlacement: Bool = false,
         refuses: @escaping (KeptRecord) -> ProduceError?
@@ -24,7 +24,7 @@ import Testing
         return harness
     }
 
-    /// Everything is answered, for as long as that takes.
+    /// Answers everything, for some seconds.
     private static func settle(_ harness: inout LoopHarness, seconds: Int = 5) {
         for _ in 0..<seconds * 20 {
             harness.settle()
@@ -82,7 +82,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// This many in ten minutes are no bad records: a limit was lowered. Nothing more is lost.
+    /// So large a number in ten minutes is not due to bad records: a limit was lowered. Nothing more is lost.
     @Test func thePartitionHaltsWhenTooManyWouldBeGivenUp() {
         var harness = Self.begin(publication: .pushes) { $0.topic == .deadLetters ? .size : nil }
         for number in 0..<GiveUpLimit.countMax + 1 {
@@ -96,7 +96,7 @@ import Testing
         #expect(harness.log.commits.last?.nextOffset == Int64(GiveUpLimit.countMax + 1))
         let errors = harness.loop.errors
         #expect(errors.contains { $0.hasPrefix("partition 0 is halted") && $0.contains("(size)") })
-        // The limit is raised again: the last is written.
+        // The limit is raised again: the last record is written.
         harness.log.refuses = { _ in nil }
         Self.settle(&harness, seconds: 15)
         #expect(Self.letters(harness).count == 1)
@@ -154,7 +154,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A wrong time is mended by the present one.
+    /// A record with a wrong time gets the present time.
     @Test func aRecordGetsThePresentTime() {
         var harness = Self.begin { $0.topic == .outcomes && $0.timestampMillis != 0 ? .invalidTimestamp : nil }
         harness.log.deliveredTimeMillis = 1_000
@@ -166,7 +166,7 @@ import Testing
         harness.accept()
         Self.settle(&harness)
         let counters = harness.loop.outboxCounters
-        // In its batch, alone, and then with the present time.
+        // It was refused in its batch, alone, and then taken with the present time.
         #expect(counters.refusals[.outcomes, .invalidTimestamp] == 2)
         #expect(counters.outcomesUnpublished == 0)
         #expect(harness.log.taken.contains { $0.topic == .outcomes && $0.timestampMillis == 0 })
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: Batches
 
-    /// A batch of many is refused for what one of them is, or all together are: each is judged alone, and nothing good is lost.
+    /// A batch is refused because of one record, or of all together. Each is judged alone, and no good record is lost.
     @Test(arguments: [EngineRecord.Topic.outcomes, .state])
     func aRefusedBatchIsHandedOverOneByOne(_ topic: EngineRecord.Topic) {
         var harness = Self.begin { _ in nil }
@@ -211,7 +211,8 @@ import Testing
         #expect(harness.log.taken.count { $0.topic == .outcomes } == 40)
     }
 
-    /// A record that failed otherwise is due again when the first of a refused batch is to leave alone. Neither is given up.
+    /// A record that failed for another reason is due again when the first of a refused batch is to leave alone.
+    /// Neither is given up.
     @Test func nothingLeavesBesideOneThatIsToBeAlone() {
         let first = FirstRefusal(.outcomes, .other)
         var harness = Self.begin { first.refuses($0) }
@@ -269,7 +270,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// That a record is too large is seen when it is to leave together with those behind it. They go on.
+    /// A record is found too large when it is to leave together with those behind it. The others go on.
     @Test func whatIsBehindOneThatIsTooLargeGoesOn() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         var limits = RecordLimits()
@@ -286,7 +287,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// It has nowhere to go: nothing of it is given up.
+    /// A good event cannot be forwarded: its partition halts, and nothing is given up.
     @Test func aGoodEventHaltsItsPartition() {
         var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), Self.good)
@@ -300,7 +301,7 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// What is no event halts nothing.
+    /// A record that is no event halts nothing.
     @Test func aBadRecordThatCannotBeForwardedIsGivenUp() {
         var harness = Self.begin(checksPlacement: true) { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
         harness.write(Self.keyElsewhere(), "broken")
@@ -311,7 +312,8 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A reader of `routed` takes what first lay before another for a replay: none is handed over while those before it may be refused.
+    /// A reader of `routed` takes a record from a lower source offset for a replay. So none is handed over while an
+    /// earlier one may be refused.
     @Test func nothingIsForwardedBeforeThoseInFrontAreAnswered() {
         var harness = Self.begin(checksPlacement: true) { _ in nil }
         let key = Self.keyElsewhere()

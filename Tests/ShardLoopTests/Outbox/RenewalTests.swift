@@ -28,7 +28,7 @@ import Testing
         harness.log.end()
         harness.turn()
         #expect(harness.log.renewedCount == 1)
-        // Kafka has not acknowledged the marker: nothing else of the partition's leaves for `state`.
+        // Kafka has not acknowledged the marker: no other record of the partition leaves for `state`.
         let first = harness.log.sent[sentBefore...].filter { $0.topic == .state }
         #expect(first.map(\.key) == [Self.markerKey])
         let markerOffset = Int64(harness.log.state().count - 1)

@@ -53,7 +53,7 @@ import Testing
         #expect(!queue.holds(.state, partition: 3, acknowledgement: 99))
     }
 
-    /// One of its partition that was made later may still come to lie in the log: it must not lie before this one.
+    /// A later record of the partition may still be stored in the log: it must not be stored before this one.
     @Test func nothingLeavesWhileOthersOfItsPartitionAreUnderWay() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
@@ -81,7 +81,7 @@ import Testing
         #expect(Self.take(&queue, at: 1_000) == [3, 2, 6, 4])
     }
 
-    /// What was made first of a partition is produced again first, whenever its failure is told.
+    /// The first record of a partition is produced again first, no matter when its failure is reported.
     @Test func theyLeaveInTheOrderInWhichTheyWereMade() {
         var queue = RetryQueue()
         queue.failed(Self.entry(4, partition: 1), nowMillis: 0)
@@ -102,7 +102,7 @@ import Testing
         #expect(Self.take(&queue, at: 500) == [1, 2, 3])
     }
 
-    /// The first could not even be handed over again, for the second there was no room.
+    /// The first record could not even be handed over again; there was no room for the second.
     @Test func whatFailsAgainStaysBeforeWhatFindsNoRoom() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1), nowMillis: 0)
@@ -114,7 +114,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// In one request with a record that counts as alone, each of the two would be judged for what the other is.
+    /// Two records share one request, and one of them counts as alone: each would be judged for the other's fault.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func whatFailedBeforeJoinsTheCarefulLane(_ topic: EngineRecord.Topic) {
         var queue = RetryQueue()
@@ -129,7 +129,7 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// What is kept though it was refused for good would have others of its topic refused with it.
+    /// A record that is kept although it was refused for good would have others of its topic refused with it.
     @Test func whatIsStuckJoinsTheCarefulLane() {
         var queue = RetryQueue()
         queue.stick(Self.entry(1, .deadLetters), nowMillis: 0)
@@ -150,7 +150,7 @@ import Testing
         #expect(queue.dueMillis != nil)
     }
 
-    /// A partition whose records fail, late and in any order: what an acknowledgement stands for is never undone by an older record.
+    /// A partition's records fail late and in any order: an older record never undoes an acknowledged one.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func whatIsAcknowledgedIsTheNewestOfItsKey(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -158,7 +158,7 @@ import Testing
         var underWay: [KeptRecord] = []
         var made: UInt64 = 0
         var nowMillis: Int64 = 0
-        // By key: the last record in the log, the newest that was acknowledged.
+        // By key: the last record in the log, and the newest that was acknowledged.
         var log: [[UInt8]: UInt64] = [:]
         var acknowledged: [[UInt8]: UInt64] = [:]
         var open: Set<UInt64> = []
@@ -177,7 +177,7 @@ import Testing
                 }
             default:
                 guard !underWay.isEmpty else { break }
-                // A later one may be given up before an earlier one that is in a request is answered.
+                // A later record may be given up before an earlier one in a request is answered.
                 let isFailure = !isOver && Int.random(in: 0..<3, using: &random) == 0
                 let entry = underWay.remove(at: isFailure ? Int.random(in: 0..<underWay.count, using: &random) : 0)
                 if !isFailure || Bool.random(using: &random) { log[entry.key!] = entry.acknowledgement }

@@ -20,7 +20,7 @@ import Testing
         #expect(!count.isAny(.state, partition: 7) && !count.isAny(.routed, partition: 2))
     }
 
-    /// Their partition is the partitioner's choice, -1 until it is made.
+    /// The partition of these records is the partitioner's choice, -1 until it is made.
     @Test(arguments: [EngineRecord.Topic.outcomes, .deadLetters])
     func theOthersAreCountedByTopic(_ topic: EngineRecord.Topic) {
         var count = UnderWayCount()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Without the group's confirmation a shard takes in what it is told, and does nothing (contract: One owner).
+/// A shard without the group's confirmation takes in what it is told, and does nothing (contract: One owner).
 @Suite struct LeaseTests {
     @Test func nothingIsReadPushedWrittenOrCommittedWithoutIt() {
         var harness = LoopHarness()
@@ -40,7 +40,7 @@ import Testing
         #expect(harness.log.commits.count > commits)
     }
 
-    /// The end of the lease is a deadline: a report shows it though nothing else happens.
+    /// The end of the lease is a deadline: a report shows it even if nothing else happens.
     @Test func itsEndIsLookedAt() {
         var harness = LoopHarness()
         harness.begin()
@@ -55,7 +55,7 @@ import Testing
         #expect(hasChanged)
     }
 
-    /// It needs none: there is nothing that could be another's.
+    /// A shard without partitions needs no lease: nothing of it could be another's.
     @Test func aShardWithoutPartitionsIsNotHeldBack() {
         var harness = LoopHarness()
         harness.log.leaseEndsMillis = .min

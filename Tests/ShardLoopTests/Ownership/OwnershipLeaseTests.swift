@@ -11,12 +11,12 @@ import Testing
         lease.confirmed(askedAtMillis: 1_000)
         #expect(lease.isHeld(nowMillis: 9_999))
         #expect(!lease.isHeld(nowMillis: 10_000), "a tenth less than the session")
-        // An answer that was long on its way takes nothing back.
+        // A slow answer shortens nothing.
         lease.confirmed(askedAtMillis: 500)
         #expect(lease.isHeld(nowMillis: 9_999))
     }
 
-    /// The answer to a commit comes long after it was sent.
+    /// The answer to a commit arrives long after it was sent.
     @Test func aCommitConfirmsFromItsSending() {
         var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
         queue.own([3], starts: [])
@@ -30,7 +30,7 @@ import Testing
         #expect(queue.lease.endsMillis == 11_000)
     }
 
-    /// The group keeps refusing one topic: it is asked by another one beside it, and so the lease goes on.
+    /// The group keeps refusing one topic. It is asked with another one in addition, so the lease goes on.
     @Test func aRefusedPositionDoesNotEndTheLease() {
         var queue = CommitQueue(lease: OwnershipLease(sessionTimeoutMillis: 10_000))
         let (good, bad) = (
@@ -47,7 +47,7 @@ import Testing
             queue.took(committed: batch.filter { $0 == good }, refused: batch.filter { $0 == bad })
             if second > 0 { #expect(queue.lease.endsMillis == now + 9_000) }
         }
-        // Once it is taken, one is enough again.
+        // After the position is taken, one topic is enough again.
         queue.ask()
         queue.took(committed: queue.takeBatch(nowMillis: 60_000, isJoining: false), refused: [])
         queue.ask()

@@ -28,7 +28,7 @@ import Testing
         #expect(note.metadata.utf8.count < 200, "brokers take 4,096 bytes")
     }
 
-    /// What the former release wrote, what one to come may add, what others wrote, and what cannot be.
+    /// Notes of the former release, of one to come, of others, and impossible ones.
     @Test(
         arguments: [
             ("mailboat-released=1700000000123", Self.note(released: 1_700_000_000_123)), ("mailboat-released=-5", nil),
@@ -60,7 +60,7 @@ import Testing
         #expect(LogIdentity.isStateCut(logEnd: logEnd, stateEnd: stateEnd, acceptedEnd: acceptedEnd) == isCut)
     }
 
-    /// Where nobody was at work, or nobody has said where it began, nothing is lost.
+    /// Nothing is lost if nobody was at work, or if nobody has said where the log began.
     @Test(
         arguments: [
             (0, 0, 9, nil, false), (1, 0, 9, nil, true), (7, 7, 9, nil, false), (0, 7, 9, nil, false),
@@ -74,7 +74,7 @@ import Testing
         #expect(isHeadCut == isCut)
     }
 
-    /// As many as there is room for.
+    /// As many other topics are named as fit.
     @Test func otherTopicsAreNamed() throws {
         var note = PositionNote()
         for number in 0..<40 {

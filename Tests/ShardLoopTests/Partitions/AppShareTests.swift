@@ -4,19 +4,20 @@ import PushModel
 import ShardLoop
 import Testing
 
-/// An app in trouble, and another whose events lie in a log of their own (contract: Overload).
+/// An app in trouble, and another whose events are in a log of their own (contract: Overload).
 struct AppShareTests {
     /// What became of the other app's updates.
     private struct Measured {
-        /// From being written to leaving, milliseconds, in ascending order; of those that have not left, to the end.
+        /// Milliseconds from being written to leaving, in ascending order. Updates that have not left count to the end.
         var waits: [Int64] = []
         var leftBehind = 0
-        /// At most, of both apps.
+        /// Greatest number of pending updates of both apps.
         var pendingMax = 0
         var p50: Int64 { self.waits.isEmpty ? .max : self.waits[self.waits.count / 2] }
     }
 
-    /// Fifty seconds. Many activities of the first app are updated, and APNs answers 429 to each of their pushes; or it takes them.
+    /// Plays fifty seconds. Many activities of the first app are updated, and APNs answers 429 to each push, or takes
+    /// them all.
     private static func play(share: Double, isStorm: Bool) -> Measured {
         var h = LoopHarness {
             $0.settings.pendingMax = 200
@@ -81,7 +82,8 @@ struct AppShareTests {
         return measured
     }
 
-    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and others wait.
+    /// With a share the other app does not notice the storm. Without one the storm takes all the room, and the others
+    /// wait.
     @Test func aStormOfOneAppLeavesTheOtherAlone() {
         let calm = Self.play(share: 0.5, isStorm: false)
         let storm = Self.play(share: 0.5, isStorm: true)
@@ -91,7 +93,7 @@ struct AppShareTests {
         )
         #expect(calm.leftBehind == 0 && storm.leftBehind == 0)
         #expect(storm.p50 <= max(20, 2 * calm.p50))
-        // What lies in a log that is not known to be the full app's passes its share a little, and never what all may take.
+        // A log that is not known to be the full app's passes its share a little, and never the limit for all.
         #expect(storm.pendingMax <= 100 + 100 && unshared.pendingMax <= 200)
         #expect(unshared.p50 > 1_000, "the storm does not bite: there is nothing to be seen")
     }

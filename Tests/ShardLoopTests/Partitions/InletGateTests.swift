@@ -3,9 +3,9 @@ import Testing
 
 @testable import ShardLoop
 
-/// Records of a partition that was added later go behind what the others held when they came.
+/// Records of an added partition go behind what the others held when they were written.
 @Suite struct InletGateTests {
-    /// Partition, committed, end.
+    /// Rows of partition, committed offset and end.
     private static func sights(_ rows: [(Int32, Int64, Int64)]) -> [InletGate.Sight] {
         rows.map { InletGate.Sight(topic: 0, partition: $0.0, committedOffset: $0.1, endOffset: $0.2) }
     }
@@ -24,7 +24,8 @@ import Testing
         #expect(opened == [-1, -1, 4])
     }
 
-    /// A publisher that learns late goes on writing to the old partitions: what comes after is held behind that, too.
+    /// A publisher that learns late goes on writing to the old partitions: later records of the inlet are held behind
+    /// these, too.
     @Test func theEndsAreTakenAgainAndAgain() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)],
@@ -41,7 +42,7 @@ import Testing
         #expect(Self.play([later, seen, later]) == [-1, -1, 4])
     }
 
-    /// It may have left and come back between two looks.
+    /// The inlet may have left and returned between two looks.
     @Test func whatIsLetInIsToldAgainUntilItIsCommitted() {
         let opened = Self.play([
             [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 9), (1, 3, 3), (2, 0, 4)], [(0, 9, 20), (1, 3, 3), (2, 1, 4)],
@@ -60,7 +61,7 @@ import Testing
         #expect(gate.holdingUp(sights).isEmpty)
     }
 
-    /// The later of two inlets waits for the former, and not the other way round.
+    /// The later of two inlets waits for the earlier one, and not the other way round.
     @Test func twoInletsDoNotWaitForEachOther() {
         var gate = InletGate()
         var committed: [Int32: Int64] = [2: 0, 3: 0]

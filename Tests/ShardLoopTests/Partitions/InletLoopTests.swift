@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// A partition of an input topic that `state` was not written for: it has records and nothing else.
+/// A partition of an input topic that did not exist when `state` was written: it has records and nothing else.
 @Suite struct InletLoopTests {
     private static let number: Int32 = 5
 
@@ -62,7 +62,7 @@ import Testing
         #expect(harness.log.commits.last == Self.position(6))
     }
 
-    /// Whatever came behind a good event that nobody takes would be dropped unseen.
+    /// Records behind a good event that no topic takes would be dropped unseen.
     @Test func aGoodEventThatNobodyTakesHaltsIt() {
         var harness = Self.harness(records: 6)
         harness.log.refuses = { [.routed, .deadLetters].contains($0.topic) ? .size : nil }
@@ -84,7 +84,7 @@ import Testing
         #expect(takenThen == taken, "nothing more is taken")
     }
 
-    /// It leaves as every partition does, and comes back as one.
+    /// An inlet leaves as every partition does, and returns as one.
     @Test func itLeavesWhenEverythingIsAcknowledged() {
         var harness = Self.harness(records: 4)
         harness.carryOut(.letIn([Self.position(4)]))

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ShardLoop
 
-/// Publishers learn of an added partition at different times, the group commits when it likes, and partitions are asked about one at a time.
-/// Whatever is let in has nothing of its key before it that is not done.
+/// Publishers learn of an added partition at different times, the group commits at any time, and partitions are asked
+/// about one at a time. Each record that is let in has no unfinished record of its key before it.
 @Suite struct InletOrderTests {
     /// Two partitions that count, and one that was added.
     private struct World {
@@ -15,10 +15,10 @@ import Testing
         /// By partition: keys in the order of their records.
         var logs: [[Int]] = [[], [], []]
         var committed: [Int64] = [0, 0, 0]
-        /// By key: how many records each of the old partitions has of it, up to the last.
+        /// By key: number of records in each of the old partitions, up to the last.
         var keyCount = 12
         var hasLearnt: Set<Int> = []
-        /// Where the last record of the key lay in an old partition, for each record of the inlet.
+        /// For each record of the inlet: offset of the key's last record in an old partition.
         var before: [Int64?] = []
         var lastOld: [Int: Int64] = [:]
         var letIn: Int64 = 0
@@ -47,7 +47,7 @@ import Testing
             }
         }
 
-        /// Commits are asked for first, then the ends, and the world goes on meanwhile.
+        /// Asks for commits first, then for the ends; the world goes on meanwhile.
         mutating func look() -> [InletGate.Sight] {
             let committed = self.committed
             var sights: [InletGate.Sight] = []
@@ -61,6 +61,7 @@ import Testing
             return sights
         }
 
+        /// Lets one random thing happen.
         /// - Returns: records that were let in too early.
         mutating func step() -> Int {
             self.live()
@@ -78,7 +79,7 @@ import Testing
             return early
         }
 
-        /// Nothing more is published, and everything old is done.
+        /// Ends publishing and finishes everything old.
         mutating func end() {
             for partition in 0..<2 { self.committed[partition] = Int64(self.logs[partition].count) }
             for _ in 0..<4 {

@@ -6,7 +6,7 @@ import Testing
 
 /// A partition's way from its assignment to the moment when nothing of it is left.
 @Suite struct PartitionLifeTests {
-    /// Every state can be left, but for the last; and released, unless it is leaving already.
+    /// Every state but the last can be left. Every state can be released, unless it is already leaving.
     @Test(arguments: PartitionLife.allCases)
     func everyStateLeadsOut(life: PartitionLife) {
         #expect(life.followers.isEmpty == (life == .left))
@@ -56,7 +56,7 @@ import Testing
         #expect(harness.push.requests.isEmpty, "nothing more is read of it")
     }
 
-    /// Answers are awaited, then what is left is written down, then Kafka is awaited; only then is it let go of.
+    /// A release waits for answers, writes what is left, waits for Kafka, and only then lets the partition go.
     @Test func itLeavesStepByStep() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
@@ -82,7 +82,8 @@ import Testing
         #expect(harness.log.reading.isEmpty)
     }
 
-    /// An answer of APNs that comes late adds records to a partition that was done: it leaves with the others when Kafka has those, too.
+    /// A late answer of APNs adds records to a partition that was done. It leaves with the others when Kafka has those
+    /// records, too.
     @Test func allThatLeaveTogetherAreSettledTogether() {
         var harness = LoopHarness()
         harness.begin()
@@ -125,7 +126,7 @@ import Testing
         guard case .released(1, _, [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// Lost while it was about to leave: those who wait for that are told.
+    /// A partition is lost while it is about to leave: those that wait for its release are told.
     @Test func aLostOneEndsItsRelease() {
         var harness = LoopHarness()
         harness.begin()
@@ -136,7 +137,7 @@ import Testing
         guard case .released(4, [], [0])? = harness.takeNews().first else { return #expect(Bool(false)) }
     }
 
-    /// The next owner writes there from now on.
+    /// The next owner writes to the partition from here on.
     @Test func nothingOfAForgottenOneIsWritten() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
@@ -155,11 +156,11 @@ import Testing
         #expect(unacknowledged == 0)
     }
 
-    /// A timer for what has been forgotten would fire without end.
+    /// A timer for a forgotten partition would fire without end.
     @Test func nothingIsDueForAForgottenOne() {
         var harness = LoopHarness(recordHoldMillis: 300)
         harness.begin()
-        // Its state record is all that gathers: what else waits would be handed over, and end the matter.
+        // Only its state record gathers: other records would be handed over, and end the wait.
         harness.write("order-2", #"{"event":"register","token":"bb"}"#)
         harness.wait(millis: 100)
         let waiting = harness.loop.waitingRecordCount

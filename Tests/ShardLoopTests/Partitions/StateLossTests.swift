@@ -4,7 +4,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// A `state` that is not what it was: the partition stops, and nothing of it is pushed, written or committed.
+/// `state` has lost records: the partition stops, and nothing of it is pushed, written or committed.
 @Suite struct StateLossTests {
     private static func grant(stateEnd: Int64?) -> PartitionGrant {
         var grant = LoopHarness.grant(0)
@@ -12,7 +12,7 @@ import Testing
         return grant
     }
 
-    /// What a person writes.
+    /// The record with which a person accepts the loss.
     private static func acceptance(of end: Int64) -> KeptRecord {
         KeptRecord(
             topic: .state, partition: 0, key: StateAcceptance.key,
@@ -51,7 +51,7 @@ import Testing
         guard case .released(1, [], [])? = harness.takeNews().last else { return #expect(Bool(false)) }
     }
 
-    /// The next owner finds the word of the one before, and its end.
+    /// The next owner finds the former owner's note, and its end.
     @Test(arguments: [0, 400] as [Int64])
     func anOwnersWordIsEnoughUnlessTheEndIsMissing(more: Int64) {
         var former = LoopHarness()
@@ -63,8 +63,8 @@ import Testing
         #expect(harness.lives == [0: more == 0 ? .running : .haltedUnrestored])
     }
 
-    /// What the owner of a `state` that is deleted has under way comes to lie in the new one. Its epoch is of the old log: it is nobody's word in
-    /// the new one, and outdates nothing there.
+    /// An owner's records under way are stored in the new log after its `state` was deleted. Their epoch is of the old
+    /// log: it says nothing in the new one, and outdates nothing there.
     @Test func anEpochOfAnotherLogSaysNothing() throws {
         var old = LoopHarness()
         for _ in 0..<60 { old.log.append(state: Self.acceptance(of: 1)) }
@@ -95,7 +95,7 @@ import Testing
         later.carryOut(.assign([Self.grant(stateEnd: Int64(next.log.state().count))]))
         later.settle()
         #expect(later.lives == [0: .running])
-        // At an offset that nobody has applied.
+        // The record has an offset that nobody has applied.
         later.write("order-3", #"{"event":"register","token":"cc"}"#)
         for key in ["order-1", "order-2"] {
             later.write(key, #"{"event":"update","priority":10,"content-state":{"n":1}}"#)
@@ -105,7 +105,8 @@ import Testing
         #expect(later.push.requests.count == 2, "both are registered")
     }
 
-    /// Made anew under its owner: what Kafka acknowledges next lies where it had acknowledged another record.
+    /// `state` is made anew under its owner: Kafka acknowledges the next record at an offset that it had acknowledged
+    /// before.
     @Test func aRunningOneStopsWhenItsStateGoesBack() {
         var harness = LoopHarness()
         harness.begin()

@@ -5,7 +5,7 @@ import Testing
 
 /// What one turn does, and what it leaves for the next.
 @Suite struct TurnTests {
-    /// An offset is handed on when its state record lies in Kafka, not before, and with others of the moment.
+    /// An offset is handed on only when its state record is stored in Kafka, and together with others of the moment.
     @Test func offsetsAreCommittedBehindTheirStateRecord() {
         var harness = LoopHarness()
         harness.begin()
@@ -54,7 +54,7 @@ import Testing
         #expect(harness.push.requests.count == 1)
     }
 
-    /// A worker that stops takes nothing more, and what it has is finished.
+    /// A worker that stops takes nothing more, and finishes what it has.
     @Test func stopReadingEndsTheTaking() {
         var harness = LoopHarness()
         harness.begin()
@@ -68,7 +68,7 @@ import Testing
         #expect(isSettled)
     }
 
-    /// What another wrote into an own partition is read and written over; pushes of the activity wait for that.
+    /// A foreign record in an own partition is read and overwritten; pushes of the activity wait for that.
     @Test func aGapInStateIsRepaired() {
         var harness = LoopHarness()
         harness.begin()

@@ -53,7 +53,7 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Kafka tells of everything, again and again until it has told of all.
+    /// Lets Kafka answer everything, again and again until nothing is left.
     mutating func settle() {
         repeat {
             self.log.answer()
@@ -61,7 +61,7 @@ struct LoopHarness: ~Copyable {
         } while !self.log.untold.isEmpty
     }
 
-    /// The clock moves, and turns come when they are due, a millisecond after the last at the earliest.
+    /// Moves the clock. Turns are run when they are due, at least a millisecond apart.
     mutating func wait(millis: Int64) {
         let endMillis = self.now.steadyMillis + millis
         while self.now.steadyMillis < endMillis {
@@ -73,7 +73,7 @@ struct LoopHarness: ~Copyable {
         }
     }
 
-    /// Lets APNs accept the first requests that it has got and not answered; `nil`: all.
+    /// Lets APNs accept the first requests that it has not answered; `nil`: all.
     mutating func accept(_ count: Int? = nil) {
         let answers = self.push.requests[self.answeredCount...].prefix(count ?? .max).map {
             PushAnswer(id: $0.id, result: .accepted, apnsMicros: 1_000)
@@ -83,7 +83,7 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// APNs answers what it has got and not answered.
+    /// Lets APNs answer all requests that it has not answered.
     mutating func answer(_ result: (PushRequest) -> PushAnswer.Result) {
         let answers = self.push.requests[self.answeredCount...].map {
             PushAnswer(id: $0.id, result: result($0), apnsMicros: 1_000)
@@ -93,12 +93,12 @@ struct LoopHarness: ~Copyable {
         self.turn()
     }
 
-    /// Partition 0 runs, and one activity of it is registered, with nothing left to be told or written.
+    /// Begins with partition 0 running, one activity registered in it, and nothing left to be reported or written.
     mutating func begin() {
         self.carryOut(.assign([Self.grant(0)]))
         self.settle()
         self.write("register", #"{"event":"register","token":"aa"}"#)
-        // Kafka answers soon: what is written waits no less than is configured.
+        // Kafka answers soon, so records wait for the configured time at least.
         for _ in 0..<40 {
             self.settle()
             self.wait(millis: 25)
@@ -106,7 +106,7 @@ struct LoopHarness: ~Copyable {
         self.settle()
     }
 
-    /// An event comes.
+    /// Writes an event.
     mutating func write(_ key: String = "order-1", _ value: String, partition: Int32 = 0) {
         self.log.events[partition, default: []].append((key == "register" ? "order-1" : key, value))
         self.turn()

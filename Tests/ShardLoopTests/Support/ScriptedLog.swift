@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// A Kafka in memory that does what a test says. Records lie where they are written at once; that they do is told when the test lets it.
+/// A Kafka in memory that does what a test says. Records are stored at once; the test decides when that is reported.
 final class ScriptedLog: ShardLog {
     struct Place: Hashable {
         var topic: EngineRecord.Topic
@@ -15,46 +15,47 @@ final class ScriptedLog: ShardLog {
     var events: [Int32: [(key: String, value: String)]] = [:]
     private(set) var positions: [Int32: Int] = [:]
     private(set) var reading: Set<Int32> = []
-    /// What the next read of a partition fails with.
+    /// The failure of the next read of a partition.
     var readFailures: [Int32: LogFailure] = [:]
     private(set) var logs: [Place: [KeptRecord]] = [:]
-    /// What was handed over and is not told of yet, in order.
+    /// Records that were handed over and are not reported yet, in order.
     private(set) var untold: [(record: KeptRecord, offset: Int64)] = []
     private var told: [(record: KeptRecord, offset: Int64?, refusal: ProduceError?)] = []
-    /// What Kafka says of a record when the test lets it tell.
+    /// What Kafka says of a record when the test lets it report.
     var refuses: (KeptRecord) -> ProduceError? = { _ in nil }
-    /// Most records of a topic in one batch. What is told together is one batch.
+    /// Limit of records of a topic in one batch. Records that are reported together are one batch.
     var batchCountMax: [EngineRecord.Topic: Int] = [:]
-    /// A record that is refused takes its whole batch with it.
+    /// Whether a refused record takes its whole batch with it.
     var refusesWholeBatch = false
-    /// What a record's time is said to be when it comes back; 0: as it was given.
+    /// The time that a record is reported with; 0: its own.
     var deliveredTimeMillis: Int64 = 0
     /// Offsets of events without a key.
     var keyless: Set<Int> = []
-    /// In the order in which they were handed over, and those that Kafka took, in the order of its answers.
+    /// Records in the order in which they were handed over; and those that Kafka took, in the order of its answers.
     private(set) var sent: [KeptRecord] = []
     private(set) var taken: [KeptRecord] = []
     private(set) var commits: [CommitPosition] = []
     private(set) var sections: [(partition: Int32, offsets: Range<Int64>)] = []
-    /// Records that are taken before there is no room; `nil`: any number.
+    /// Number of records that are taken before there is no room; `nil`: any number.
     var room: Int?
     /// Topics that Kafka's library refuses at once.
     var refusedTopics: Set<EngineRecord.Topic> = []
-    /// How it says so.
+    /// The failure of such a refusal.
     var refusal = ProduceFailure("refused", .other)
-    /// How Kafka says that it has not taken one.
+    /// The failure of a record that Kafka has not taken.
     var failure = ProduceFailure("given up", .other)
 
     func state(_ partition: Int32 = 0) -> [KeptRecord] { self.logs[Place(topic: .state, partition: partition)] ?? [] }
 
     // MARK: What the test does
 
-    /// Lets Kafka tell of the first records; `nil`: all. A failed one is told as given up, and is taken out of its log.
+    /// Lets Kafka report the first records; `nil`: all. A failed one is reported as given up, and is removed from its
+    /// log.
     func answer(_ count: Int? = nil, isFailure: Bool = false) {
         let answered = self.untold.prefix(count ?? .max)
         self.untold.removeFirst(answered.count)
         let counts = Dictionary(grouping: answered, by: \.record.topic).mapValues(\.count)
-        // Each is asked about once: a test may refuse the first time alone.
+        // Each record is judged once: a test may refuse the first time alone.
         let judged = answered.map { (record: $0.record, offset: $0.offset, refusal: self.refuses($0.record)) }
         let refused = Dictionary(
             judged.compactMap { one in one.refusal.map { (one.record.topic, $0) } },
@@ -67,7 +68,7 @@ final class ScriptedLog: ShardLog {
         }
     }
 
-    /// Deleted, and there again without its records.
+    /// Deletes a log and makes it anew, empty.
     func makeAnew(_ topic: EngineRecord.Topic, partition: Int32) {
         self.logs[Place(topic: topic, partition: partition)] = []
     }
@@ -159,13 +160,14 @@ final class ScriptedLog: ShardLog {
 
     // MARK: The client that writes
 
-    /// The client that writes has ended: each record that is handed over fails.
+    /// Whether the client that writes has ended: each record that is handed over fails.
     private(set) var hasEnded = false
-    /// Clients made beside the first, and what the next attempt to make one fails with.
+    /// Number of clients made after the first, and the failure of the next attempt to make one.
     private(set) var renewedCount = 0
     var renewalFailure: LogFailure?
 
-    /// The client ends by a fatal error. What it has under way comes back, and none of it lies in a log, unless the test appends it later.
+    /// Ends the client by a fatal error. Its records under way are returned, and none is in a log, unless the test
+    /// appends it later.
     func end() {
         self.hasEnded = true
         self.failure = ProduceFailure("given back", .other)
@@ -222,7 +224,7 @@ final class ScriptedSection: StateSection {
 /// An APNs that takes what it has credit for.
 final class ScriptedPushSide: PushSide {
     var credit = Int.max
-    /// For the next turn.
+    /// Answers for the next turn.
     var answers: [PushAnswer] = []
     private(set) var requests: [PushRequest] = []
     private(set) var waitsForCredit = false
