@@ -3,7 +3,7 @@ import PushModel
 /// What is written down about audiences and members.
 extension Journal {
     // MARK: Members
-    /// The record of a join.
+    /// Writes the record of a join.
     /// - Parameter entry: settled once Kafka has it.
     mutating func writeMember(
         _ token: Span<UInt8>, _ record: ShardEngine.JoinRecord, of crowd: CrowdID, pass: Int, entry: EntryID,
@@ -32,7 +32,7 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: acknowledgement)
     }
-    /// The record of one that has left, as long as that is remembered.
+    /// Writes the record of a member that has left, while that is remembered.
     /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
     mutating func writeLeaver(
         _ trace: RecentLeavers.Trace, leftSeconds: UInt32, of partition: PartitionIndex, entry: EntryID,
@@ -49,7 +49,7 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: self.open(.logState(entry), partition: partition, in: &memory))
     }
-    /// The record of a leave, or of a token that is dead.
+    /// Writes the tombstone of a member that leaves, or whose token is dead.
     /// - Parameter entry: settled once Kafka has it; none: no event waits for it.
     mutating func writeMemberTombstone(
         _ token: Span<UInt8>, of partition: PartitionIndex, entry: EntryID, in memory: inout ShardMemory
@@ -57,7 +57,7 @@ extension Journal {
         let key = self.appendMemberKey(token)
         self.writeTombstone(key: key, of: partition, entry: entry, in: &memory)
     }
-    /// Where the token's last record first lay, if it was forwarded, and the last one from another partition than that.
+    /// First positions of the token's last record, if it was forwarded, and of the last one from any other partition.
     private func origins(
         of token: Span<UInt8>, partition: PartitionIndex, audiences: borrowing Audiences
     ) -> (last: MemberRecord.Origin?, former: MemberRecord.Origin?) {
@@ -76,7 +76,7 @@ extension Journal {
         self.batch.bytes.append(copying: token)
         return start..<self.batch.bytes.count
     }
-    /// The outcome of a join or a leave. It names the audience, and the token by its hash alone.
+    /// Writes the outcome of a join or a leave. It names the audience, and the token by its hash alone.
     mutating func finishMemberEvent(
         _ intake: borrowing Intake, app: UInt16, outcome: Outcome, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory
@@ -102,7 +102,7 @@ extension Journal {
         Hex.append(hash, to: &self.batch.bytes)
         return start..<self.batch.bytes.count
     }
-    /// A member has failed for good.
+    /// Writes the outcome of a member that has failed for good.
     mutating func tellFailure(
         _ outcome: Outcome, of version: Version, audience: [UInt8], app: UInt16, details: borrowing OutcomeDetails,
         partition: PartitionIndex, in memory: inout ShardMemory
@@ -138,7 +138,7 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: acknowledgement)
     }
-    /// The versions that a crowd is brought to.
+    /// Writes the versions that a crowd is sent.
     /// - Parameter entry: settled once Kafka has it.
     mutating func writeVersions(
         _ crowd: CrowdID, entry: EntryID, in memory: inout ShardMemory, audiences: borrowing Audiences
@@ -192,8 +192,8 @@ extension Journal {
             in: &memory)
         self.batch.isUrgent = true
     }
-    /// The last member of a voided audience has gone.
-    /// - Parameter keepsOthers: another crowd of the same audience has come since: its records stay.
+    /// Writes tombstones: the last member of a voided audience has gone.
+    /// - Parameter keepsOthers: whether another crowd of the same audience exists by now, so that its records stay.
     mutating func writeCrowdTombstones(
         _ crowd: CrowdID, keepsOthers: Bool, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
@@ -242,7 +242,7 @@ extension Journal {
             acknowledgement: acknowledgement
         ) { report.write(to: &$0) }
     }
-    /// Tells a partition of versions.
+    /// Sends versions to a partition.
     mutating func tell(
         _ versions: [Version], bundleID: [UInt8], id: Span<UInt8>, to partition: Int32, acknowledgement: UInt64
     ) {
@@ -275,7 +275,7 @@ extension Journal {
 }
 
 extension Audiences {
-    /// What a crowd waits for from here on.
+    /// What a crowd waits for from now on.
     func wait(
         of crowd: CrowdID, for record: CrowdWait.Record, number: UInt32 = 0, entry: EntryID = .none
     ) -> CrowdWait {

@@ -2,11 +2,11 @@ import PushModel
 
 /// What is written down about start members.
 extension Journal {
-    /// The record of a membership.
+    /// Writes the record of a membership.
     /// - Parameters:
-    ///   - round: of the crowd's, the one whose ring has the member.
-    ///   - number: of the record, counted per crowd.
-    ///   - entry: one of its acknowledgements is awaited from here on; none: no event waits for it.
+    ///   - round: the crowd's round whose ring has the member.
+    ///   - number: number of the record, counted per crowd.
+    ///   - entry: one of its acknowledgements is awaited from now on; none: no event waits for it.
     mutating func writeStartMember(
         _ token: Span<UInt8>, _ member: StartMemberRecord, of crowd: CrowdID, round: Int, number: UInt32,
         entry: EntryID,
@@ -25,8 +25,8 @@ extension Journal {
             .state, partition: memory.partitions[partition].number, key: key, value: value,
             acknowledgement: acknowledgement)
     }
-    /// The membership is over.
-    /// - Parameter entry: as above.
+    /// Writes the tombstone of a membership that is over.
+    /// - Parameter entry: as of `writeStartMember`.
     mutating func writeStartTombstone(
         _ token: Span<UInt8>, of crowd: CrowdID, round: Int, number: UInt32, entry: EntryID,
         in memory: inout ShardMemory,
@@ -48,7 +48,7 @@ extension Journal {
         StartMemberRecord.appendKey(reference: audiences.crowds[crowd].reference, token: token, to: &self.batch.bytes)
         return start..<self.batch.bytes.count
     }
-    /// How far a crowd's start is.
+    /// Writes how far a crowd's start is.
     mutating func writeStarts(
         _ progress: StartProgressRecord, of crowd: CrowdID, in memory: inout ShardMemory, audiences: borrowing Audiences
     ) {
@@ -68,7 +68,7 @@ extension Journal {
                         of: crowd, for: .startProgress, number: audiences.crowds[crowd].starts.records.progress.number)),
                 partition: partition, in: &memory))
     }
-    /// A start member was not started, or nobody knows.
+    /// Writes the outcome of a start member that was not started, or whose start is unknown.
     mutating func tellFailedStart(
         _ outcome: Outcome, of order: StartOrder, audience: [UInt8], app: UInt16, details: borrowing OutcomeDetails,
         partition: PartitionIndex, in memory: inout ShardMemory

@@ -1,8 +1,8 @@
 import PushModel
 
 /// The record that stops the pushes to members of an audience, or of all audiences of an app, or lets them continue. It
-/// is written to every partition of the routed topic. Each partition obeys for its own members, whoever owns the
-/// audience, and remembers it in `state`.
+/// is written to every partition of the routed topic. Each partition obeys for its own members, even if it does not own
+/// the audience, and remembers it in `state`.
 public enum PauseRecord {
     /// - Parameters:
     ///   - bundleID: bundle identifier of the app.

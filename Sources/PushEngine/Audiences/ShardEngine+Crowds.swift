@@ -2,7 +2,8 @@ import PushModel
 
 /// When a crowd has something to do, and what is written down of its passes (fan-out, "Progress").
 extension ShardEngine {
-    /// Puts a crowd's passes where they belong after any change: into their lanes' queues, or under the next time at which something is due.
+    /// Puts a crowd's passes where they belong after any change: into their lanes' queues, or under the next time at
+    /// which something is due.
     mutating func schedule(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].standing == .living, !self.audiences.crowds[crowd].id.isEmpty,
             self.memory.partitions[self.audiences.crowds[crowd].partition].sends
@@ -77,7 +78,7 @@ extension ShardEngine {
     }
 
     // MARK: Progress
-    /// Writes down where the crowd's passes stand.
+    /// Writes how far the crowd's passes are.
     /// - Parameter entry: resolved after Kafka has it; none: no event waits for it.
     mutating func writeProgress(_ crowd: CrowdID, entry: EntryID = .none, now: EngineTime) {
         let partition = self.audiences.crowds[crowd].partition
@@ -88,13 +89,13 @@ extension ShardEngine {
             table: members.table, nowMillis: now.steadyMillis)
         self.journal.writeProgress(progress, of: crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
-    /// A pass at priority 10 has used half of what the last record allows: the next goes out in time.
+    /// Writes the next record in time: a pass at priority 10 has used half of what the last one allows.
     mutating func extendHorizon(_ crowd: CrowdID, now: EngineTime) {
         guard !self.audiences.crowds[crowd].records.isProgressUnderWay else { return }
         self.writeProgress(crowd, now: now)
         self.journal.batch.isUrgent = true
     }
-    /// Where a late join lies in `state`.
+    /// Notes the offset of a late join in `state`.
     mutating func lateJoinAcknowledged(
         _ crowd: CrowdID, generation: UInt32, pass: Int, number: UInt32, offset: Int64
     ) {
@@ -103,7 +104,7 @@ extension ShardEngine {
         else { return }
         self.audiences.crowds[crowd].passes[pass].lateJoinWritten(number, at: offset)
     }
-    /// Kafka has a progress record.
+    /// Notes that Kafka has a progress record.
     mutating func progressAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
         guard self.audiences.crowds.contains(crowd, generation: generation) else {
             return

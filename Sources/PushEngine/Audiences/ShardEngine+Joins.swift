@@ -1,8 +1,8 @@
 import PushModel
 
-/// Members that come and go (fan-out contract: Joins and leaves).
+/// Members that join and leave (fan-out contract: Joins and leaves).
 extension ShardEngine {
-    /// A join or a leave: the record's key is the token.
+    /// Takes a join or a leave: the record's key is the token.
     mutating func consumeMember(
         app: UInt16, partition: PartitionIndex, key: Span<UInt8>, now: EngineTime
     ) throws(EventRejection) {
@@ -15,7 +15,7 @@ extension ShardEngine {
             switch self.audiences.forwarded.take(origin, of: member, mayBeReplay: mayBeReplay) {
             case .isNew: break
             case .isTaken: return self.finishMemberEvent(app: app, outcome: .duplicate, cause: .replay)
-            // Its outcome may have been lost with the owner before.
+            // Its outcome may have been lost with the former owner.
             case .isTakenByOthers: return self.finishMemberEvent(app: app)
             }
         }
@@ -38,7 +38,7 @@ extension ShardEngine {
         else { return false }
         return members.table.find(self.audiences.scratchToken.span).isSome || self.isStartMember(of: partition)
     }
-    /// `scratchToken` is a start token that has joined some audience.
+    /// Whether `scratchToken` is a start token that has joined some audience.
     private func isStartMember(of partition: PartitionIndex) -> Bool {
         guard let members = self.audiences.crowds.membersIfAny(of: partition) else { return false }
         return members.table.firstMembership(ofStartToken: self.audiences.scratchToken.span).isSome
@@ -67,7 +67,7 @@ extension ShardEngine {
             }
             self.audiences.crowds[crowd].introduced(joinedSeconds: joinedSeconds)
             self.readPause(crowd)
-            // Its members are served once the question has come through.
+            // Its members are served once the question has been answered.
             self.writeProgress(crowd, entry: entry, now: now)
             self.journal.ask(
                 crowd, entry: entry, joining: self.intake.event.environment, in: &self.memory,
@@ -81,7 +81,7 @@ extension ShardEngine {
         self.expireVersions(crowd, now: now)
         let pass = self.passToJoin(crowd, app: app, entry: entry, now: now)
         if self.intake.mayBeReplay(in: self.memory) {
-            // The owner before may have pushed to the ring's members, and no record tells that there was one.
+            // The former owner may have pushed to the ring's members, and no record says that there was a ring.
             let quietSince = self.memory.partitions[partition].formerOwnerQuietSinceMillis
             self.audiences.crowds[crowd].passes[pass].rests(untilMillis: quietSince + self.distanceMillis(crowd))
         }
@@ -102,7 +102,7 @@ extension ShardEngine {
         }
         self.schedule(crowd, now: now)
     }
-    /// A member stays one, and may go over to another audience.
+    /// Checks that there is room. A token that is a member already may move to another audience.
     private mutating func checkRoom(reference: UInt64, partition: PartitionIndex) throws(EventRejection) {
         let most = self.memory.configuration.settings.membersMax
         let held = self.memory.counters.membersHeld
@@ -130,19 +130,19 @@ extension ShardEngine {
                 reason: "has no room: this partition holds \(members.table.count) members and can hold no more")
         }
     }
-    /// What is written down of a join: the member, and its place among those that are late.
+    /// What is written down of a join: the member, and its place among the late members.
     struct JoinRecord {
         var flags = MemberFlags()
         var joinedSeconds: UInt32 = 0
         /// Its number among the late members of its pass; `nil`: the round will meet it.
         var lateNumber: UInt32?
-        /// It was a member before, and not late.
+        /// Whether it was a member before, and not late.
         var isKnown = false
         /// Stamp of the version whose alert the member is owed where it goes; 0: none.
         var owedAlertStampSeconds: Int64 = 0
     }
-    /// The token is in that ring from here on.
-    /// - Returns: `nil`: it was, and nothing has changed.
+    /// Puts the token into that ring.
+    /// - Returns: `nil`: it was there, and nothing has changed.
     private mutating func place(
         in crowd: CrowdID, pass: Int, isFrequent: Bool, joinedSeconds: UInt32, now: EngineTime
     ) -> JoinRecord? {
@@ -196,8 +196,8 @@ extension ShardEngine {
             owedAlertStampSeconds: entrance == .owedAlert
                 ? self.owedAlertStampSeconds(found, of: crowd, pass: pass) : 0)
     }
-    /// The member is in the ring from here on.
-    /// - Parameter notBeforeMillis: its phone may have been pushed to shortly before; steady.
+    /// Takes the member into the ring.
+    /// - Parameter notBeforeMillis: earliest time of a push, steady; its phone may have got one shortly before.
     private mutating func enter(
         _ member: MemberID, as entrance: Crowd.Entrance, crowd: CrowdID, pass: Int, members: CrowdTable.Members,
         notBeforeMillis: Int64, now: EngineTime
@@ -209,12 +209,12 @@ extension ShardEngine {
         self.noteDue(crowd, pass: pass, before: before)
         return lateNumber
     }
-    /// The member has said that it listens, where the pass is over the listeners of a channel.
+    /// Notes that the member has said that it listens, if the pass is over the listeners of a channel.
     private mutating func noteListener(_ member: MemberID, crowd: CrowdID, pass: Int, now: EngineTime) {
         self.audiences.crowds[crowd].passes[pass].listens(
             RecentListeners.Join(member: member, recordMillis: self.intake.writtenMillis, nowMillis: now.wallMillis))
     }
-    /// The member is about to leave its ring: nothing is owed to it there.
+    /// Notes that the member is about to leave its ring: nothing is owed to it there.
     /// - Returns: when its phone may be pushed to again, steady.
     @discardableResult private mutating func exited(
         _ member: MemberID, members: CrowdTable.Members, now: EngineTime
@@ -253,9 +253,9 @@ extension ShardEngine {
         let crowd = self.remove(member, members: members, entry: entry, now: now)
         self.schedule(crowd, now: now)
     }
-    /// The member leaves the table, and `state`; while a push to it is in flight its number is kept.
+    /// Removes the member from the table, and from `state`. While a push to it is in flight its number is kept.
     /// - Parameter entry: settled once Kafka has the record; none: no event waits for it.
-    /// - Returns: whose member it was.
+    /// - Returns: the crowd whose member it was.
     @discardableResult mutating func remove(
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, now: EngineTime
     ) -> CrowdID {
@@ -276,7 +276,8 @@ extension ShardEngine {
         }
         return crowd
     }
-    /// A token that had left is back. A push that was in flight to it still is, and its phone may have been pushed to a moment ago.
+    /// Takes back a token that had left. A push to it may still be in flight, and its phone may have been pushed to a
+    /// moment ago.
     /// - Returns: when it may be pushed to, steady.
     private mutating func reunite(_ member: MemberID, of crowd: CrowdID, with members: CrowdTable.Members) -> Int64 {
         let key = Audiences.DepartedKey(
@@ -289,7 +290,7 @@ extension ShardEngine {
         return self.audiences.departures.notBeforeMillis(key)
     }
 
-    /// A join or a leave is done with.
+    /// Ends the event of a join or a leave.
     mutating func finishMemberEvent(
         app: UInt16, outcome: Outcome = .applied, cause: OutcomeDetails.Cause = .none
     ) {
@@ -310,28 +311,28 @@ extension ShardEngine {
             members: self.audiences.crowds[crowd].passes[pass].owed,
             alertStampSeconds: self.audiences.crowds[crowd].alertStampSeconds)
     }
-    /// - Parameter alert: the one that may have gone alone.
+    /// - Parameter alert: the version whose alert may have gone alone.
     func owed(_ crowd: CrowdID, pass: Int, alert: Version?) -> Owed {
         Owed(
             members: self.audiences.crowds[crowd].passes[pass].owed, alertStampSeconds: alert?.stampSeconds ?? 0)
     }
-    /// Members are owed more than before.
+    /// Notes that members are owed more than before.
     mutating func noteDue(_ crowd: CrowdID, pass: Int, before: Owed) {
         self.noteDue(
             self.audiences.crowds[crowd].passes[pass].owed - before.members, of: crowd,
             alertStampSeconds: before.alertStampSeconds)
     }
-    /// - Parameter alertStampSeconds: of the alert that some of them wait for alone.
+    /// - Parameter alertStampSeconds: stamp of the alert that some of them wait for alone.
     mutating func noteDue(_ due: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64) {
         self.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due.all)
         let effects = self.audiences.crowds[crowd].becameDue(due, alertStampSeconds: alertStampSeconds)
         self.carryOut(effects, of: crowd)
         self.noteWaiting(due.all)
     }
-    /// Fewer are owed something than before, for this reason.
+    /// Notes that fewer members are owed something, for this reason.
     /// - Parameters:
-    ///   - due: members that the newest version is due to from here on.
-    ///   - isNewerThere: it has just been taken, and `before` is what was due of the one before.
+    ///   - due: members that the newest version is due to from now on.
+    ///   - isNewerThere: whether it has just been taken, so that `before` is what was due of the version before.
     mutating func settleMembers(
         _ crowd: CrowdID, pass: Int, before: Owed, due: Int = 0, isNewerThere: Bool = false,
         into settlement: MemberSettlement
@@ -342,7 +343,7 @@ extension ShardEngine {
             settled, of: crowd, alertStampSeconds: before.alertStampSeconds, due: due, isNewerThere: isNewerThere,
             into: settlement)
     }
-    /// Members are owed something no more; the rest as of `settleMembers`.
+    /// Notes that members are no longer owed something; the rest as of `settleMembers`.
     mutating func settle(
         _ settled: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64, due: Int = 0, isNewerThere: Bool = false,
         into settlement: MemberSettlement

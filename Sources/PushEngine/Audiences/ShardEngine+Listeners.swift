@@ -1,10 +1,10 @@
 import PushModel
 
-/// Members that listen on their audience's channel (fan-out contract: Mixed audiences): they stand in rings of their own, which are owed nothing by token while the channel
-/// brings the newest version.
+/// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own,
+/// which are owed nothing by token while the channel brings the newest version.
 extension ShardEngine {
     // MARK: Joining
-    /// The pass over the members among which the token of the event belongs.
+    /// The pass for the token of the event.
     mutating func passToJoin(_ crowd: CrowdID, app: UInt16, entry: EntryID, now: EngineTime) -> Int {
         let environment = self.intake.event.environment
         let range = self.intake.event.channelInText
@@ -25,12 +25,12 @@ extension ShardEngine {
         self.writeProgress(crowd, entry: entry, now: now)
         return pass
     }
-    /// Environments in which a crowd has members, or had some; `nil`: its app's audiences have no channels.
+    /// Environments in which a crowd has or had members; `nil`: its app's audiences have no channels.
     func knownEnvironments(_ crowd: CrowdID, app: UInt16) -> UInt8? {
         guard self.memory.configuration.apps[Int(app)].audienceChannel == .auto else { return nil }
         return self.audiences.crowds[crowd].environments
     }
-    /// The owner opens a channel in the other environment only when it knows that there are members.
+    /// Asks the owner again, which opens a channel in the other environment only when it knows that there are members.
     /// - Parameter known: environments in which it had some before; `nil`: it has no channels.
     mutating func askAgain(
         _ crowd: CrowdID, joining environment: PushEnvironment, known: UInt8?, entry: EntryID
@@ -38,12 +38,12 @@ extension ShardEngine {
         guard let known, known & AudienceChannels.bit(environment) == 0 else { return }
         self.journal.ask(crowd, entry: entry, joining: environment, in: &self.memory, audiences: self.audiences)
     }
-    /// What a member that goes over to another pass of its crowd is there.
+    /// What a member that moves to another pass of its crowd is there.
     func entrance(
         of member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members
     ) -> Crowd.Entrance {
         var sentAlertStampSeconds: Int64?
-        // An alert that is on its way may come back.
+        // An alert that is on its way may be owed again.
         if members.table.flags(of: member).contains(.isInFlight),
             let push = self.audiences.pushes.identifier(of: member, partition: self.audiences.crowds[crowd].partition),
             self.audiences.pushes[push].hasAlert, !self.audiences.pushes[push].isDetached
@@ -53,7 +53,8 @@ extension ShardEngine {
         return self.audiences.crowds[crowd].entrance(
             of: member, goingTo: pass, sentAlertStampSeconds: sentAlertStampSeconds, in: members.table)
     }
-    /// What a member's record says of an alert that it is owed, as progress that tells of it may not have been written yet; 0: nothing.
+    /// Stamp of an alert that the member is owed, for its record; 0: none. Progress that covers it may not have been
+    /// written yet.
     func owedAlertStampSeconds(_ member: MemberID, of crowd: CrowdID, pass: Int) -> Int64 {
         let app = Int(self.audiences.crowds[crowd].app)
         guard self.memory.configuration.apps[app].audienceChannel == .auto else { return 0 }
@@ -61,8 +62,8 @@ extension ShardEngine {
     }
 
     // MARK: Versions
-    /// A newer version has been taken, and its channels say whether it reaches a pass's members by broadcast.
-    /// - Returns: it does, and nothing is owed to them.
+    /// Takes a newer version. Its channels say whether it reaches a pass's members by broadcast.
+    /// - Returns: whether it does, and nothing is owed to them.
     mutating func isLeftToChannel(
         _ version: Version, crowd: CrowdID, pass: Int, count: Int, before: Owed, now: EngineTime
     ) -> Bool {
@@ -76,14 +77,14 @@ extension ShardEngine {
         self.settleMembers(crowd, pass: pass, before: before, due: due, isNewerThere: true, into: .superseded)
         return true
     }
-    /// The newest version is told again, as which of its channels serve has changed.
+    /// Takes the newest version again, because which of its channels serve has changed.
     /// - Returns: whether anything is new.
     mutating func takeTurn(of newest: Version, crowd: CrowdID, now: EngineTime) -> Bool {
         guard self.audiences.crowds[crowd].takesTurn(of: newest) else { return false }
         for pass in self.audiences.crowds[crowd].passes.indices { self.changeWay(crowd, pass: pass, now: now) }
         return true
     }
-    /// Members of a pass get the newest version the way that its channel says now.
+    /// Changes how members of a pass get the newest version, if its channel says so now.
     mutating func changeWay(_ crowd: CrowdID, pass: Int, now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let before = self.owed(crowd, pass: pass)

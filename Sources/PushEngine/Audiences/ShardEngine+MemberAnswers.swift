@@ -40,11 +40,11 @@ extension ShardEngine {
         }
         if isCrowdThere, !self.isScheduled(push.crowd) { self.schedule(push.crowd, now: now) }
     }
-    /// An answer changes nothing of when the crowd has something to do.
+    /// Whether an answer leaves unchanged when the crowd has something to do.
     ///
-    /// It makes members of the crowd due, and its progress. The crowd's only pass stands in its queue; once that finds nobody to serve there, it
-    /// puts the crowd where it belongs. Progress is due by the deadline that is set, or once the record under way is acknowledged. Versions and
-    /// their ends are not an answer's matter.
+    /// An answer makes members of the crowd due, and its progress. The crowd's only pass is in its queue; once that
+    /// finds nobody to serve, it schedules the crowd. Progress is due by the deadline that is set, or once the record
+    /// under way is acknowledged. Answers do not affect versions and their ends.
     private func isScheduled(_ crowd: CrowdID) -> Bool {
         guard self.audiences.crowds[crowd].passes.count == 1, self.audiences.crowds[crowd].passes[0].isQueued else {
             return false
@@ -125,17 +125,18 @@ extension ShardEngine {
         case .waitsForToken: return again(&self, self.retryDelayMillis(push, response.retryAfterSeconds))
         }
     }
-    /// A token is said to have died before it joined, and that is not believed yet: see `earlierDeathsIgnoredMax`.
+    /// Whether a token is said to have died before it joined, and that is not believed yet: see
+    /// `earlierDeathsIgnoredMax`.
     func isEarlier(_ invalidSinceMillis: Int64?, _ push: MemberPush, _ members: CrowdTable.Members) -> Bool {
         guard let invalidSinceMillis, push.earlierDeaths < Self.earlierDeathsIgnoredMax else { return false }
         return invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
     }
-    /// Until it is tried again: not longer each time, as the members behind wait when very many are.
+    /// Delay of the next attempt. It does not grow, as the members behind wait when there are very many.
     mutating func earlierDeathDelayMillis() -> Int64 {
         self.dispatch.backOffMillis(
             attempt: 0, retryAfterSeconds: nil, millisMax: .max, settings: self.memory.configuration.settings)
     }
-    /// How long until a member, or a start member, is tried again.
+    /// Delay until a member, or a start member, is tried again.
     mutating func retryDelayMillis(
         _ push: MemberPush, _ retryAfterSeconds: Int64?, isOfRoute: Bool = false
     ) -> Int64 {
@@ -144,9 +145,10 @@ extension ShardEngine {
             millisMax: isOfRoute ? self.memory.configuration.settings.routeBackoffMaxMillis : .max,
             settings: self.memory.configuration.settings)
     }
-    /// The member is owed it still, unless a newer version's round comes to it, or it has left.
-    /// - Parameter keepsDistance: to the push that failed. One that surely did not come to the phone costs none: the one before it lies further
-    ///   back. A connection that is down to one stream refuses hundreds at once, and a pass would end a second later for it.
+    /// Lets the member be owed it still, unless a newer version's round reaches it, or it has left.
+    /// - Parameter keepsDistance: whether the failed push counts for the distance. One that surely did not reach the
+    ///   phone does not: the one before it was longer ago. A connection that is down to one stream refuses hundreds at
+    ///   once, and a pass would end a second later because of it.
     private mutating func again(
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
         keepsDistance: Bool = true, dropsAlert: Bool = false, isEarlierDeath: Bool = false, now: EngineTime
@@ -169,7 +171,8 @@ extension ShardEngine {
             return .waits
         }
     }
-    /// The alert has come to a member that went over to another ring before the answer: it is owed there no more.
+    /// Notes that the alert has reached a member that moved to another ring before the answer. It is no longer owed
+    /// there.
     private mutating func noteAlertAnswered(
         _ result: PushAnswer.Result, end: MemberEnd, push: MemberPush, members: CrowdTable.Members
     ) {
@@ -186,7 +189,7 @@ extension ShardEngine {
         self.audiences.crowds[push.crowd].alertCame(
             stampSeconds: push.alertStampSeconds, to: push.member, in: ring)
     }
-    /// A member that waited for the answer may have its turn.
+    /// Lets a member that waited for the answer have its turn.
     private mutating func wake(
         _ member: MemberID, members: CrowdTable.Members, push: MemberPush, now: EngineTime
     ) {

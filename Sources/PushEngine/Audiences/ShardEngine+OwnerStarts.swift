@@ -1,9 +1,10 @@
 import PushModel
 
-/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members a start's content is an update without an
-/// alert, and is merged like one. The start itself waits beside it, whole, for the next version, and takes no alert over nor gives its own away.
+/// Starts at the owner of their audience (fan-out, "`start` to start members"). For update members a start's content is
+/// an update without an alert, and is merged like one. The start itself waits beside it, whole, for the next version.
+/// It neither takes over an alert nor gives its own away.
 extension ShardEngine {
-    /// One that came before and has not gone out in time makes room for another.
+    /// Checks a start. An earlier one that has not gone out in time makes room for it.
     /// - Returns: why nobody can be started with the event; `nil`: it is in time.
     mutating func startRefusal(_ slot: SlotID, now: EngineTime) -> OutcomeDetails.Cause? {
         self.dropExpiredStart(of: slot, now: now)
@@ -27,7 +28,7 @@ extension ShardEngine {
         else { return }
         self.publish(slot, now: now)
     }
-    /// The start in `scratchLayer` waits for the next version. What stays in `scratchLayer` is for update members.
+    /// Keeps the start in `scratchLayer` for the next version. What stays in `scratchLayer` is for update members.
     mutating func keepStart(_ part: StartPart, of slot: SlotID) {
         var order = StartOrder()
         order.expiresSeconds = part.expiresSeconds
@@ -40,7 +41,7 @@ extension ShardEngine {
         if self.coalescer.scratchLayer.timestampSeconds < accepted, let newest = self.memory.owners[slot].newestVersion,
             !newest.isEnd
         {
-            // Its content is older than what update members were told: they keep that.
+            // Its content is older than what update members were sent, which they keep.
             self.coalescer.scratchLayer.show(newest.layer.content, of: newest.layer.blob.span)
             self.coalescer.scratchLayer.timestampSeconds = accepted
         }
@@ -55,7 +56,7 @@ extension ShardEngine {
 }
 
 extension Layer {
-    /// Says what that content says instead of its own.
+    /// Replaces the layer's content by another.
     fileprivate mutating func show(_ other: PayloadContent, of source: Span<UInt8>) {
         self.content.contentState = self.append(source.extracting(other.contentState.range))
         self.content.relevanceScore = self.append(source.extracting(other.relevanceScore.range))

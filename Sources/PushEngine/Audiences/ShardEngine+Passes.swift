@@ -3,7 +3,7 @@ import PushModel
 
 /// Members that are served (fan-out contract: Passes).
 extension ShardEngine {
-    /// Fills `request` with a push to the next member whose turn it is on this lane; false: none is.
+    /// Fills `request` with a push to the next member whose turn it is on this lane; `false`: there is none.
     mutating func nextMemberPush(lane: LaneIndex, into request: inout PushRequest, now: EngineTime) -> Bool {
         while let reference = self.dispatch.lanes[lane].passes.first {
             let crowd = reference.crowd
@@ -43,7 +43,7 @@ extension ShardEngine {
         return self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
             && self.audiences.crowds[crowd].mayServe
     }
-    /// Who is next, and with what; it counts as met from here on.
+    /// The next member and what it is sent. It counts as met from now on.
     private mutating func nextServing(
         _ crowd: CrowdID, pass: Int, members: CrowdTable.Members, now: EngineTime
     ) -> MemberServing? {
@@ -61,7 +61,7 @@ extension ShardEngine {
         if effects.isAloneReturned { self.carryOut(self.audiences.crowds[crowd].aloneReturned(), of: crowd) }
         if effects.owesNewestBeside {
             self.memory.counters.members.due += 1
-            // A round that has met it since may have left it to what it waited for.
+            // A round that has met the member since may have left the version to what it waited for.
             self.audiences.crowds[crowd].returned()
             self.noteWaiting(1)
         }

@@ -1,7 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// What a partition tells of its passes (fan-out contract: Member records): to the audience's owner, and in `pass` records. Crowds decide: see `CrowdReports`.
+/// What a partition reports of its passes (fan-out contract: Member records): to the audience's owner, and in `pass`
+/// records. Crowds decide: see `CrowdReports`.
 extension ShardEngine {
     // MARK: Counting
     /// Does what a change of a crowd's reports asks for.
@@ -9,19 +10,20 @@ extension ShardEngine {
         self.memory.counters.membersRefused += effects.refusedStep
         if effects.tellsFormer { self.tellFormerReports(crowd) }
     }
-    /// A new version: from here on members are counted with it.
+    /// Counts members with a new version from now on.
     mutating func beginReport(_ crowd: CrowdID, of version: Version) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         self.carryOut(self.audiences.crowds[crowd].beginReport(of: version, members: members.table), of: crowd)
     }
-    /// The newest version has expired: what is owed now is counted with the one before.
+    /// Returns to the version before, as the newest has expired. What is owed now is counted with it.
     mutating func returnToFormerReport(_ crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         self.carryOut(self.audiences.crowds[crowd].returnToFormerReport(members: members.table), of: crowd)
     }
 
     // MARK: Telling
-    /// Tells the audience's owner how far the newest version is, and writes the `pass` record when its pass is over.
+    /// Reports to the audience's owner how far the newest version is, and writes the `pass` record when its pass is
+    /// over.
     mutating func tellReport(_ crowd: CrowdID, now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         if let report = self.audiences.crowds[crowd].tellReport(members: members.table, nowMillis: now.steadyMillis) {
@@ -31,14 +33,14 @@ extension ShardEngine {
             self.record(report, of: crowd)
         }
     }
-    /// Versions that a newer one has taken over from: told then, and once more when their last push has been answered.
+    /// Reports versions that a newer one has replaced: at once, and again when their last push has been answered.
     mutating func tellFormerReports(_ crowd: CrowdID) {
         for report in self.audiences.crowds[crowd].tellFormerReports() {
             self.send(report, of: crowd)
             self.record(report.counts, of: crowd)
         }
     }
-    /// The audience is over here: what was not written yet is.
+    /// Writes what was not written yet, as the audience is over here.
     mutating func recordAtTheEnd(of crowd: CrowdID) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let (untold, effects) = self.audiences.crowds[crowd].endReports(members: members.table)
@@ -46,7 +48,8 @@ extension ShardEngine {
         self.uncount(crowd)
         for report in untold { self.record(report, of: crowd) }
     }
-    /// The owner, a new one perhaps, tells of versions that are known here: it cannot know what it was told of them.
+    /// Reports again. The owner, perhaps a new one, has sent versions that are known here, and cannot know what was
+    /// reported of them.
     mutating func answerAgain(_ crowd: CrowdID, _ versions: [Version], now: EngineTime) {
         guard self.audiences.crowds[crowd].askedAgain(versions) else { return }
         self.schedule(crowd, now: now)
@@ -58,15 +61,16 @@ extension ShardEngine {
         report.partition = self.memory.partitions[self.audiences.crowds[crowd].partition].number
         self.journal.report(report, of: crowd, in: &self.memory, audiences: self.audiences)
     }
-    /// A version that was due to nobody has no record: an owner before, or a crowd of that name before, may have said more.
+    /// Writes a report. A version that was due to nobody has none: a former owner, or a former crowd of that name, may
+    /// have said more.
     private mutating func record(_ report: CrowdReport, of crowd: CrowdID) {
         guard report.counts.due > 0 else { return }
         self.journal.recordPass(report, of: crowd, in: &self.memory, audiences: self.audiences)
     }
 
     // MARK: Single members
-    /// A member failed for good: the reason is counted, and told in an outcome record of its own. Of very many in one pass the last are only
-    /// counted.
+    /// Counts the reason why a member failed for good, and writes an outcome record for it. If very many fail in one
+    /// pass, the last are only counted.
     mutating func tellFailure(_ push: MemberPush, response: PushResponse, outcome: Outcome) {
         guard self.audiences.crowds[push.crowd].generation == push.crowdGeneration,
             let version = self.audiences.crowds[push.crowd].failed(
@@ -78,7 +82,7 @@ extension ShardEngine {
             outcome, of: version, audience: self.audiences.crowds[push.crowd].id,
             app: self.audiences.crowds[push.crowd].app, details: details, partition: push.partition, in: &self.memory)
     }
-    /// What an outcome record says of a push to a single member.
+    /// The details of an outcome record of a push to a single member.
     func details(of push: MemberPush, status: UInt16, reason: String, members: CrowdTable.Members) -> OutcomeDetails {
         // The member's bytes stay while they are hashed.
         let token = unsafe members.table.tokenBytes(push.member)

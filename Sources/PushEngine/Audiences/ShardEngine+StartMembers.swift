@@ -1,6 +1,6 @@
 import PushModel
 
-/// Start members that come and go, and their records (fan-out contract: Joins and leaves).
+/// Start members that join and leave, and their records (fan-out contract: Joins and leaves).
 extension ShardEngine {
     // MARK: Joining
 
@@ -99,7 +99,7 @@ extension ShardEngine {
                 "this start token is in \(count) audiences already, those that it left within the hour counted: expected at most \(MemberTable.ringsOfStartTokenMax)"
         )
     }
-    /// The crowd's name is written down, and its audience's owner asked. The event waits for both.
+    /// Writes down the crowd's name, and asks its audience's owner. The event waits for both.
     private mutating func introduce(_ crowd: CrowdID, app: UInt16, entry: EntryID, now: EngineTime) {
         if self.audiences.crowds[crowd].id.isEmpty {
             let id = Array(self.intake.event.text[self.intake.event.audienceInText.range])
@@ -129,7 +129,7 @@ extension ShardEngine {
         }
         self.journal.ledger.settle(entry)
     }
-    /// A member leaves. While it has to be remembered what it was sent, it stays as a ghost.
+    /// Lets a member leave. It stays as a ghost while what it was sent has to be remembered.
     mutating func leave(
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, now: EngineTime
     ) {
@@ -156,7 +156,7 @@ extension ShardEngine {
         self.settleStarts(crowd, count: fewer, into: \.left)
         self.memory.counters.membersHeld -= 1
     }
-    /// Start members of a crowd whose name nobody tells are removed, some at a time.
+    /// Removes some start members of a crowd whose name is still unknown.
     /// - Returns: whether it has more.
     mutating func removeSomeStarts(of crowd: CrowdID) -> Bool {
         guard !self.audiences.crowds[crowd].starts.rounds.isEmpty else { return false }
@@ -166,12 +166,13 @@ extension ShardEngine {
         if some.isEmpty { self.audiences.crowds[crowd].starts.removeRings(in: &members.table) }
         return !some.isEmpty
     }
-    /// Start members whose time is over go before the owner is asked for them once more.
+    /// Removes start members whose time is over, before the owner is asked for them once more.
     mutating func sweepAfterVoid(_ crowd: CrowdID, now: EngineTime) {
         let until = self.audiences.startsUntilSeconds(crowd, in: self.memory)
         if until > 0, until <= now.wallSeconds { self.audiences.crowds[crowd].starts.sweepWantedAtOnce(now: now) }
     }
-    /// A step of looking through a crowd for members that leave by time: ghosts, and those that have not joined again for very long (`start-member.life`).
+    /// Looks through a part of a crowd for members that leave by time: ghosts, and those that have not joined again for
+    /// very long (`start-member.life`).
     mutating func sweepStarts(_ crowd: CrowdID, now: EngineTime) {
         let members = self.audiences.crowds.members(of: self.audiences.crowds[crowd].partition)
         let (ghosts, hasMore) = self.audiences.crowds[crowd].starts.ghostsToForget(in: members.table, now: now)
@@ -196,7 +197,7 @@ extension ShardEngine {
             members.table.token(of: member), record, of: crowd, round: round, number: number, entry: entry,
             in: &self.memory, audiences: self.audiences)
     }
-    /// Kafka has a member's record.
+    /// Notes that Kafka has a member's record.
     mutating func startMemberAcknowledged(
         _ crowd: CrowdID, generation: UInt32, round: Int, number: UInt32, offset: Int64, now: EngineTime
     ) {

@@ -1,10 +1,10 @@
 import PushModel
 
-/// Start members as `state` has them, after a takeover; what a void and a record of another do to them.
+/// Restores start members from `state` after a takeover. Also handles voids, and records of others about them.
 extension ShardEngine {
     // MARK: Reading
 
-    /// A membership's record.
+    /// Restores a membership's record.
     mutating func restoreStartMember(
         key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64
     ) throws(StateError) -> RestoreResult? {
@@ -17,7 +17,7 @@ extension ShardEngine {
         let crowd =
             self.audiences.crowds.find(reference: reference, partition: partition)
             ?? self.audiences.crowds.make(app: 0, id: [], reference: reference, partition: partition)
-        // A member that cannot be held is not passed over in silence: the partition stops, as it does for update members.
+        // A member without room is not ignored: the partition stops, as it does for update members.
         guard let round = self.audiences.crowds.startRound(of: crowd, environment: record.environment) else {
             throw .malformed("start members of one audience more than a partition can hold")
         }
@@ -40,7 +40,7 @@ extension ShardEngine {
             member, of: round, record, offset: offset, in: &members.table)
         return .restored
     }
-    /// A membership's tombstone.
+    /// Restores a membership's tombstone.
     mutating func restoreStartTombstone(key: Span<UInt8>, partition: PartitionIndex) {
         let member = self.startNamed(byKey: key, partition: partition)
         if member.isSome { self.removeStart(member, members: self.audiences.crowds.members(of: partition)) }
@@ -53,7 +53,7 @@ extension ShardEngine {
         else { return .none }
         return self.audiences.crowds.findStart(key.extracting(range), of: crowd)
     }
-    /// The last record has been read.
+    /// Ends the restore when the last record has been read.
     mutating func settleRestoredStarts(_ crowd: CrowdID, now: EngineTime) {
         let resends = self.startTerms(crowd).resends
         self.audiences.crowds[crowd].starts.restoreOver(resends: resends, now: now)
@@ -61,8 +61,8 @@ extension ShardEngine {
 
     // MARK: Voids
 
-    /// Start members of a crowd whose audience is over go over to a new one of the same name, if it has some: its name is written down, and the owner
-    /// asked soon.
+    /// Moves start members of a crowd whose audience is over to a new one of the same name, if there are some. Its name
+    /// is written down, and the owner asked soon.
     mutating func carryStarts(from old: CrowdID, now: EngineTime) {
         guard let crowd = self.audiences.crowds.moveStarts(from: old, pushes: &self.audiences.pushes) else { return }
         self.readPause(crowd)
@@ -76,13 +76,13 @@ extension ShardEngine {
     }
 
     // MARK: Leaving, and records of others
-    /// The crowd leaves memory with its partition.
+    /// Forgets start members: the crowd leaves memory with its partition.
     mutating func forgetStarts(_ crowd: CrowdID) {
         let waiting = self.audiences.crowds[crowd].starts.waitingCount
         self.memory.counters.startMembers.handedOver &+= UInt64(truncatingIfNeeded: waiting)
         self.memory.counters.startMembers.waiting &-= UInt64(truncatingIfNeeded: waiting)
     }
-    /// A record of another about a start member.
+    /// Repairs a record that another has written about a start member.
     mutating func repairStartMember(key: Span<UInt8>, partition: PartitionIndex) -> StateRepair {
         guard StartMemberRecord.tokenRange(inKey: key) != nil else { return .ignored }
         let member = self.startNamed(byKey: key, partition: partition)

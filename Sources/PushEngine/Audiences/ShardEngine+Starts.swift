@@ -1,14 +1,15 @@
 import PushModel
 
-/// Starts that come to a partition, when their pushes leave, and what is written down of them (fan-out, "`start` to start members").
+/// Starts in a partition, when their pushes leave, and what is written down of them (fan-out, "`start` to start
+/// members").
 extension ShardEngine {
     // MARK: Begin and end
 
-    /// The newest version says which start goes round.
+    /// Takes the start that goes round, as the newest version says.
     mutating func takeStart(of version: Version, crowd: CrowdID, now: EngineTime) {
         self.takeStart(version.start, crowd: crowd, now: now)
     }
-    /// - Parameter new: `nil`: none goes round.
+    /// - Parameter new: the start; `nil`: none goes round.
     mutating func takeStart(_ new: StartOrder?, crowd: CrowdID, now: EngineTime) {
         switch self.audiences.crowds[crowd].starts.coming(new) {
         case .nothing: break
@@ -32,7 +33,7 @@ extension ShardEngine {
             self.tellFailedStart(.unknown, of: crowd, details: details)
         }
     }
-    /// Members that have not been sent it are not.
+    /// Ends a start: members that have not been sent it will not be.
     mutating func ceaseStart(
         _ crowd: CrowdID, into reason: WritableKeyPath<MemberCounters, UInt64>, now: EngineTime
     ) {
@@ -56,13 +57,13 @@ extension ShardEngine {
     func startTerms(_ crowd: CrowdID) -> StartTerms {
         StartTerms(self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)])
     }
-    /// Starts may leave: the partition pushes, the versions lie in `state`, and so do the joins from before.
+    /// Whether starts may leave: the partition pushes, and `state` has the versions and the earlier joins.
     func mayStart(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
         return self.audiences.crowds[crowd].mayStart && self.memory.partitions[partition].sends
             && self.memory.partitions[partition].mayPush
     }
-    /// A record about the crowd's start may be written.
+    /// Whether a record about the crowd's start may be written.
     private func writesStarts(_ crowd: CrowdID) -> Bool {
         self.memory.partitions[self.audiences.crowds[crowd].partition].mayPush
             && self.audiences.crowds[crowd].records.isDurable
@@ -127,7 +128,7 @@ extension ShardEngine {
         return self.audiences.crowds[crowd].starts.recordDueMillis(
             announces: announces, terms, in: members.table, now: now)
     }
-    /// Announces who is next, and says how far the start is.
+    /// Announces the next members, and writes how far the start is.
     private mutating func writeStarts(_ crowd: CrowdID, now: EngineTime) {
         let partition = self.audiences.crowds[crowd].partition
         let (announces, terms) = (self.mayStart(crowd), self.startTerms(crowd))
@@ -139,18 +140,18 @@ extension ShardEngine {
         self.journal.writeStarts(progress, of: crowd, in: &self.memory, audiences: self.audiences)
         if announces { self.journal.batch.isUrgent = true }
     }
-    /// Kafka has the record: what it announces may leave.
+    /// Notes that Kafka has the record: what it announces may leave.
     mutating func startsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
         guard self.audiences.crowds.contains(crowd, generation: generation),
             self.audiences.crowds[crowd].starts.recordAcknowledged(number, now: now)
         else { return }
         self.schedule(crowd, now: now)
     }
-    /// Nothing leaves until somebody says so: what was announced and has not left is announced no more.
+    /// Withdraws what was announced and has not left. Nothing leaves until it is announced again.
     mutating func withdrawStarts(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].starts.hasOrder else { return }
         self.audiences.crowds[crowd].starts.withdrawn()
-        // Otherwise it is written as soon as the versions lie there.
+        // Otherwise it is written as soon as `state` has the versions.
         guard self.writesStarts(crowd) else { return }
         self.writeStarts(crowd, now: now)
         self.journal.batch.isUrgent = true
@@ -163,7 +164,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.withdrawn()
         self.writeStarts(crowd, now: now)
     }
-    /// A record of another about a crowd of this audience.
+    /// Repairs a record that another has written about a crowd of this audience.
     mutating func repairStarts(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].starts.rounds.isEmpty else { return self.writeStarts(crowd, now: now) }
         var key: [UInt8] = []
@@ -175,7 +176,7 @@ extension ShardEngine {
 }
 
 extension Crowd {
-    /// Starts may leave, as far as that is the crowd's matter.
+    /// Whether starts may leave, as far as the crowd decides it.
     @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
 }
 

@@ -1,8 +1,9 @@
 import PushModel
 
-/// Versions that come to a partition (fan-out contract: Versions in a partition, Supersession).
+/// Versions that arrive in a partition (fan-out contract: Versions in a partition, Supersession).
 extension ShardEngine {
-    /// A record of `routed` that is no event. It counts among no events; what it leaves undone keeps its offset open.
+    /// Takes a record of `routed` that is no event, and is not counted as one. What it leaves undone keeps its offset
+    /// open.
     mutating func consumeBus(_ kind: RoutedKind, key: Span<UInt8>, value: Span<UInt8>, now: EngineTime) {
         do throws(StateError) {
             switch kind {
@@ -49,11 +50,11 @@ extension ShardEngine {
             self.stopPartition("holds a record that cannot be understood: \(error)")
         }
     }
-    /// It is understood, so reading goes on behind it. One that is not is never passed over.
+    /// Notes that the record is understood, so that reading goes on behind it. An unknown record is never skipped.
     private mutating func passBusRecord() {
         self.journal.ledger.consumed(log: self.intake.log, offset: self.intake.record.offset)
     }
-    /// Only a newer release can go on (contract: Unknown kinds).
+    /// Stops the partition: only a newer release can go on (contract: Unknown kinds).
     private mutating func stopPartition(_ reason: String) {
         let partition = self.intake.partition
         let topic = self.memory.configuration.inputTopics[Int(self.intake.record.topic)]
@@ -84,12 +85,12 @@ extension ShardEngine {
             }
             return self.keepVersions(crowd, taken: nil, now: now)
         }
-        // Those beneath the newest outlive it, and tell of no start.
+        // Versions beneath the newest outlive it, and have no start.
         if let newest = record.versions.last { self.takeStart(of: newest, crowd: crowd, now: now) }
         self.keepVersions(crowd, taken: taken, now: now)
     }
-    /// The offset is done with when the versions lie in `state`, not when they have reached anybody.
-    /// - Parameter stampSeconds: of a version that was not there before; `nil`: the newest goes another way.
+    /// Keeps the versions. The offset is done with when `state` has them, even if they have reached nobody.
+    /// - Parameter stampSeconds: stamp of a version that was not there before; `nil`: the newest goes another way.
     private mutating func keepVersions(_ crowd: CrowdID, taken stampSeconds: Int64?, now: EngineTime) {
         let entry = self.journal.ledger.open(
             log: self.intake.log, offset: self.intake.record.offset, settled: false)
@@ -106,14 +107,14 @@ extension ShardEngine {
         self.audiences.crowds[crowd].versionsWritten()
         self.journal.writeVersions(crowd, entry: entry, in: &self.memory, audiences: self.audiences)
     }
-    /// Kafka has a record of a crowd's versions.
+    /// Notes that Kafka has a record of a crowd's versions.
     mutating func versionsAcknowledged(_ crowd: CrowdID, generation: UInt32, number: UInt32, now: EngineTime) {
         guard self.audiences.crowds.contains(crowd, generation: generation),
             self.audiences.crowds[crowd].versionsAcknowledged(number)
         else { return }
         self.schedule(crowd, now: now)
     }
-    /// A newer version takes over wherever the passes stand.
+    /// Takes a newer version, wherever the passes are.
     mutating func take(_ version: Version, crowd: CrowdID, now: EngineTime) {
         if version.life != self.audiences.crowds[crowd].versions.life { self.endLife(of: crowd) }
         let alert = self.audiences.crowds[crowd].versions.alert
@@ -185,7 +186,7 @@ extension ShardEngine {
     }
 
     // MARK: Voids
-    /// The audience's owner has forgotten it.
+    /// Takes a void: the audience's owner has forgotten it.
     private mutating func takeVoid(_ void: BusRecord.Void, key: Span<UInt8>, now: EngineTime) {
         guard let crowd = self.crowd(void.bundleID, key: key), self.audiences.crowds[crowd].versions.life <= void.life
         else { return }
@@ -202,9 +203,10 @@ extension ShardEngine {
         self.audiences.voids.left(self.intake.partition)
         self.beginLeaving(crowd)
     }
-    /// How long after a void the owner is asked anew: its clock may be ahead, and answer with another void.
+    /// Milliseconds after a void until the owner is asked again. Its clock may be ahead, so that it answers with
+    /// another void.
     static var askAgainMillis: Int64 { 5_000 }
-    /// It has members that joined since the audience's last event: they wait for its next one.
+    /// Keeps a crowd whose members joined since the audience's last event: they wait for its next one.
     private mutating func keepAfterVoid(
         _ crowd: CrowdID, _ void: BusRecord.Void, entry: EntryID, now: EngineTime
     ) {
@@ -230,7 +232,7 @@ extension ShardEngine {
         self.audiences.crowds.void(crowd)
         self.audiences.deadlines.remove(crowd)
     }
-    /// Members of a voided audience whose tombstones are written at a time, and how long until the next.
+    /// Number of members of a voided audience whose tombstones are written at a time, and the time until the next.
     static var leavingMax: Int { 1_024 }
     static var leavingEveryMillis: Int64 { 50 }
     /// Removes some members of a crowd whose audience is over.
@@ -250,13 +252,14 @@ extension ShardEngine {
         if self.removeSomeStarts(of: crowd) {
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
-        // Answers that come are counted here.
+        // Answers that arrive are counted here.
         guard self.audiences.crowds[crowd].passes.allSatisfy({ $0.inFlight.count == 0 }) else {
             return self.audiences.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
         let follower = self.audiences.crowds.find(
             reference: self.audiences.crowds[crowd].reference, partition: partition)
-        // The next life's crowd may have had no version yet: what lies there is of this life, and nothing will say that it is over.
+        // The next life's crowd may have had no version yet. The versions in `state` are of this life, and nothing will
+        // say that it is over.
         if let follower { self.writeVersions(follower, entry: .none) }
         self.journal.writeCrowdTombstones(
             crowd, keepsOthers: follower != nil, in: &self.memory, audiences: self.audiences)
