@@ -5,7 +5,7 @@ import Logging
 import PushWorker
 import TLSSession
 
-/// The command line. Each command has a file of its own in `Commands/` (the demo a folder) and is listed here.
+/// The command line. Each command has its own file in `Commands/` (the demo has a folder) and is listed here.
 @main
 struct Mailboat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,7 +38,8 @@ struct Mailboat: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
-        // To a worker it means other settings, from the first moment: `HangUps` begins to listen before they are read.
+        // For a worker, SIGHUP means to read the settings again, from the first moment: `HangUps` listens before they
+        // are read.
         if CommandLine.arguments.dropFirst().first == RunCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
         TLSLibrary.outliveExit()
         LoggingSystem.bootstrap { LogLines.handler(label: $0) }

@@ -1,39 +1,39 @@
 import PushModel
 
-/// What somebody waits for a phone to show, such as a test that has just published an event.
+/// What a phone must show for a wait to end. A test may wait so after publishing an event.
 public struct WaitCondition: Equatable, Sendable {
     /// Why the question cannot be understood.
     public struct Fault: Error, Equatable, Sendable {
-        /// Names the parameter and what was expected.
+        /// The parameter that is wrong, and what was expected.
         public var description: String
     }
 
-    /// How it stands.
+    /// The result of a look at the phones.
     public enum Answer: Equatable, Sendable {
         /// A phone shows it.
         case met(phone: Int)
-        /// A number of members of an audience show it.
+        /// This number of members of an audience show it.
         case metByMembers(audience: Int, members: Int)
-        /// None does; says why not.
+        /// No phone shows it. The text says why.
         case unmet(String)
     }
 
-    /// The activity; empty: it is about an audience.
+    /// The activity; empty: the wait is for an audience.
     public let activity: String
-    /// The audience; empty: it is about an activity.
+    /// The audience; empty: the wait is for an activity.
     public let audience: String
-    /// How many members have to show it; `nil`: all that have not left and whose card is up.
+    /// Number of members that must show it; `nil`: all that have not left and whose card is up.
     public let memberCount: Int?
     /// Path of the key in the `content-state`; `nil`: any content.
     public let key: String?
-    /// What stands there, as text: a string without quotes, anything else as JSON. `nil`: anything.
+    /// The value of the key as text: a string without quotes, anything else as JSON. `nil`: any value.
     public let value: String?
-    /// How the card stands: `active`, `stale`, `ended` or `dismissed`; `nil`: as may be.
+    /// State of the card: `active`, `stale`, `ended` or `dismissed`; `nil`: any.
     public let card: String?
     /// How long to wait, seconds.
     public let timeoutSeconds: Double
 
-    /// Seconds that a wait may take, and takes unless told otherwise.
+    /// The longest wait in seconds, which is also the default.
     public static let timeoutSecondsMax = 600.0
     private static let timeoutSecondsUnlessSaid = 30.0
     private static let names = ["activity", "audience", "key", "value", "card", "members", "timeout"]
@@ -123,7 +123,7 @@ public struct WaitCondition: Equatable, Sendable {
         found.plainText == value || (found.double != nil && found.double == Double(value))
     }
 
-    /// The event that would have brought a phone may have come too fast to be read.
+    /// Advice for a wait in vain. The event that would have brought a phone may have arrived too fast to be read.
     private static func advice(_ timeline: Timeline) -> String {
         guard timeline.unlisted.events > 0 else { return "" }
         let reason = timeline.makesPhones ? "" : " None comes by itself while events come too fast to be listed."

@@ -15,64 +15,66 @@ struct DemoSummary: Codable, Equatable, Sendable {
         var checked: Int
         /// Phones that show the end of the match and rang as they should have.
         var equivalent: Int
-        /// Phones that rang for the goal that was taken back.
+        /// Phones that rang for the goal that was cancelled.
         var heardGoalTakenBack: Int
-        /// Times that a version was due to a member.
+        /// Number of times that a version was due to a member.
         var due: Int
-        /// What became of these, by name; every result there is, also those that did not occur.
+        /// Results of these, by name. Results that did not occur are included.
         var results: [String: Int]
-        /// Members that are owed something at the end.
+        /// Members that something is still due to at the end.
         var waiting: Int
         var starts: Starts
     }
 
     /// The kick-off, which puts up the fans' cards.
     struct Starts: Codable, Equatable {
-        /// Phones with one card that it has put up.
+        /// Phones with one card that the kick-off has put up.
         var cards: Int
-        /// Start members that it was due to.
+        /// Start members that the kick-off was due to.
         var due: Int
-        /// What became of these, by name; every result there is, also those that did not occur.
+        /// Results of these, by name. Results that did not occur are included.
         var results: [String: Int]
-        /// Start members that are owed it at the end.
+        /// Start members that the kick-off is still due to at the end.
         var waiting: Int
     }
 
     /// The channel of the match.
     struct Channel: Codable, Equatable {
-        /// Phones that listened to it.
+        /// Phones that listened to the channel.
         var listeners: Int
         /// Channels that were made for the match.
         var opened: Int
-        /// Versions that APNs took on it.
+        /// Versions that APNs accepted on the channel.
         var broadcasts: Int
-        /// Times that the end of the match was broadcast again.
+        /// Number of times that the end of the match was broadcast again.
         var beacons: Int
         /// Channels that were deleted again.
         var closed: Int
     }
 
-    /// Events taken from the input topics, each counted once: a record forwarded to its own partition is not counted again there.
+    /// Events taken from the input topics, each counted once. A forwarded record is not counted again in its own
+    /// partition.
     var eventsConsumed: Int
-    /// Requests APNs answered with 200.
+    /// Requests that APNs answered with 200.
     var pushesAccepted: Int
     /// Events that gave way to a newer one before they were sent.
     var eventsMerged: Int
-    /// By name; every outcome there is, also those that did not occur.
+    /// Outcomes by name. Outcomes that did not occur are included.
     var outcomes: [String: Int]
     /// Events without an outcome at the end.
     var pending: Int
     var devicesChecked: Int
-    /// Devices that show what they would show had every event been pushed alone and in order.
+    /// Devices that show what they would show if every event had been pushed alone and in order.
     var devicesEquivalent: Int
     /// Devices that got more high-priority pushes in an hour than their app's budget allows.
     var budgetViolations: Int
     var members: Members
     var channel: Channel
-    /// From the newest event's record time to APNs' answer, milliseconds; waits for pacing, windows and tokens included.
+    /// From the newest event's record time to APNs' answer, in milliseconds. Includes waits for pacing, windows and
+    /// tokens.
     var eventToAcceptedMs: Percentiles
 
-    /// Everything that keeps this from being a success, in words; empty: a success.
+    /// Every reason why the demo failed, in words; empty: a success.
     var faults: [String] {
         var faults: [String] = []
         let outcomeCount = self.outcomes.values.reduce(0, +)
@@ -123,7 +125,8 @@ struct DemoSummary: Codable, Equatable, Sendable {
         return faults
     }
 
-    /// Writes the summary as JSON. Throws a `CommandFailure` with the path and what the file system says.
+    /// Writes the summary as JSON.
+    /// - Throws: a `CommandFailure` with the path and the file system's message.
     func write(to path: String) throws { try SummaryFile.write(self, to: path) }
 
     /// The summary for a reader.
@@ -154,7 +157,8 @@ struct DemoSummary: Codable, Equatable, Sendable {
 }
 
 extension DemoSummary.Channel {
-    /// - Parameter counters: those of the worker.
+    /// Counts the channel.
+    /// - Parameter counters: the worker's.
     init(listeners: Int, _ counters: EngineCounters) {
         self.init(
             listeners: listeners, opened: Int(counters.channelsCreated),
@@ -164,7 +168,8 @@ extension DemoSummary.Channel {
 }
 
 extension DemoSummary.Starts {
-    /// - Parameter counters: those of the worker for start members.
+    /// Counts the starts.
+    /// - Parameter counters: the worker's for start members.
     init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters) {
         self.init(
             cards: comparison.started, due: Int(counters.due), results: counters.results,
@@ -173,7 +178,7 @@ extension DemoSummary.Starts {
 }
 
 extension MemberCounters {
-    /// What became of what was due, by name.
+    /// Results of what was due, by name.
     fileprivate var results: [String: Int] {
         [
             "accepted": Int(self.accepted), "superseded": Int(self.superseded), "expired": Int(self.expired),
@@ -184,9 +189,10 @@ extension MemberCounters {
 }
 
 extension DemoSummary.Members {
+    /// Counts the members.
     /// - Parameters:
-    ///   - counters: those of the worker.
-    ///   - starts: the same for start members.
+    ///   - counters: the worker's.
+    ///   - starts: the worker's for start members.
     init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters, starts: MemberCounters) {
         self.init(
             checked: comparison.checked, equivalent: comparison.equivalent,
@@ -194,7 +200,7 @@ extension DemoSummary.Members {
             results: counters.results, waiting: Int(counters.waiting), starts: .init(comparison, starts))
     }
 
-    /// What was due, and what has become of it.
+    /// What was due, and its results.
     fileprivate var account: String {
         let results = self.results.filter { $0.value > 0 }.sorted { $0.key < $1.key }
             .map { "\(NumberText.grouped($0.value)) \($0.key)" }

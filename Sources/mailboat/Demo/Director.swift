@@ -3,7 +3,7 @@ import CommandSupport
 import DeviceModel
 import Upstream
 
-/// Plays a script: publishes what is due, does to phones what happens to them, and tells the judge of both.
+/// Plays a script: publishes what is due, plays what happens on phones, and reports both to the judge.
 struct Director {
     private let script: Script
     private let publisher: StoryPublisher
@@ -12,7 +12,7 @@ struct Director {
     /// Members of the one audience.
     private(set) var members = ExpectedMembers()
     private var nextCue = 0
-    /// Activities begun by push whose app has not yet got its update token.
+    /// Activities started by push whose app has not yet received its update token.
     private var awaitingStart: [AwaitedStart] = []
     private struct AwaitedStart {
         var startToken: String
@@ -21,7 +21,8 @@ struct Director {
         /// When the card was seen, milliseconds since 1970.
         var startedMillis: Int64?
     }
-    /// An app takes so long to hear of its update token. Pushes to one phone are never closer than a second, and its first update comes with it.
+    /// How long an app waits for its update token, in milliseconds. Pushes to one phone are at least a second apart,
+    /// and the first update is published with the token.
     private static let tokenTakesMillis: Int64 = 1_200
 
     init(script: Script, publisher: StoryPublisher, simulator: APNSSimulator) {
@@ -30,13 +31,13 @@ struct Director {
         self.simulator = simulator
     }
 
-    /// Everything in the script has happened.
+    /// Whether everything in the script has happened.
     var isFinished: Bool { self.nextCue == self.script.cues.count && self.awaitingStart.isEmpty }
 
-    /// Activities whose card has not come up yet.
+    /// Number of activities whose card has not appeared yet.
     var missingStarts: Int { self.awaitingStart.count }
 
-    /// Does what is due.
+    /// Performs the cues that are due.
     /// - Parameters:
     ///   - atMillis: milliseconds since the curtain rose; negative before.
     ///   - wallMillis: the same moment, milliseconds since 1970.
@@ -76,7 +77,7 @@ struct Director {
         }
     }
 
-    /// At its next request each connection goes away: that one is answered, and what was sent behind it is not looked at.
+    /// Closes each connection at its next request. APNs answers that request, and ignores what was sent after it.
     private func closeConnections() {
         let goAway = GoAway(reason: "Shutdown", lastStream: .current)
         for connection in self.simulator.statistics().connections where connection.isOpen {
@@ -84,7 +85,8 @@ struct Director {
         }
     }
 
-    /// - Parameter isStarted: the publication is a join of a phone whose card was put up by push.
+    /// Publishes a record.
+    /// - Parameter isStarted: whether it is the join of a phone whose card was put up by push.
     private mutating func publish(_ publication: Publication, isStarted: Bool = false, wallMillis: Int64) throws {
         try self.publisher.publish(publication, recordMillis: wallMillis)
         if let token = publication.token { self.phones.join(activity: publication.activity, token: token) }
@@ -100,7 +102,8 @@ struct Director {
         }
     }
 
-    /// An app has put up its card and listens to the audience's channel. Its backend knows the channel from the worker's outcome.
+    /// Plays an app that has put up its card and listens to the audience's channel. Its backend knows the channel from
+    /// the worker's outcome.
     private mutating func listenAndJoin(_ join: StoryMembership, wallMillis: Int64) throws {
         guard let channel = self.simulator.channels(app: join.app).first?.id else {
             throw CommandFailure("the match has no channel")
@@ -111,7 +114,7 @@ struct Director {
         try self.publish(Publication(join), wallMillis: wallMillis)
     }
 
-    /// Where the card of a start has come up, the app has been given its update token, or listens to the channel.
+    /// Hands out update tokens to apps whose card of a start has appeared, or lets them listen to the channel.
     private mutating func registerStarted(wallMillis: Int64) throws {
         var waiting: [AwaitedStart] = []
         for var start in self.awaitingStart {

@@ -3,16 +3,16 @@ import Histogram
 import KafkaLog
 import Upstream
 
-/// Holds the outcomes topic against what was published: every event has an outcome, and a right one. Knows nothing of the worker but what it
-/// wrote to Kafka.
+/// Compares the outcomes topic with what was published: every event must have an outcome, and a right one. It knows
+/// only what the worker wrote to Kafka.
 struct OutcomeAudit {
     /// One line for each event whose outcome is missing or wrong.
     private(set) var faults: [String] = []
-    /// From a delivered event's record time to that of its outcome, which is written when APNs has answered.
+    /// Time from a delivered event's record to that of its outcome, which is written after APNs' answer.
     private(set) var eventToAcceptedMillis = Histogram<UInt64>(
         highestTrackableValue: 600_000, numberOfSignificantValueDigits: .three)
 
-    /// What the audit needs of an outcome record.
+    /// The fields of an outcome record that the audit needs.
     private struct Outcome: Decodable {
         var outcome: String
         var topic: String
@@ -26,9 +26,10 @@ struct OutcomeAudit {
         var offset: Int64
     }
 
+    /// Audits the outcomes.
     /// - Parameters:
     ///   - outcomes: all records of the outcomes topic.
-    ///   - topic: where the story was published.
+    ///   - topic: the topic to which the story was published.
     init(outcomes: [OwnedRecord], published: [StoryPublisher.Published], topic: String) throws {
         var found: [Position: [(outcome: Outcome, timestampMillis: Int64)]] = [:]
         let decoder = JSONDecoder()

@@ -1,9 +1,9 @@
 import CommandSupport
 import Foundation
 
-/// What the audience sees while the story plays: a few lines redrawn in a terminal, plain lines anywhere else.
+/// Shows the story to the audience: a few lines redrawn in a terminal, plain lines anywhere else.
 struct Scoreboard {
-    /// One look at the numbers.
+    /// The numbers at one moment.
     struct Score {
         var published = 0
         var consumed = 0
@@ -19,7 +19,8 @@ struct Scoreboard {
     /// Lines on the screen that the next drawing replaces.
     private var drawnLineCount = 0
 
-    /// - Parameter isTerminal: whether standard output is one; `TERM=dumb` is none.
+    /// Creates a scoreboard.
+    /// - Parameter isTerminal: whether standard output is a terminal. One with `TERM=dumb` does not count.
     init(
         isTerminal: Bool = Self.standardOutputIsTerminal, write: @escaping (String) -> Void = Self.writeToStandardOutput
     ) {
@@ -27,12 +28,12 @@ struct Scoreboard {
         self.write = write
     }
 
-    /// A line of the story. It stays on the screen.
+    /// Prints a line of the story, which stays on the screen.
     mutating func say(_ line: String, atMillis: Int) {
         self.write("\(self.erased)\(Self.time(atMillis))  \(line)\n")
     }
 
-    /// Shows the numbers, in place of those shown before.
+    /// Shows the numbers in place of the earlier ones.
     mutating func show(_ score: Score, atMillis: Int) {
         let numbers = [
             "published \(NumberText.grouped(score.published))", "consumed \(NumberText.grouped(score.consumed))",
@@ -52,7 +53,7 @@ struct Scoreboard {
     /// How often `show` is worth calling, milliseconds.
     var intervalMillis: Int { self.isTerminal ? 250 : 2_000 }
 
-    /// Moves up over what was drawn and clears to the end of the screen (ECMA-48: CPL, ED).
+    /// Control codes that move up over what was drawn and clear to the end of the screen (ECMA-48: CPL, ED).
     private var erased: String {
         mutating get {
             defer { self.drawnLineCount = 0 }

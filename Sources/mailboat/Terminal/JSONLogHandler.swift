@@ -3,16 +3,17 @@ import Foundation
 import Logging
 import PushModel
 
-/// Writes log lines to standard error as JSON, an object each: `time`, `level`, `message`, `logger`, then the metadata, each text without whole device
-/// tokens. Any thread.
+/// Writes log lines to standard error as JSON objects: `time`, `level`, `message`, `logger`, then the metadata. Texts
+/// are written without whole device tokens. Any thread.
 ///
-/// Texts stay texts, so that a field has one type in every line.
+/// Metadata values remain texts, so that a field has one type in every line.
 struct JSONLogHandler: LogHandler {
-    /// Metadata of such a name is called `metadata.` and the name.
+    /// The handler's own fields. Metadata with such a name gets the prefix `metadata.`.
     static let ownNames: Set<String> = ["time", "level", "message", "logger"]
-    /// A longer text is cut: container runtimes break a line at 16 KB, and half an object is none.
+    /// Longest text in bytes; a longer one is cut. Container runtimes break lines at 16 KB, and half an object is not
+    /// valid JSON.
     static let textByteCountMax = 4_096
-    /// Elements of a list and fields of an object that are written; more are passed over.
+    /// Most elements of a list and fields of an object that are written. The others are left out.
     static let elementCountMax = 64
 
     var logLevel = Logger.Level.info
@@ -21,6 +22,7 @@ struct JSONLogHandler: LogHandler {
     private let label: String
     private let show: @Sendable (String) -> Void
 
+    /// Creates a handler.
     /// - Parameter show: writes a line, given without its end.
     init(label: String, show: @escaping @Sendable (String) -> Void = { StandardError.print($0) }) {
         self.label = label
@@ -34,7 +36,7 @@ struct JSONLogHandler: LogHandler {
 
     func log(event: LogEvent) { self.show(self.line(event, at: Date())) }
 
-    /// The object, without a line end.
+    /// The event as an object, without a line end.
     func line(_ event: LogEvent, at time: Date) -> String {
         var json: [UInt8] = []
         json.append(utf8: "{\"time\":")
@@ -55,7 +57,7 @@ struct JSONLogHandler: LogHandler {
         return String(decoding: json, as: UTF8.self)
     }
 
-    /// As swift-log's own handler puts it together: what is said with the line wins.
+    /// Metadata merged as in swift-log's own handler: that of the line takes precedence.
     private func allMetadata(of event: LogEvent) -> Logger.Metadata {
         var all = self.metadata
         if let provided = self.metadataProvider?.get() { all.merge(provided) { $1 } }

@@ -3,11 +3,12 @@ import Logging
 import PushWorker
 import Synchronization
 
-/// Where log lines go: standard error, one line each, fit for a terminal, without whole device tokens. A process writes all of them in one format.
+/// Writes log lines to standard error, one line each, safe for a terminal, without whole device tokens. A process
+/// writes all lines in one format.
 struct LogLines: TextOutputStream, Sendable {
     private static let format = Mutex(LogFormat.text)
 
-    /// Loggers that are made from here on write so.
+    /// Sets the format of loggers that are created from now on.
     static func write(as format: LogFormat) { Self.format.withLock { $0 = format } }
 
     static func handler(label: String) -> any LogHandler {
@@ -17,7 +18,8 @@ struct LogLines: TextOutputStream, Sendable {
         }
     }
 
-    /// Says something before there is a worker, or after it: as a plain line, or as a line of the log where a program reads that.
+    /// Writes a message before a worker exists, or after it: as a plain line, or as a log line if a program reads the
+    /// log.
     static func say(_ line: String, level: Logger.Level) {
         switch Self.format.withLock({ $0 }) {
         case .text: StandardError.print(line)
@@ -25,7 +27,7 @@ struct LogLines: TextOutputStream, Sendable {
         }
     }
 
-    /// A whole line with its end, as `StreamLogHandler` writes it.
+    /// Writes a whole line with its end, as `StreamLogHandler` passes it.
     mutating func write(_ line: String) {
         StandardError.show(TerminalText.withoutTokens(line.hasSuffix("\n") ? String(line.dropLast()) : line) + "\n")
     }

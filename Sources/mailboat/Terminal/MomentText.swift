@@ -1,8 +1,8 @@
 import Foundation
 
-/// Times and sentences for a person.
+/// Writes times and sentences for a person.
 enum MomentText {
-    /// `2026-11-25T18:00:00Z (40 s ago)`.
+    /// A moment as `2026-11-25T18:00:00Z (40 s ago)`.
     static func moment(millis: Int64, nowMillis: Int64) -> String {
         guard millis >= 0 else { return "at a time that the record does not say" }
         return "\(Self.time(millis: millis)) (\(Self.distance(millis: millis, nowMillis: nowMillis)))"
@@ -12,7 +12,7 @@ enum MomentText {
         Date(timeIntervalSince1970: Double(millis) / 1_000).ISO8601Format()
     }
 
-    /// `40 s ago`, or `in 40 s`.
+    /// A distance as `40 s ago`, or `in 40 s`.
     static func distance(millis: Int64, nowMillis: Int64) -> String {
         let (difference, overflow) = nowMillis.subtractingReportingOverflow(millis)
         guard !overflow, difference != .min else { return "at no sensible time" }
@@ -20,7 +20,7 @@ enum MomentText {
         return difference >= 0 ? "\(text) ago" : "in \(text)"
     }
 
-    /// Whole seconds below two minutes, whole minutes below two hours, and so on.
+    /// A duration in whole seconds below two minutes, in whole minutes below two hours, and so on.
     static func span(millis: Int64) -> String {
         switch millis {
         case ..<120_000: "\(millis / 1_000) s"
@@ -30,7 +30,7 @@ enum MomentText {
         }
     }
 
-    /// The text with a full stop, unless it ends with a mark of its own.
+    /// The text with a full stop, unless it ends with punctuation.
     static func sentence(_ text: String) -> String {
         text.hasSuffix("?") || text.hasSuffix(".") || text.hasSuffix("!") ? text : text + "."
     }

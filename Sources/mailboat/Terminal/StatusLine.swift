@@ -2,9 +2,9 @@ import CommandSupport
 import Glibc
 import Synchronization
 
-/// Standard error with a line of progress at its end, when a person watches. Any thread may write.
+/// Standard error with a progress line at its end, if a person watches. Any thread may write.
 final class StatusLine: Sendable {
-    /// How often the line is written anew.
+    /// Least time between two drawings of the line.
     private static let redrawDistance = Duration.milliseconds(100)
 
     private struct State {
@@ -15,7 +15,7 @@ final class StatusLine: Sendable {
     private let state = Mutex(State())
     private let isTerminal = isatty(STDERR_FILENO) == 1
 
-    /// Says what goes on, in place of what was said before; nothing when nobody watches.
+    /// Shows the progress in place of the earlier text. Does nothing if nobody watches.
     func show(_ text: String) {
         guard self.isTerminal else { return }
         let text = TerminalText.escaped(text)
@@ -28,10 +28,10 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// Takes the line of progress away.
+    /// Removes the progress line.
     func end() { self.state.withLock { Self.clear(&$0) } }
 
-    /// A line that stays.
+    /// Writes a line that stays.
     func report(_ text: String) {
         self.state.withLock { state in
             Self.clear(&state)
@@ -39,7 +39,7 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// A line for standard output.
+    /// Writes a line to standard output.
     func print(_ text: String) {
         self.state.withLock { state in
             Self.clear(&state)

@@ -81,7 +81,7 @@ struct OutcomeFollower {
         var waiting: ArraySlice<OwnedRecord> = []
         var isFinished = false
 
-        /// Nothing is at hand, and more may come.
+        /// Whether no record is ready and more may arrive.
         var isDry: Bool { self.waiting.isEmpty && !self.isFinished }
 
         mutating func fill() throws {
@@ -91,7 +91,7 @@ struct OutcomeFollower {
         }
     }
 
-    /// Everything in the order of time. Within a partition the log has the order, whatever times the records were given.
+    /// Reads everything in the order of time. The log's order holds within a partition, whatever the records' times.
     private func readInOrder(
         _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
         _ body: (OwnedRecord) throws -> Void
@@ -102,13 +102,13 @@ struct OutcomeFollower {
             for index in streams.indices where streams[index].isDry { try streams[index].fill() }
             streams.removeAll { $0.isFinished && $0.waiting.isEmpty }
             guard !streams.isEmpty else { return }
-            // What has not come yet may be older than what has.
+            // Records that have not arrived yet may be older than those that have.
             if streams.contains(where: \.isDry), ContinuousClock.now < patienceEnds || streams.allSatisfy(\.isDry) {
                 try whenIdle()
                 Sleeping.sleep(Self.idlePause)
                 continue
             }
-            // A partition that gives nothing holds the others back once, and no longer.
+            // A partition that gives nothing delays the others only once.
             let isWhole = !streams.contains(where: \.isDry)
             repeat {
                 let heads = streams.indices.compactMap { index in
@@ -123,7 +123,7 @@ struct OutcomeFollower {
         }
     }
 
-    /// What comes, as it comes.
+    /// Reads records as they arrive.
     private func read(
         _ sections: [LogSection], isOver: () -> Bool, whenIdle: () throws -> Void,
         _ body: (OwnedRecord) throws -> Void
@@ -131,7 +131,7 @@ struct OutcomeFollower {
         while !isOver() {
             var records: [OwnedRecord] = []
             for section in sections { _ = try Self.take(from: section, into: &records) }
-            // What came together is shown in the order in which it was written.
+            // Records that arrived together are shown in the order in which they were written.
             for record in records.sorted(by: { $0.timestampMillis < $1.timestampMillis }) { try body(record) }
             guard records.isEmpty else { continue }
             try whenIdle()

@@ -2,28 +2,29 @@ import Upstream
 
 /// One thing that happens in the story, and when.
 struct Cue: Sendable {
-    /// Milliseconds since the curtain rose; negative: before.
+    /// Milliseconds since the curtain rose; negative before.
     var atMillis: Int
     var action: Action
 
     enum Action: Sendable {
         /// A backend publishes a record.
         case publish(Publication)
-        /// The app on a phone was given another token; APNs answers 410 for the old one from now on.
+        /// The app on a phone was given another token. From now on APNs answers 410 for the old one.
         case rotateToken(from: String, to: String)
-        /// The app was removed from the phone: 410.
+        /// The app was removed from the phone. APNs answers 410.
         case killToken(String)
-        /// APNs never issued this token: 400.
+        /// APNs never issued this token, and answers 400.
         case disownToken(String)
         /// Once the card of `startToken` is on the phone, the activity gets its update token and the backend publishes it.
         case registerOnceStarted(startToken: String, updateToken: String, Publication)
-        /// As `registerOnceStarted`, of a phone whose start told it which channel to listen to: nobody is told a token.
+        /// The phone's start names a channel, so once its card is up it listens there. No update token is reported.
         case listenOnceStarted(startToken: String)
-        /// The app on a phone has put up the card, listens to the audience's channel, and the backend says so.
+        /// The app on a phone has put up the card and listens to the audience's channel. Its backend publishes the
+        /// join.
         case listenAndJoin(StoryMembership)
         /// APNs asks the worker to leave its connections, with requests under way.
         case goAway
-        /// APNs takes so long to answer from now on; `nil`: as long as at the beginning.
+        /// APNs takes this long to answer from now on; `nil`: as long as at the beginning.
         case answersTake(millis: Int?)
         /// A line for the audience.
         case say(String)

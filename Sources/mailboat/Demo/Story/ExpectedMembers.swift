@@ -2,45 +2,49 @@ import APNSSimulator
 import DeviceModel
 import Upstream
 
-/// What the members of an audience are to show, each of them, and what they may have been told on the way. Knows nothing of the worker.
+/// What each member of an audience must show, and the alerts that it may have received on the way. It knows nothing of
+/// the worker.
 struct ExpectedMembers {
     private struct Event {
         var recordMillis: Int64
         var hasAlert: Bool
-        /// A later event took its alert back, soon: it may have reached some phones.
+        /// Whether a later event soon took the alert back. The alert may have reached some phones.
         var isTakenBack = false
     }
 
     private struct Join {
-        /// For updates.
+        /// The token for updates.
         var token: String
-        /// The start of the audience has put up its card, before it joined.
+        /// Whether the audience's start put up the card before the join.
         var isStarted: Bool
-        /// It listens to the audience's channel.
+        /// Whether the phone listens to the audience's channel.
         var listens: Bool
-        /// When the join was published, milliseconds since 1970; of a phone that was started and listens, when its card was seen.
+        /// When the join was published, milliseconds since 1970. For a phone that was started and listens: when its
+        /// card was seen.
         var recordMillis: Int64
     }
     private var joins: [Join] = []
     private var events: [Event] = []
-    /// What a phone shows whose card was put up by push, and one whose app has put it up.
+    /// Two reference phones: one whose card was put up by push, and one whose app put it up.
     private var started = ReferenceDevice()
     private var unstarted = ReferenceDevice()
 
-    /// Joins and events lie on different partitions: within this time nobody can say which was first.
+    /// Time, in milliseconds, within which a join and an event may be seen in either order. They are in different
+    /// partitions.
     private static let tieMillis: Int64 = 3_000
-    /// A worker keeps a second between two requests to a phone. On a busy machine the first may be on its way for longer than the second.
+    /// Least distance, in milliseconds, at which two pushes reach a phone. A worker sends them a second apart, but on a
+    /// busy machine the first may take longer.
     private static let leastDistanceMillis = 500
 
-    /// A phone joins.
+    /// Adds a phone.
     /// - Parameters:
-    ///   - isStarted: the start of the audience has put up its card.
-    ///   - listens: to the audience's channel from then on.
+    ///   - isStarted: whether the audience's start put up the card.
+    ///   - listens: whether the phone listens to the audience's channel from then on.
     mutating func join(token: String, isStarted: Bool = false, listens: Bool = false, recordMillis: Int64) {
         self.joins.append(Join(token: token, isStarted: isStarted, listens: listens, recordMillis: recordMillis))
     }
 
-    /// `event` was published for the audience.
+    /// Notes that `event` was published for the audience.
     mutating func take(_ event: StoryEvent, recordMillis: Int64) throws {
         if event.withdrawsAlert, let last = self.events.indices.last, self.events[last].hasAlert {
             self.events[last].isTakenBack = true
@@ -53,8 +57,8 @@ struct ExpectedMembers {
         try self.unstarted.take(payload: payload, nowMillis: recordMillis)
     }
 
-    /// How the phones there are differ from those there should be.
-    /// - Parameter actual: gives the phone behind a token; `nil`: APNs has never seen the token.
+    /// Compares the actual phones with the expected ones.
+    /// - Parameter actual: gives the phone of a token; `nil`: APNs has never seen the token.
     func compare(with actual: (_ token: String) -> SimulatedDevice?) -> Comparison {
         var comparison = Comparison()
         for join in self.joins {
@@ -66,7 +70,7 @@ struct ExpectedMembers {
             }
             let later = self.events.filter { $0.hasAlert && $0.recordMillis >= join.recordMillis }
             let due = later.count { !$0.isTakenBack && $0.recordMillis >= join.recordMillis + Self.tieMillis }
-            // The start rang as well.
+            // The phone rang for the start, too.
             let heard = Int(phone.device.alertCount) - (join.isStarted ? 1 : 0)
             if join.isStarted, phone.device.cardCount == 1 { comparison.started += 1 }
             if join.listens { comparison.listening += 1 }
@@ -80,7 +84,8 @@ struct ExpectedMembers {
         return comparison
     }
 
-    /// - Parameter heard: how often it rang since it joined.
+    /// What differs on one phone.
+    /// - Parameter heard: how often the phone rang since it joined.
     private func difference(
         of phone: SimulatedDevice, _ join: Join, heard: Int, alerts: ClosedRange<Int>
     ) -> String? {
@@ -94,8 +99,8 @@ struct ExpectedMembers {
         if phone.bothWays > 0 {
             return "\(phone.bothWays) times it got by its token what the channel had brought, or the other way round"
         }
-        // The start, the newest at its join, and what came then. Whoever listens gets that over the channel: one push puts up its card, or brings
-        // what it came too late for.
+        // At most the start, the newest version at the join, and the later events. A phone that listens gets these over
+        // the channel, and one push that puts up its card or brings what it missed.
         let most = join.listens ? 1 : self.events.count + (join.isStarted ? 2 : 0)
         if phone.accepted > most { return "it got \(phone.accepted) pushes, expected at most \(most)" }
         if phone.inFlightPeak > 1 { return "\(phone.inFlightPeak) pushes were on their way to it at once" }
@@ -108,7 +113,7 @@ struct ExpectedMembers {
     struct Comparison {
         var checked = 0
         var equivalent = 0
-        /// Phones on which the start has put up one card.
+        /// Phones on which the start put up one card.
         var started = 0
         /// Phones that listen to the channel.
         var listening = 0

@@ -1,10 +1,12 @@
 import Upstream
 
 extension Script {
-    /// Heroes that push one update after another at high priority, more than the app's budget allows. See `DemoStage.adventureBudgetPerHour`.
+    /// Number of heroes that push many updates at high priority, more than the app's budget allows. See
+    /// `DemoStage.adventureBudgetPerHour`.
     static let recklessHeroCount = 8
 
-    /// A game's party sets out together: started by push, then bursts of small changes that merge, alerts, the end.
+    /// Adds a game's party that sets out together: started by push, then bursts of small changes that merge, alerts,
+    /// and the end.
     mutating func addAdventureParty(heroCount: Int) {
         self.add(at: 2_000, .say("Adventure: \(heroCount) heroes set out, started by push"))
         for number in 0..<heroCount {
@@ -18,7 +20,7 @@ extension Script {
                 at: 2_000 + number * 5,
                 .registerOnceStarted(startToken: startToken, updateToken: updateToken, registration))
             if number < 2 {
-                // A backend that retries: the party is under way already.
+                // A backend publishes the start again, although the party is already on its way.
                 self.add(at: 6_000, .publish(Publication(hero, setAside: start.value, as: ["duplicate"])))
             }
             for burst in 0..<3 { self.addBurst(hero, number: number, burst: burst) }
@@ -31,7 +33,7 @@ extension Script {
             }
             if number < Self.recklessHeroCount { self.addRecklessPushes(hero, number: number) }
             if number % 2 == 0 {
-                // An end without content of its own: the last content stays on the card.
+                // An end without content leaves the last content on the card.
                 self.add(
                     at: 16_000 + self.jitter(400), .publish(Publication(hero, StoryEvent(.end, app: Self.adventure))))
             }

@@ -3,12 +3,14 @@ import Upstream
 extension Script {
     /// The audience of the match.
     static let match = "final"
-    /// While the goal that is taken back goes round, APNs takes its time: otherwise it would have reached everybody at once.
+    /// How long APNs takes to answer while the cancelled goal is sent. If it were faster, the goal would reach
+    /// everybody at once.
     static let slowAnswerMillis = 250
 
-    /// A football match that many fans follow: they are members of one audience, and each event is one record. The kick-off puts up their cards.
+    /// Adds a football match that many fans follow. They are members of one audience, and each event is one record. The
+    /// kick-off puts up their cards.
     mutating func addFootballMatch(fanCount: Int) {
-        // The channel has to be there before the first card is put up: phones that can listen are told of it by their start.
+        // The channel must exist before the first card is put up. A start tells it to phones that can listen.
         self.addBeforehand(
             .publish(
                 Publication(
@@ -31,7 +33,8 @@ extension Script {
         self.addMoment("Football: goal, 1:0", at: 5_500, self.goal(1, 0, minute: 23, by: "Power Panda"))
         self.addMoment("Football: 45th minute, nobody is woken", at: 7_000, self.score(1, 0, minute: 45))
         let lateCount = max(1, fanCount / 20)
-        // The 45th minute has gone out by then: one that begins to listen between an event and its broadcast gets both that and a push.
+        // The 45th minute has gone out by then. A phone that begins to listen between an event and its broadcast gets
+        // the broadcast and a push.
         self.add(at: 8_700, .say("Football: \(lateCount) fans come late and are shown the score quietly"))
         for number in 0..<lateCount { self.addFan(at: 8_700, listens: !number.isMultiple(of: 2)) }
         self.addMoment(
@@ -53,8 +56,9 @@ extension Script {
         self.addMoment("Football: full time", at: 15_500, whistle)
     }
 
-    /// One more phone joins with its push-to-start token. Once its card is up, its app gets an update token and joins with that.
-    /// - Parameter listens: it is told to listen to the match's channel instead.
+    /// Adds a phone that joins with its push-to-start token. Once its card is up, its app gets an update token and
+    /// joins with that.
+    /// - Parameter listens: whether the phone listens to the match's channel instead.
     private mutating func addFanToBeStarted(
         joiningAt writtenMillis: Int, startedFrom startMillis: Int, listens: Bool
     ) {
@@ -69,8 +73,8 @@ extension Script {
             .registerOnceStarted(startToken: startToken, updateToken: updateToken, Publication(join)))
     }
 
-    /// The app of one more phone has started the activity, and joins with its update token.
-    /// - Parameter listens: to the match's channel, and says so.
+    /// Adds a phone whose app has started the activity. It joins with its update token.
+    /// - Parameter listens: whether it listens to the match's channel, and reports it.
     private mutating func addFan(at writtenMillis: Int, listens: Bool) {
         let join = StoryMembership.join(Self.match, app: Self.football, token: self.token(), frequentUpdates: true)
         self.add(at: writtenMillis, listens ? .listenAndJoin(join) : .publish(Publication(join)))

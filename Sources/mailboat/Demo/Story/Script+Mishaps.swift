@@ -1,7 +1,8 @@
 import Upstream
 
 extension Script {
-    /// What goes wrong on an ordinary evening: tokens rotate and die, records are broken, late, old or on the wrong partition.
+    /// Adds what goes wrong on an ordinary evening: tokens rotate and die, and records are broken, late, old or on the
+    /// wrong partition.
     mutating func addMishaps() {
         self.add(at: 3_000, .say("Mishaps: tokens rotate and die, records are broken, late, old and misplaced"))
         self.addRotatedTokens(count: 12)
@@ -11,7 +12,8 @@ extension Script {
         self.addMalformed()
     }
 
-    /// ActivityKit rotates a token; the update in between meets a 410 and waits for the new one.
+    /// Adds activities whose token ActivityKit rotates. The update in between is answered 410 and waits for the new
+    /// token.
     private mutating func addRotatedTokens(count: Int) {
         for number in 0..<count {
             let order = "rotated-\(number)"
@@ -25,7 +27,8 @@ extension Script {
         }
     }
 
-    /// The app is gone, or APNs never knew the token: the update waits for another one and is then rejected.
+    /// Adds tokens of removed apps and tokens that APNs never knew. Their updates wait for another token and are then
+    /// rejected.
     private mutating func addDeadTokens(count: Int) {
         for number in 0..<count {
             let order = "dead-\(number)"
@@ -40,12 +43,12 @@ extension Script {
             let update = self.step("in the oven", priority: 10)
             self.add(at: 5_000, .publish(Publication(order, setAside: update.value, as: ["rejected"])))
         }
-        // Nobody ever registers this one.
+        // Nobody ever registers this activity.
         self.add(
             at: 4_000, .publish(Publication("stranger", setAside: self.step("preparing").value, as: ["unregistered"])))
     }
 
-    /// Records a client with another partitioner has put on the wrong partition.
+    /// Adds records that a client with another partitioner has put on the wrong partition.
     private mutating func addMisplaced(count: Int) {
         for number in 0..<count {
             let order = "misplaced-\(number)"
@@ -58,7 +61,7 @@ extension Script {
         }
     }
 
-    /// Events that are older than what the phone shows, past their time, or come after the end.
+    /// Adds events that are older than what the phone shows, have expired, or arrive after the end.
     private mutating func addOutOfTime() {
         let order = "late-0"
         self.add(at: 500, .publish(Publication(order, StoryRegistration(app: Self.pizza, token: self.token()))))

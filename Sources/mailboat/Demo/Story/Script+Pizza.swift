@@ -1,7 +1,7 @@
 import Upstream
 
 extension Script {
-    /// An evening of pizza orders: each is registered, cooked, carried and eaten.
+    /// Adds an evening of pizza orders: each is registered, cooked, delivered and eaten.
     mutating func addPizzaOrders(count: Int) {
         self.add(at: 0, .say("Pizza: \(count) orders come in, one every 40 ms"))
         for number in 0..<count {

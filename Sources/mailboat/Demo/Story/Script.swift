@@ -1,17 +1,18 @@
 import PushModel
 
-/// The story: what is published and what happens to phones, in order of time. The same seed and start give the same script.
+/// The story: what is published and what happens to phones, in order of time. Equal seeds and starts give equal
+/// scripts.
 struct Script: Sendable {
     /// Bundle ids of the three apps.
     static let pizza = "com.example.pizza"
     static let football = "com.example.football"
     static let adventure = "com.example.adventure"
 
-    /// How long the story is as it is written, milliseconds. A script of another length is stretched.
+    /// Length of the story as written, in milliseconds. A script of another length is stretched.
     static let writtenMillis = 18_000
 
     private(set) var cues: [Cue] = []
-    /// When the curtain rises, seconds since 1970: dates in the story count from here.
+    /// When the curtain rises, seconds since 1970. Dates in the story count from here.
     let startSeconds: Int64
     private let durationMillis: Int
     private var random: SplitMix64
@@ -24,7 +25,8 @@ struct Script: Sendable {
         self.addFootballMatch(fanCount: fanCount)
         self.addAdventureParty(heroCount: 40)
         self.addMishaps()
-        // Cues of one moment keep the order in which they were written: a registration comes before its first update.
+        // Cues of one moment keep the order in which they were written, because a registration precedes its first
+        // update.
         self.cues = self.cues.enumerated()
             .sorted { ($0.element.atMillis, $0.offset) < ($1.element.atMillis, $1.offset) }
             .map(\.element)
@@ -35,15 +37,15 @@ struct Script: Sendable {
         self.cues.append(Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis, action: action))
     }
 
-    /// When the cues are played that the story needs before it begins, milliseconds since the curtain rose.
+    /// When cues are played that the story needs before it begins, in milliseconds since the curtain rose.
     static let beforehandMillis = -60_000
 
-    /// Adds a cue of what the story needs before it begins.
+    /// Adds a cue that the story needs before it begins.
     mutating func addBeforehand(_ action: Cue.Action) {
         self.cues.append(Cue(atMillis: Self.beforehandMillis, action: action))
     }
 
-    /// Adds a cue a number of milliseconds after another, whatever the story's length.
+    /// Adds a cue this many milliseconds after another, whatever the story's length.
     mutating func add(_ millis: Int, after writtenMillis: Int, _ action: Cue.Action) {
         self.cues.append(
             Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis + millis, action: action))
@@ -59,6 +61,6 @@ struct Script: Sendable {
         return hex
     }
 
-    /// Up to `millis`, evenly spread: nothing real happens on the dot.
+    /// A random delay up to `millis`, because real events are never on the dot.
     mutating func jitter(_ millis: Int) -> Int { Int.random(in: 0...millis, using: &self.random) }
 }
