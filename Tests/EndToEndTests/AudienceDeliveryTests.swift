@@ -3,7 +3,7 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// One event for many phones, each with a token of its own: audiences from Kafka to the phones, over real TLS and HTTP/2.
+/// One event for many phones, each with its own token: audiences from Kafka to the phones, over real TLS and HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceDeliveryTests {
     private static let count = 1_000
@@ -22,7 +22,7 @@ struct AudienceDeliveryTests {
             #expect(first.pushes == Self.count, "one push each")
             #expect(first.differingCount == 0)
 
-            // A phone that joins now gets the newest, and nothing rings.
+            // A phone that joins now gets the newest version without an alert.
             try match.join(Self.count..<Self.count + 1)
             try await publisher.flush()
             let late = try await match.shows(1, Self.count..<Self.count + 1)
@@ -56,7 +56,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// Who has left is left alone; a rotated token's phone goes on; a token is in one audience only, that of its latest join.
+    /// A member that has left gets nothing more. A phone with a rotated token continues. A token is in one audience
+    /// only, that of its latest join.
     @Test func membersLeaveRotateAndMove() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -69,7 +70,7 @@ struct AudienceDeliveryTests {
             try await match.shows(1, 0..<100)
 
             for phone in 0..<10 { try match.leave(Tokens.make(phone), isNamed: phone < 5) }
-            // Not their audience: it means nobody.
+            // These phones are in another audience, so the leave removes nobody.
             for phone in 10..<20 { try other.leave(Tokens.make(phone)) }
             for phone in 20..<30 {
                 #expect(house.simulator.rotateToken(from: Tokens.make(phone), to: Tokens.make(200 + phone)))
@@ -126,7 +127,7 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// The goal was none: phones that its sound has not reached yet show the new score and stay quiet.
+    /// The goal is cancelled. Phones that its sound has not reached yet show the new score and stay quiet.
     @Test func aGoalTakenBackRingsNoFurther() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -154,7 +155,7 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// An hour after the end, or what is set, the audience begins anew without members.
+    /// An hour after the end, or after a configured time, the audience begins anew without members.
     @Test func theEndLetsMembersGo() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

@@ -6,11 +6,12 @@ import Testing
 
 @testable import mailboat
 
-/// `mailboat audience pause` in the middle of a pass: from the command to the last push, and on with what is newest.
+/// `mailboat audience pause` in the middle of a pass: from the command to the last push, and on with the newest
+/// version.
 @Suite(.timeLimit(.minutes(10)))
 struct AudiencePauseTests {
     private static let count = 2_000
-    /// By when the last push has left, counted from the command's return.
+    /// Most milliseconds from the command's return to the last push.
     private static let obeyedMillisMax: Int64 = 1_000
 
     @Test func aPausedPassStopsWithinASecond() async throws {
@@ -41,7 +42,8 @@ struct AudiencePauseTests {
             let reached = house.simulator.statistics().accepted
             #expect(reached < Self.count, "it was paused in mid-pass")
 
-            // What is published now has its outcome, and joins are taken; an order goes on. Pushes to members would leave before it.
+            // An event published now has its outcome, joins are taken, and an order continues. Pushes to members would
+            // leave before the order's.
             let order = Tokens.make(Self.count + 1)
             try match.tell(2)
             try match.join(Self.count..<Self.count + 1)
@@ -76,7 +78,7 @@ struct AudiencePauseTests {
         try type.parse([match.id, "--app", TestPublisher.app, "--config", worker.configurationPath])
     }
 
-    /// When APNs took the last push, but for those to one token; milliseconds since 1970.
+    /// When APNs took the last push, apart from those to one token, in milliseconds since 1970.
     private static func lastPush(in journal: String, but token: String) throws -> Int64? {
         var reader = try JournalReader(path: journal)
         var last: Int64?

@@ -8,7 +8,7 @@ import Testing
 struct AudienceRestartTests {
     private static let count = 1_000
 
-    /// The next worker goes on where the last one stood: it neither begins anew nor leaves anybody out.
+    /// The next worker continues where the last one stopped. It neither begins anew nor omits a member.
     @Test func aPassGoesOnAfterAWorkerWasKilled() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -36,7 +36,7 @@ struct AudienceRestartTests {
             #expect(summary.alerts.allSatisfy { $0.alerts >= 1 }, "nobody missed the goal")
             #expect(summary.differing.filter { $0.ways != [.alerts] }.isEmpty)
 
-            // It knows everybody.
+            // The next worker knows all members.
             try match.tell(2)
             try await publisher.flush()
             try await match.shows(2, 0..<Self.count)
@@ -46,7 +46,7 @@ struct AudienceRestartTests {
         }
     }
 
-    /// Answers that come long after the last push of a round are written down, too.
+    /// Answers that arrive long after the last push of a round are recorded, too.
     @Test func aCleanRestartRepeatsNothing() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -73,7 +73,7 @@ struct AudienceRestartTests {
         }
     }
 
-    /// The audience's owner and its members' partitions lie with two workers, and one of them stops in mid-pass.
+    /// Two workers own the audience and its members' partitions, and one of them stops in mid-pass.
     @Test func twoWorkersShareAnAudienceAndOneStops() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

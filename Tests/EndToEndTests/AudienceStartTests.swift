@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct AudienceStartTests {
     private static let count = 500
-    /// Tokens of the same phones for updates of their cards.
+    /// Update tokens of the same phones' cards.
     private static let updates = 10_000..<10_500
 
     @Test func aStartPutsUpOneCardOnEachPhone() async throws {
@@ -31,7 +31,7 @@ struct AudienceStartTests {
             try await publisher.flush()
             try await match.shows(1, Self.updates)
 
-            // A phone that joins now is started with what is newest, and one that comes back is not started again.
+            // A phone that joins now is started with the newest version. One that returns is not started again.
             for phone in 0..<10 { try match.leave(Tokens.make(phone)) }
             try match.joinToBeStarted(0..<10)
             try match.joinToBeStarted(Self.count..<Self.count + 1)
@@ -40,7 +40,7 @@ struct AudienceStartTests {
             #expect(late.alerts.map(\.alerts) == [1])
             #expect(match.summary(0..<Self.count).pushes == Self.count)
 
-            // A second start of the same match is none.
+            // A second start of the same match has no effect.
             try match.start(2)
             try match.tell(3, event: "end")
             try await publisher.flush()
@@ -53,7 +53,7 @@ struct AudienceStartTests {
         }
     }
 
-    /// Whom it was announced to may have been started: the next worker starts the others, and nobody twice.
+    /// Announced members may have been started. The next worker starts only the others, and nobody twice.
     @Test func nobodyIsStartedTwiceWhenAWorkerIsKilled() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

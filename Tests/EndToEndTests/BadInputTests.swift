@@ -3,7 +3,8 @@ import Foundation
 import PushModel
 import Testing
 
-/// Malformed input of every kind is dead-lettered with a reason a stranger understands, and the partition goes on.
+/// Malformed input of every kind is dead-lettered with a reason that a stranger understands, and the partition
+/// continues.
 @Suite(.timeLimit(.minutes(10)))
 struct BadInputTests {
     struct BadRecord: Sendable {
@@ -80,7 +81,7 @@ struct BadInputTests {
         try await TestHouse.with { house in
             let worker = try await house.startWorker()
             let publisher = try TestPublisher(house.kafka)
-            // All on the partition of a good order, which begins before and ends after them.
+            // All records are on the partition of a good order, which begins before them and ends after them.
             try publisher.register("order", token: Tokens.make(1))
             let partition = TestPublisher.Partitioner.murmur2.partition(for: Array("order".utf8))
             publisher.partitioner = .fixed(partition)
@@ -113,7 +114,7 @@ struct BadInputTests {
                 }
                 for word in record.words { #expect(reason.contains(word), "\(record.what): \(reason)") }
             }
-            // None of it spent anything of the good order.
+            // No bad record used any budget of the good order.
             #expect(house.simulator.statistics().accepted == 1)
         }
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import mailboat
 
-/// The page of `mailboat dev` once a flood is over: what came too fast to be read is asked of the worker.
+/// The page of `mailboat dev` after a flood: it asks the worker for what arrived too fast to be read.
 @Suite(.timeLimit(.minutes(5))) struct DevAfterFloodTests {
     private static let update = #"{"event":"update","priority":10,"content-state":{"minutes":7}}"#
 
-    /// Phones come by themselves again, and none beside one that was registered unread.
+    /// Phones appear by themselves again, but not beside a phone whose registration was not read.
     @Test func phonesComeByThemselvesAgain() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
         options.limits.entriesPerSecondMax = 1
@@ -33,7 +33,7 @@ import Testing
             let phones = house.stage.store.read { $0.phonesInOrder.filter { $0.activity == unread } }
             #expect(phones.count == 1)
 
-            // In a second that brings more than one event none asks for a phone: the next one does.
+            // In a second that brings more than one event, no event asks for a phone. The next one does.
             try await until("a phone has come by itself") {
                 #expect(try await house.publish(Self.update, activity: "order-9").status == 202)
                 return try await house.get("/wait-for?activity=order-9&key=minutes&value=7&timeout=4").status == 200

@@ -9,7 +9,7 @@ import Testing
 
 @testable import mailboat
 
-/// The page of `mailboat dev` in a flood: it reads a few partitions, and tells of all.
+/// The page of `mailboat dev` in a flood: it reads a few partitions, and counts all records.
 @Suite(.timeLimit(.minutes(5))) struct DevFloodTests {
     /// A client of Kafka that publishes to many tokens.
     private final class Flood: Sendable {
@@ -23,7 +23,7 @@ import Testing
             self.topic = try self.producer.topic(house.stage.configuration.topics.events[0])
         }
 
-        /// Until the task is cancelled, then until Kafka has all.
+        /// Publishes until the task is cancelled, then waits until Kafka has all records.
         func run() async {
             while !Task.isCancelled {
                 for number in 0..<Self.roundCount {
@@ -46,7 +46,7 @@ import Testing
         return house.stage.store.read { $0.partitionsToRead(nowMillis: nowMillis) }
     }
 
-    /// The events that are listed of an activity whose content has this number.
+    /// The listed events of an activity whose content has this number.
     private static func listed(_ activity: String, n: Int, _ house: DevPageTests.House) -> [TimelineEntry] {
         house.stage.store.read { timeline in
             timeline.entries.filter {
@@ -82,7 +82,7 @@ import Testing
                     !alone.events.contains(Murmur2.partition(key: Array($0.utf8).span, count: 4))
                 })
 
-            // A publisher sees all of it, from the event to the push.
+            // A publisher sees the whole story, from the event to the push.
             for number in 1...5 {
                 let event = #"{"event":"update","priority":10,"content-state":{"n":\#(number)}}"#
                 #expect(try await house.publish(event, activity: far).status == 202)

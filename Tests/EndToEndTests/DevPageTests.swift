@@ -71,7 +71,7 @@ import Testing
     @Test func anEventIsPublishedShownAndExplained() async throws {
         let schema = try GivenSchema(Array(#"{"minutes":12}"#.utf8), origin: "sample.json")
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0, schema: schema)) { house in
-            // A phone comes by itself, and shows it.
+            // A phone appears by itself and shows the content.
             let published = try await house.publish(#"{"event":"update","priority":10,"content-state":{"minutes":12}}"#)
             #expect(published.status == 202)
             let shown = try await house.waitFor("activity=order-1&key=minutes&value=12")
@@ -85,7 +85,7 @@ import Testing
                 refused.body.contains(
                     #""field":"contentState","reason":"is not a field of an event. Did you mean “content-state”?""#))
 
-            // What the app cannot decode is not shown, and the wait says why not.
+            // Content that the app cannot decode is not shown, and the wait says why.
             #expect(
                 try await house.publish(#"{"event":"update","priority":10,"content-state":{"minuten":11}}"#).status
                     == 202)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    /// It goes away and comes back, changes its token, and its card is swiped away.
+    /// The phone goes offline and returns, changes its token, and its card is swiped away.
     private func phoneLife(_ house: House) async throws {
         #expect(try await house.act("offline", phone: 1).status == 200)
         #expect(try await house.act("offline", phone: 1).status == 409)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    /// A push puts up a card, whose update token the app tells of by itself.
+    /// A push puts up a card, and the app reports its update token by itself.
     private func startByPush(_ house: House) async throws {
         let token = String(repeating: "5a", count: 32)
         let start =
@@ -144,7 +144,7 @@ import Testing
         #expect(try await house.publish(update, activity: "order-9").status == 202)
         let shown = try await house.waitFor("activity=order-9&key=minutes&value=29")
         #expect(shown.status == 200, "\(shown.body)")
-        // A token that is a name in the content is not told either.
+        // A token that is a name in the content is hidden, too.
         let named = #"{"event":"update","priority":10,"content-state":{"\#(token)":1,"minutes":28}}"#
         #expect(try await house.publish(named, activity: "order-9").status == 202)
         let answer = try await house.waitFor("activity=order-9&key=\(token)&value=1")
@@ -181,7 +181,7 @@ import Testing
         #expect(again.status == 202)
     }
 
-    /// The timeline reads nothing of what comes too fast; who asks is told all the same.
+    /// The timeline skips what arrives too fast, but a question about it is still answered.
     @Test func aPhoneWhoseRegistrationWasPassedOverIsFound() async throws {
         var options = DevStage.Options(apps: ["com.example.app"], kafkaPort: 0)
         options.limits.entriesPerSecondMax = 0
@@ -196,13 +196,13 @@ import Testing
             #expect(shown.status == 200 && shown.body.contains(#""app":"com.example.app""#), "\(shown.body)")
             #expect(!shown.body.contains(token))
             #expect(try await house.get("/api/entries?search=is:event").body.hasPrefix("[]"), "no event was read")
-            // Nobody has registered this one.
+            // Nobody has registered a phone for this activity.
             let unknown = try await house.get("/wait-for?activity=order-4&timeout=0")
             #expect(unknown.status == 504 && unknown.body.contains("no phone has the activity “order-4”"), "\(unknown)")
         }
     }
 
-    /// The timeline and a wait in vain say what the worker knows.
+    /// The timeline and an unsuccessful wait report what the worker knows.
     @Test func whatAnEventWaitsForIsSaid() async throws {
         try await Self.run(
             DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), makesPhones: false
@@ -220,7 +220,7 @@ import Testing
             #expect(found.contains(#""untilText":"It is given up at","untilMillis":1"#), "\(found)")
             let unmet = try await house.get("/wait-for?activity=order-5&timeout=0").body
             #expect(unmet.contains("The last event: \(reason)") && unmet.contains("It is given up at "), "\(unmet)")
-            // Nothing is said of it once it has a token.
+            // The wait is no longer reported once the activity has a token.
             let token = String(repeating: "e7", count: 32)
             #expect(
                 try await house.publish(#"{"event":"register","token":"\#(token)"}"#, activity: "order-5").status == 202
@@ -263,7 +263,7 @@ import Testing
                 try await house.get("/api/budget?audience=nobody").body.contains(#""worker":null,"frequent":null"#))
             let audiences = try await house.get("/api/audiences").body
             #expect(audiences.contains(#""members":600,"startMembers":300"#), "an update token is the same member")
-            // Pixels that are alike are no token.
+            // A row of equal pixels must not look like a token.
             let field = try #require(audiences.firstRange(of: #""cells":""#)).upperBound
             #expect(audiences[field...].prefix { $0 != "\"" }.count == 600, "\(audiences)")
             #expect(try await post("/api/audiences/1/offline", "").status == 200)
@@ -386,7 +386,7 @@ import Testing
         }
     }
 
-    /// What comes while it starts up waits, and its token is the same afterwards.
+    /// A push that arrives while the phone starts up waits, and the phone's token stays the same.
     private func restart(
         _ house: House, update: (_ minutes: Int, _ app: String, _ activity: String) async throws -> Void
     ) async throws {
@@ -403,7 +403,8 @@ import Testing
         #expect(try await house.act("reboot", phone: phone.id).status == 409, "it is away")
     }
 
-    /// With several apps each event has to name its own. One that names none is refused at once, and the next makes the phone.
+    /// With several apps, each event must name its own. An event without an app is refused at once, and the next one
+    /// makes the phone.
     @Test func anEventThatNamesNoAppOfTheWorkerIsRefused() async throws {
         let options = DevStage.Options(apps: ["com.example.app", "com.example.other"], kafkaPort: 0)
         try await Self.run(options) { house in
@@ -447,7 +448,7 @@ import Testing
         }
     }
 
-    /// Others may come while it starts up, enough for the page to forget it.
+    /// Enough other phones may appear during the restart for the page to forget this one.
     @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
             // Nobody looks at it: a wait, or an event published here, would.

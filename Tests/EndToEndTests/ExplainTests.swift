@@ -9,14 +9,14 @@ import Upstream
 
 @testable import mailboat
 
-/// `mailboat explain` beside a worker: what it says of an activity at each point of its life.
+/// `mailboat explain` beside a worker: what it says about an activity at each point of its life.
 @Suite(.timeLimit(.minutes(10)))
 struct ExplainTests {
     private static func report(_ key: String, _ worker: WorkerProcess) throws -> ExplainReport {
         try Explain.parse([key, "--config", worker.configurationPath]).report { _ in }
     }
 
-    /// Waits until that is the verdict, as topics are written one after the other.
+    /// Waits for this verdict, because topics are written one after the other.
     private static func says(
         _ cause: ExplainVerdict.Cause, of key: String, _ worker: WorkerProcess,
         and holds: (ExplainFacts) -> Bool = { _ in true }
@@ -86,7 +86,7 @@ struct ExplainTests {
         }
     }
 
-    /// An operator has stopped the pushes to members, and lets them go on.
+    /// An operator pauses the pushes to members, and resumes them.
     @Test func aPausedAudienceIsNamedUntilItIsResumed() async throws {
         try await TestHouse.with { house in
             let worker = try await house.startWorker()

@@ -21,7 +21,7 @@ struct HangUpTests {
             let publisher = try TestPublisher(house.kafka)
             try publisher.register("order-1", token: Tokens.make(1))
             try await publisher.flush()
-            // The budget is one, as two are kept for alerts and ends.
+            // The budget is one, because two pushes are reserved for alerts and ends.
             for step in 0..<3 {
                 try publisher.update("order-1", "step \(step)", priority: 10)
                 try await publisher.flush()
@@ -44,7 +44,7 @@ struct HangUpTests {
             try before.replacing("per-hour: 3", with: "per-hour: 30").write(
                 toFile: worker.configurationPath, atomically: true, encoding: .utf8)
             worker.hangUp()
-            // What was deferred goes out with the larger budget.
+            // Deferred updates are sent with the larger budget.
             try await house.phonesAgree(with: publisher.phones)
             let after = try await Self.page(worker)
             #expect(after.contains("\nmailboat_config_last_reload_success 1\n"))
@@ -56,7 +56,7 @@ struct HangUpTests {
         }
     }
 
-    /// It comes while the settings are read for the first time.
+    /// A SIGHUP that arrives while the settings are read for the first time ends nothing.
     @Test func itEndsNothingThatBegins() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("hang-up-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -81,7 +81,7 @@ struct HangUpTests {
         #expect(try String(contentsOfFile: worker.logPath, encoding: .utf8).contains("apps: is missing"))
     }
 
-    /// Nobody says anything to it.
+    /// A watched file is read again without a signal.
     @Test func aFileThatIsWatchedIsReadAgain() async throws {
         try await TestHouse.with { house in
             let worker = try await house.startWorker(settings: "reload.watch: true")

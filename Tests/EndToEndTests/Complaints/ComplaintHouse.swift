@@ -5,7 +5,7 @@ import Testing
 /// The ten things that users of other senders complain about most, each as a test of a whole worker: embedded Kafka,
 /// simulated APNs, and `mailboat run` as a process.
 @Suite("What users of other senders complain about", .timeLimit(.minutes(10))) struct Complaints {
-    /// Short, so that what has to time out or wait does so soon.
+    /// Short limits, so that timeouts and waits end soon.
     static let shortWaits = """
         apns.backoff-min: 20ms
         apns.backoff-max: 200ms
@@ -15,7 +15,8 @@ import Testing
 }
 
 extension TestHouse {
-    /// A house with a worker that has read the registrations of `activities` orders, and the publisher of these.
+    /// Runs `body` in a house with a worker that has read the registrations of `activities` orders, and with their
+    /// publisher.
     ///
     /// Order *n* has the name `Orders.name(n)` and the token `Tokens.make(n)`.
     static func withOrders(
@@ -48,12 +49,12 @@ extension TestHouse {
         }
     }
 
-    /// How many alerts each phone of the first `activities` orders has shown.
+    /// Number of alerts that each phone of the first `activities` orders has shown.
     func alertCounts(_ activities: Int) -> [UInt32] {
         (0..<activities).map { self.simulator.device(token: Tokens.make($0))?.device.alertCount ?? 0 }
     }
 
-    /// Waits until every event has its outcome and the worker knows of nothing that is open or unaccounted for.
+    /// Waits until every event has its outcome and the worker reports nothing open or unaccounted for.
     /// - Returns: what the outcomes topic says.
     @discardableResult
     func everythingIsAccountedFor(_ publisher: TestPublisher, _ worker: WorkerProcess) async throws -> [OutcomeRecord] {
@@ -74,7 +75,7 @@ enum Orders {
 }
 
 extension TestPublisher {
-    /// One update for each of `orders`, at high priority.
+    /// Publishes one update for each of `orders`, at high priority.
     func update(_ orders: Range<Int>, _ step: String, alert: String? = nil) async throws {
         for order in orders { try self.update(Orders.name(order), step, priority: 10, alert: alert) }
         try await self.flush()

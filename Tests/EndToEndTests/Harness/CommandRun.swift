@@ -1,9 +1,9 @@
 import ChildProcesses
 import Foundation
 
-/// A command of `mailboat` as somebody runs it, waited for.
+/// Runs a command of `mailboat` as a user does, and waits for its end.
 enum CommandRun {
-    /// Runs it, with this to read.
+    /// Runs `mailboat` with this standard input.
     static func mailboat(_ words: String..., input: String = "") async throws -> EndedProcess {
         try await EndedProcess.run(BuiltExecutable.besideThisOne("mailboat"), words, input: input)
     }

@@ -18,11 +18,11 @@ final class TestHouse: Sendable {
     let simulator: APNSSimulator
     let directory: String
     private let credentials: CredentialDirectory
-    /// Kept alive and killed with the house.
+    /// Workers that are kept alive, and killed with the house.
     private let workers = Mutex<[WorkerProcess]>([])
     private let workersInside = Mutex<[WorkerService]>([])
 
-    /// Builds a house, runs `body` in it, tears it down. Workers that are still running are killed.
+    /// Builds a house, runs `body` in it, and removes it. Workers that still run are killed.
     static func with(
         simulator: SimulatorConfiguration = SimulatorConfiguration(), _ body: (TestHouse) async throws -> Void
     ) async throws {
@@ -56,7 +56,7 @@ final class TestHouse: Sendable {
         try? FileManager.default.removeItem(atPath: self.directory)
     }
 
-    /// Starts a worker of this house's group.
+    /// Starts a worker in this house's group.
     /// - Parameter settings: further lines of YAML, at the top level.
     func startWorker(_ name: String = "worker", settings: String = "") async throws -> WorkerProcess {
         let adminPort = try await LocalHTTP.freePort()
@@ -133,7 +133,7 @@ final class TestHouse: Sendable {
         expected.compare { self.simulator.device(token: $0)?.device }.differences
     }
 
-    /// What APNs would hold against a provider. Some tests provoke some of it.
+    /// Violations that APNs noted. Some tests provoke certain kinds on purpose.
     func violations(except kinds: Violation.Kind...) -> [Violation] {
         self.simulator.violations().filter { !kinds.contains($0.kind) }
     }

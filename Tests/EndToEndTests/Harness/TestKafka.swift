@@ -9,7 +9,7 @@ final class TestKafka: Sendable {
 
     let settings: KafkaSettings
     let bootstrap: String
-    /// Begins the names of all topics and of the group.
+    /// Prefix of the names of all topics and of the group.
     let prefix: String
     private let embedded: EmbeddedKafka?
 
@@ -20,7 +20,7 @@ final class TestKafka: Sendable {
     var deadLetters: String { "\(self.prefix).dead-letters" }
     var group: String { "\(self.prefix).group" }
 
-    /// Whether it is the cluster somebody named, which keeps what the embedded one cannot.
+    /// Whether the cluster is a real one that the user named. It keeps what the embedded one cannot.
     var isReal: Bool { self.embedded == nil }
 
     init() throws {

@@ -14,7 +14,7 @@ final class TestPublisher {
         case murmur2
         /// librdkafka's default (`consistent_random`), hence that of confluent-kafka, kcat and many others.
         case crc32
-        /// Always there.
+        /// Always this partition.
         case fixed(Int32)
 
         func partition(for key: [UInt8]?) -> Int32 {
@@ -27,7 +27,7 @@ final class TestPublisher {
         }
     }
 
-    /// Where an event lies.
+    /// Position of an event.
     struct Position: Hashable {
         var partition: Int32
         var offset: Int64
@@ -37,7 +37,7 @@ final class TestPublisher {
 
     var partitioner = Partitioner.murmur2
     private(set) var phones = ExpectedPhones()
-    /// Where each published record lies, in the order of publishing; `nil` until Kafka said so.
+    /// Position of each published record, in the order of publishing; `nil` until Kafka has reported it.
     private(set) var positions: [Position?] = []
     private let producer: KafkaProducer
     private let topic: KafkaTopic

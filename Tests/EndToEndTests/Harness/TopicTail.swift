@@ -18,7 +18,7 @@ final class TopicTail {
 
     deinit { self.sections.forEach { $0.close() } }
 
-    /// Takes what has come since the last call; returns everything so far.
+    /// Takes the records that arrived since the last call. Returns all records so far.
     @discardableResult
     func poll() -> [TailRecord] {
         for section in self.sections {
@@ -34,7 +34,7 @@ struct TailRecord: Sendable {
     var offset: Int64
     var key: [UInt8]?
     var value: [UInt8]?
-    /// By name, as text; the last of a name counts.
+    /// Headers by name, as text. The last of a name counts.
     var headers: [String: String] = [:]
 
     init(_ record: borrowing KafkaRecord) {

@@ -1,6 +1,6 @@
 import ChildProcesses
 
-/// A real `mailboat run`, as its own process: it can be killed. Its admin port is all that is known of its inside.
+/// A real `mailboat run` as a separate process, which can be killed. Tests see its inside only through its admin port.
 final class WorkerProcess: Sendable {
     let adminPort: Int
     let configurationPath: String
@@ -16,13 +16,13 @@ final class WorkerProcess: Sendable {
             arguments: ["run", "--config", configurationPath], logPath: logPath)
     }
 
-    /// No chance to say good-bye.
+    /// Kills the worker without a chance to finish.
     func kill() { self.process.kill() }
 
-    /// Asks it to stop in good order.
+    /// Asks the worker to stop in good order.
     func terminate() { self.process.terminate() }
 
-    /// Has it read its settings again.
+    /// Makes the worker read its settings again.
     func hangUp() { self.process.hangUp() }
 
     /// Waits for its end.
