@@ -3,7 +3,7 @@ import PushModel
 
 /// Start members that are served, and what their answers mean (fan-out, "`start` to start members").
 extension ShardEngine {
-    /// Fills `request` with the next push of a start round; false: none can leave.
+    /// Fills `request` with the next push of a start round; `false`: none can leave.
     mutating func sendNextStart(_ reference: PassReference, into request: inout PushRequest, now: EngineTime) -> Bool {
         let (crowd, round) = (reference.crowd, reference.pass)
         guard self.isStanding(reference) else { return false }
@@ -87,7 +87,7 @@ extension ShardEngine {
         let (crowd, member) = (self.audiences.pushes[id].crowd, self.audiences.pushes[id].member)
         let newest = self.audiences.crowds[crowd].versions.newest
         let round = self.audiences.pushes[id].pass
-        // Mostly there is none; a crowd that is handed to a function is copied.
+        // Mostly there is no channel; a crowd that is handed to a function is copied.
         let channel =
             self.audiences.crowds[crowd].versions.channels.isEmpty
             ? []
@@ -124,7 +124,7 @@ extension ShardEngine {
         self.audiences.crowds[crowd].starts.settled(push.member, of: push.pass, nowMillis: now.steadyMillis)
         self.schedule(crowd, now: now)
     }
-    /// - Returns: how it ended; `nil`: the member is owed the start still.
+    /// - Returns: how it ended; `nil`: the member is still owed the start.
     private mutating func judgeStart(
         _ answer: PushAnswer, push: MemberPush, members: CrowdTable.Members, now: EngineTime
     ) -> WritableKeyPath<MemberCounters, UInt64>? {
@@ -203,7 +203,7 @@ extension ShardEngine {
             push, endsSeconds: endsSeconds, delayMillis: delayMillis,
             attempt: push.nextAttempt(isEarlierDeath: isEarlierDeath), in: members.table, now: now)
     }
-    /// A dead token leaves all its audiences.
+    /// Removes a dead token from all its audiences.
     private mutating func startTokenDied(_ member: MemberID, members: CrowdTable.Members, now: EngineTime) {
         for other in members.memberships(of: members.table.token(of: member)) {
             let crowd = self.audiences.crowds.startHome(of: other, members: members).crowd
@@ -230,7 +230,8 @@ extension ShardEngine {
         let details = self.details(of: push, status: status, reason: reason, members: members)
         self.tellFailedStart(outcome, of: push.crowd, details: details)
     }
-    /// An outcome record of a member that the start which goes round has not reached, or may not have. Of very many members the last are only counted.
+    /// Writes an outcome record of a member that the start that goes round has not reached, or may not have. If there
+    /// are very many members, the last are only counted.
     mutating func tellFailedStart(_ outcome: Outcome, of crowd: CrowdID, details: borrowing OutcomeDetails) {
         guard let order = self.audiences.crowds[crowd].starts.order, self.audiences.crowds[crowd].tellsStartMember()
         else { return }

@@ -1,23 +1,23 @@
 import APNSProtocol
 import PushModel
 
-/// What became of a version on one of its audience's channels, as the `audience` record tells it.
+/// What became of a version on one of its audience's channels, for the `audience` record.
 struct VersionBroadcast: Equatable {
-    /// A reason of APNs' is no longer in the record.
+    /// Maximum length of APNs' reason in the record.
     static let reasonByteCountMax = 64
 
     var environment: PushEnvironment
     var channel: [UInt8]
-    /// APNs has taken it.
+    /// Whether APNs has accepted the version.
     var isAccepted = false
-    /// Answers with another status, and the reason of the last of them.
+    /// Number of answers with another status, and the reason of the last of them.
     var refusedCount: UInt32 = 0
     var reason = ""
-    /// Broadcasts without an answer.
+    /// Number of broadcasts without an answer.
     var unansweredCount: UInt32 = 0
 
-    /// It is answered, or lost.
-    /// - Returns: whether it had left.
+    /// Takes the result of a broadcast, which was answered or lost.
+    /// - Returns: whether the broadcast had left.
     mutating func take(_ result: PushAnswer.Result) -> Bool {
         switch result {
         case .accepted, .channel: self.isAccepted = true

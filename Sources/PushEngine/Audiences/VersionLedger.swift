@@ -3,9 +3,9 @@ import PushModel
 /// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit comes back an hour after the last partition has
 /// reported that it gives nobody priority 10.
 struct VersionLedger: Equatable {
-    /// Stamps of versions that are not reported yet, oldest first.
+    /// Stamps of versions that have not been reported yet, oldest first.
     private(set) var open: [Int64] = []
-    /// When those reported were, steady, oldest first.
+    /// Times of the reports on the others, steady, oldest first.
     private(set) var returning: [Int64] = []
 
     mutating func spent(nowMillis: Int64) -> Int {
@@ -14,7 +14,7 @@ struct VersionLedger: Equatable {
         }
         return self.open.count + self.returning.count
     }
-    /// Whether a unit is left of those of an hour.
+    /// Whether one of the hour's units is left.
     mutating func hasUnit(of limit: Int, nowMillis: Int64) -> Bool { self.spent(nowMillis: nowMillis) < max(0, limit) }
     mutating func take(stampSeconds: Int64) { self.open.append(stampSeconds) }
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
@@ -40,7 +40,7 @@ struct AudienceBudget {
         self.frequentLedger = frequentLedger
     }
 
-    /// Priority 10 for each of the two kinds of members whose ledger has a unit.
+    /// Gives the version priority 10 for each of the two kinds of members whose ledger has a unit.
     mutating func takeUnits(for version: inout Version, by rules: OwnerRules, now: EngineTime) {
         let reserve = rules.reserve(for: version)
         version.isHigh = self.ledger.hasUnit(
@@ -50,7 +50,7 @@ struct AudienceBudget {
         if version.isHigh { self.ledger.take(stampSeconds: version.stampSeconds) }
         if version.isFrequentHigh { self.frequentLedger.take(stampSeconds: version.stampSeconds) }
     }
-    /// A second unit of each, for a version that goes both ways.
+    /// Takes a second unit of each ledger, for a version that goes both ways.
     /// - Returns: whether both had one.
     mutating func takeSecondUnits(for version: Version, by rules: OwnerRules, now: EngineTime) -> Bool {
         let reserve = rules.reserve(for: version)
@@ -62,7 +62,7 @@ struct AudienceBudget {
         self.frequentLedger.take(stampSeconds: version.stampSeconds)
         return true
     }
-    /// No version up to that gives anybody priority 10.
+    /// Lets the units of versions up to that stamp return: none of them gives anybody priority 10 now.
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
         self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
         self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)

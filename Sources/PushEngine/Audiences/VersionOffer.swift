@@ -1,6 +1,6 @@
 import PushModel
 
-/// What waits at an audience's slot and is to become a version, with the stamps that it gets.
+/// What waits at an audience's slot to become a version, with the stamps that it gets.
 struct VersionOffer {
     var top: Layer
     var stampSeconds: Int64
@@ -8,14 +8,14 @@ struct VersionOffer {
     var under: [(stampSeconds: Int64, layer: Layer)] = []
     var mergedCount: UInt32 = 1
     var withdrawsAlert = false
-    /// Some of it is to leave with priority 10.
+    /// Whether some of it is to leave with priority 10.
     var isHigh = false
 
     var isEnd: Bool { self.top.isEnd }
 }
 
 extension ShardMemory {
-    /// The update becomes a version next: its stamps are taken.
+    /// Takes the offer of an update that becomes a version next: its stamps are used up.
     mutating func takeOffer(_ update: UpdateID, of slot: SlotID) -> VersionOffer {
         let under = self.updates[update].under.map { layer in
             (self.nextVersionStamp(slot, floorSeconds: layer.stampFloorSeconds), layer)
@@ -28,10 +28,10 @@ extension ShardMemory {
     }
 }
 
-/// What a broadcast brings that leaves for those who listen on a channel.
+/// The content of a broadcast for phones that listen on a channel.
 struct OutgoingBroadcast {
     var version: Version
-    /// Whose alert goes along; `nil`: none.
+    /// The version whose alert goes along; `nil`: none.
     var alert: Version?
     /// The channel's id.
     var channel: [UInt8]
@@ -45,7 +45,8 @@ extension Version {
         self.layer = layer
     }
 
-    /// An `end` without content: members that have not got the version before are to show that when they end.
+    /// Takes along the content of the former version for an `end` without content. Members that have not got the former
+    /// version show that content when they end.
     mutating func bringAlong(contentOf former: Version) {
         guard self.layer.isEnd, self.layer.content.contentState.isEmpty, former.life == self.life else { return }
         var content = former.layer
@@ -56,8 +57,9 @@ extension Version {
             self.layer.payloadByteCount(start: nil) > PayloadWriter.payloadByteCountMax
         if isTooLarge { self.layer = own }
     }
-    /// As a partition gets it that has just asked: its members joined after it, so its alert and its priority are not for them.
-    /// - Parameter keepsAlert: the version itself may come to that partition only after this.
+    /// The version as a partition gets it that has just asked. Its members joined after the version, so its alert and
+    /// its priority are not for them.
+    /// - Parameter keepsAlert: whether the version itself may reach that partition only after this.
     func answer(keepsAlert: Bool) -> Version {
         var version = self
         version.isHigh = false
@@ -65,7 +67,7 @@ extension Version {
         if !keepsAlert { version.layer.alert = ByteRange() }
         return version
     }
-    /// Everybody gets it by token.
+    /// Lets everybody get the version by token.
     mutating func leaveNothingToChannels() {
         for index in self.channels.indices { self.channels[index].serves = false }
     }
