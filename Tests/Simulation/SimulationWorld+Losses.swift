@@ -8,7 +8,7 @@ struct SimulatedLosses {
     var notes: [SimulatedKafka.Place: PositionNote] = [:]
     /// The partition whose topic was made anew; `nil`: none was.
     var partition: Int32?
-    /// It has been halted for that; and restored since a person has accepted the loss.
+    /// Whether it has halted for that; and whether it was restored after a person accepted the loss.
     var hasHalted = false
     var haltedMillis: Int64 = 0
     var isAccepted = false
@@ -41,7 +41,7 @@ extension SimulationWorld {
         return note
     }
 
-    /// Kafka has told the worker of a record in `state`: the first of an owner is its claim.
+    /// Kafka has told the worker of a record in `state`: an owner's first record is its claim.
     func noteStateEnd(_ partition: Int32, offset: Int64, _ worker: SimulatedWorker) {
         guard var end = worker.stateEnds[partition] else { return }
         if end.hasClaim {
@@ -101,7 +101,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Something is pushed or committed. What was handed on before may still arrive.
+    /// Checks that a halted partition pushes and commits nothing. What was handed on before may still arrive.
     func checkNotHalted(_ partition: Int32, _ what: String) {
         guard partition == self.losses.partition, self.losses.hasHalted, !self.losses.isAccepted,
             self.steadyMillis > self.losses.haltedMillis + 30_000

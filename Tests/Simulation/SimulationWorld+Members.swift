@@ -7,7 +7,7 @@ import ShardLoop
 
 /// Pushes to members of audiences: what must hold when one leaves, and what the phone makes of it.
 extension SimulationWorld {
-    /// What a body says, and whose.
+    /// What a body says, and which audience it is of.
     struct MemberBody {
         var bytes: [UInt8]
         var content: PushContent
@@ -17,7 +17,7 @@ extension SimulationWorld {
         var event: Int?
         var contentEvent: Int?
         var alertEvent: Int?
-        /// Without its alert.
+        /// The body without its alert.
         var silent: [UInt8]
         var alertByteCount: Int { self.bytes.count - self.silent.count }
     }
@@ -133,7 +133,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Offsets were committed: a join that lies there is remembered.
+    /// Offsets were committed: a join at one of them is remembered.
     func noteCommit(_ event: WrittenEvent) {
         guard let member = event.member else { return }
         if self.members[member].movements[event.movement].committedMillis == nil {
@@ -285,7 +285,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Nobody will hear of it.
+    /// Settles a push whose answer nobody will hear.
     func settleMemberOfTheDead(_ flight: Flight) {
         guard let member = flight.member else { return }
         switch flight.result {
@@ -295,11 +295,11 @@ extension SimulationWorld {
         }
     }
 
-    /// The phone has not got it.
+    /// Takes a push back that the phone has not got.
     private func takeBack(_ flight: Flight, member: Int) {
         self.members[member].tens.removeAll { $0.worker == flight.worker && $0.id == flight.id }
         guard let alert = flight.alert else { return }
-        // One before it may have come.
+        // A push before it may have arrived.
         self.members[member].cards[flight.activity]?.alerts[alert]?.removeAll {
             $0.worker == flight.worker && $0.id == flight.id
         }

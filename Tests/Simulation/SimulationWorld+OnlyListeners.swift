@@ -2,9 +2,9 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from the first on, is never off, and has no token: nobody knows of it.
+/// A phone that listens on a channel from the beginning, is never off, and has no token: nobody knows of it.
 struct OnlyListener {
-    /// In one life.
+    /// The audience, in one life.
     var audience: Int
     var device = Device()
     /// The first version that a worker has broadcast on its channel, or tried to: its stamp, and when, steady. Whatever comes after it comes to this
@@ -16,7 +16,7 @@ struct OnlyListener {
 
 /// Phones that only listen: what APNs takes on a channel is all that they get, and they get the newest of it, and every end.
 extension SimulationWorld {
-    /// A broadcast leaves.
+    /// Notes that a broadcast leaves.
     func noteBroadcast(_ request: KeptRequest, _ body: MemberBody) {
         guard self.onlyListeners[request.channel] != nil, self.onlyListeners[request.channel]?.known == nil else {
             return
@@ -34,7 +34,7 @@ extension SimulationWorld {
         self.onlyListeners[request.channel] = listener
     }
 
-    /// Its channel is there, is the audience's present one, and nobody has taken it away.
+    /// Whether the channel exists, is the audience's present one, and nobody has deleted it.
     func livesOn(_ channel: String) -> Bool {
         guard let home = self.apple[channel]?.home, let listener = self.onlyListeners[channel] else { return false }
         return self.apple.isRegistered(channel)

@@ -6,7 +6,7 @@ import ShardLoop
 extension SimulationWorld {
     // MARK: The broker's side
 
-    /// Records and commits that arrive by now.
+    /// Delivers records and commits that arrive by now.
     func runBroker() {
         let now = self.steadyMillis
         var arrived: [(SimulatedKafka.Transit, Int64)] = []
@@ -79,7 +79,7 @@ extension SimulationWorld {
         if offset > committed { self.checkNotHalted(place.partition, "a commit") }
     }
 
-    /// The coordinator puts out who is silent, and hears again of who is back.
+    /// The coordinator removes silent members, and hears again of those that have returned.
     func runGroup() {
         let now = self.steadyMillis
         for seat in self.seatBegins.indices {
@@ -114,7 +114,8 @@ extension SimulationWorld {
         }
     }
 
-    /// The group hears of it again: the lease is renewed soon, or it learns that it has lost everything.
+    /// The group hears of the worker again: the lease is renewed soon, or the worker learns that it has lost
+    /// everything.
     private func comeBack(_ worker: SimulatedWorker) {
         guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
         self.noteStruck()

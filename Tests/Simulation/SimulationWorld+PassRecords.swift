@@ -15,7 +15,7 @@ extension SimulationWorld {
         var acceptedCount = 0
         var lastAcceptedMillis = Int64.min
     }
-    /// Numbers of a record.
+    /// The numbers in a record.
     struct ManyRecord {
         var counts: [String: Int]
         /// Members by the reason for which they failed.

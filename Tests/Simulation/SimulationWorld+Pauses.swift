@@ -3,9 +3,10 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Operators stop passes, and let them go on. The judge goes by where their records lie in `routed`, and by how far these have been read there.
+/// Operators stop passes, and let them go on. The judge uses where their records are stored in `routed`, and how far
+/// these have been read.
 extension SimulationWorld {
-    /// Operators wait so long for a pause to have been obeyed (fan-out, "Stopping a pass").
+    /// Time for which operators wait until a pause is obeyed (fan-out, "Stopping a pass").
     static let obedienceMillis: Int64 = 1_000
 
     // MARK: Orders
@@ -42,7 +43,7 @@ extension SimulationWorld {
         self.orders.append(order)
     }
 
-    /// Commands that are due.
+    /// Carries out commands that are due.
     func carryOutOrders() {
         guard !self.orders.isEmpty else { return }
         let due = self.orders.filter { $0.dueMillis <= self.steadyMillis }
@@ -73,7 +74,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whatever is still stopped goes on.
+    /// Lets everything go on that is still stopped.
     func resumeAll() {
         guard !self.pauses.isEmpty else { return }
         self.orders.removeAll { $0.isPaused }
@@ -91,7 +92,7 @@ extension SimulationWorld {
 
     // MARK: The judge
 
-    /// The worker has read a partition of `routed` up to here.
+    /// Notes that the worker has read a partition of `routed` up to here.
     func noteRoutedRead(_ partition: Int32, upTo end: Int64) {
         self.routedReadEnds[partition] = max(self.routedReadEnds[partition] ?? 0, end)
     }

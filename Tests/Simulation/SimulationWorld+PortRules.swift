@@ -5,7 +5,7 @@ import ShardLoop
 /// What the loop does by its ports, judged at each call (contract: One owner): it writes, commits and pushes nothing without the lease, and commits and hands
 /// over nothing before Kafka has acknowledged what that depends on.
 extension SimulationWorld {
-    /// The group has confirmed that the worker's partitions are its own, and no other can have them yet.
+    /// Whether the group has confirmed the worker's partitions, and no other worker can have them yet.
     func hasLease(_ worker: SimulatedWorker) -> Bool {
         worker.leaseFromMillis <= self.steadyMillis && self.steadyMillis < worker.leaseEndsMillis
     }
@@ -16,7 +16,7 @@ extension SimulationWorld {
         self.fail("worker \(worker.number) \(what()) without the lease")
     }
 
-    /// A record leaves its worker.
+    /// Checks a record that leaves its worker.
     func checkWritten(_ kept: KeptRecord, to place: SimulatedKafka.Place, by worker: SimulatedWorker) {
         self.checkLease(of: worker, "writes \(self.name(of: kept)) to \(place.topic) \(place.partition)")
         guard place.topic == .state, worker.partitions[place.partition] == nil else { return }
@@ -29,7 +29,7 @@ extension SimulationWorld {
             ? self.name(ofStateKey: kept.key ?? []) : String(decoding: kept.key ?? [], as: UTF8.self)
     }
 
-    /// The worker hears that a record of its lies in Kafka.
+    /// Notes that the worker hears that its record is stored in Kafka.
     func noteAcknowledged(_ delivery: SimulatedKafka.Delivery, worker: SimulatedWorker) {
         guard delivery.place.topic == .state, let activity = self.activity(ofStateKey: delivery.record.key ?? [])
         else { return }

@@ -97,7 +97,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A push has shown something: which event's content, and which one's alert.
+    /// Notes that a push has shown something: the events of its content and its alert.
     func noteShown(_ flight: Flight) {
         let body = String(decoding: flight.body, as: UTF8.self)
         if let alert = self.alertNumber(in: body) { self.shown.insert(self.order[alert]) }

@@ -19,7 +19,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A dead letter of an event that nothing is wrong with.
+    /// Whether the record is a dead letter of an event with no fault.
     private func isStranded(_ record: LoggedRecord) -> Bool {
         guard let position = Self.source(of: record), let event = self.written[position] else { return false }
         return event.kind != .malformed
@@ -85,7 +85,7 @@ extension SimulationWorld {
         self.restarts = self.restarts.filter { number, _ in self.workers.contains { $0.number == number } }
     }
 
-    /// It became a dead letter, and no other owner has forwarded it.
+    /// Whether the event became a dead letter, and no other owner has forwarded it.
     func isStranded(_ position: SourcePosition) -> Bool {
         self.stranded.contains(position) && !self.evidence.isRouted(position)
     }
