@@ -61,7 +61,7 @@ import Testing
             return sights
         }
 
-        /// Lets one random thing happen.
+        /// Lets the world go on, and looks once.
         /// - Returns: records that were let in too early.
         mutating func step() -> Int {
             self.live()
