@@ -51,7 +51,7 @@ public struct SimulatedAudiences: Sendable {
     /// The audience with a name; `nil`: nobody has joined it.
     public func audience(named name: String) -> SimulatedAudience? { self.audiences.first { $0.name == name } }
 
-    /// Audiences of which a token is a member. A push-to-start token may be in several.
+    /// Audiences that have a token as a member. A push-to-start token may be in several.
     func places(token: String) -> [Place] { self.placesByToken[ByteKey(token: token)] ?? [] }
 
     // MARK: Joining and leaving

@@ -15,7 +15,7 @@ struct SecondlyAllowance: Sendable {
     /// Number of entries that were not taken.
     private(set) var skippedCount = 0
 
-    /// Number of arrivals in this second or the previous one, whichever is larger.
+    /// The larger number of arrivals: in this second or in the previous one.
     var recentCount: Int { max(self.lastSecondCount, self.seenCount) }
 
     static let farBeyondFactor = 2

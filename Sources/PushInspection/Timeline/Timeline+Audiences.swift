@@ -32,7 +32,7 @@ extension Timeline {
         self.audiences.add(updateToken: updateToken, ofStartToken: startToken)
     }
 
-    /// Whether there are so many members that each look at all of them is costly.
+    /// Whether the number of members makes each look at all of them costly.
     public var isCrowded: Bool { self.audiences.memberCount > SimulatedAudiences.crowdedCount }
 
     /// The audiences of a token's member; empty: the token is not a member.

@@ -70,7 +70,7 @@ struct StateListing {
         }
     }
 
-    /// A key as text. A member's key is its raw token, of which the first digits are shown.
+    /// A key as text. A member's key is its raw token; only its first digits are shown.
     private static func text(ofKey key: [UInt8]) -> String {
         guard let token = StateRecordReader.memberToken(inKey: key) else { return String(decoding: key, as: UTF8.self) }
         var digits: [UInt8] = []
