@@ -222,8 +222,8 @@ extension SimulationWorld {
                 self.fail("member \(member): came after version \(flight.stampSeconds), and gets it at high priority")
             }
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
-                // Of one that is over nothing is sent any more once it is forgotten, wherever its members go then; and what it sent more than an hour
-                // ago counts no more.
+                // An audience that is over sends nothing once it is forgotten, wherever its members go then. What it sent more than an hour
+        // ago no longer counts.
                 let end = self.end(of: former)?.millis
                 let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
                 let left = min(movements[stay].writtenMillis, over)

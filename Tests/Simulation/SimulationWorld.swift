@@ -72,7 +72,7 @@ package final class SimulationWorld {
     var durableChannels: Set<String> = []
     /// What outcomes have told.
     var openedChannels: [OpenedChannel] = []
-    /// The same, those that are closed by now included; what publishers have sent to them, in order; and what concerns that alone.
+    /// Channels that were told, closed ones included, what publishers have sent to them, in order, and the randomness of that.
     var toldChannels: [String] = []
     var straightEvents: [SourcePosition: StraightEvent] = [:]
     var straightOrder: [SourcePosition] = []

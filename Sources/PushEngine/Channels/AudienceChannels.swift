@@ -8,7 +8,7 @@ struct AudienceChannels {
     /// The life as the keeper knows it: seconds since 1970, only grows. It is the life of the versions, unless the
     /// keeper has known a later one.
     private(set) var life: Int64 = 0
-    /// Grows with each change of the list of channels, or of which of them serve.
+    /// Grows with each change of the list of channels, or of the channels that serve.
     private(set) var turn: UInt32 = 0
     /// Environments in which partitions have members, one bit each.
     private(set) var environments: UInt8 = 0

@@ -62,7 +62,7 @@ extension Coalescer {
         return true
     }
 
-    /// Whether the short way of `fold` is enough: the event replaces the newest one, none of which lives on, and no
+    /// Whether the short way of `fold` is enough: the event replaces the newest one, nothing of that lives on, and no
     /// record of that is wanted. The event fits, because it was checked when it was taken.
     private func replaces(_ update: UpdateID, in memory: borrowing ShardMemory) -> Bool {
         guard memory.updates[update].under.isEmpty, memory.updates[update].start.isEmpty,

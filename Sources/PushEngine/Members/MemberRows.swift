@@ -24,7 +24,7 @@ struct RowField<Value: BitwiseCopyable> {
 /// | from byte | update member | start member | start token |
 /// |---|---|---|---|
 /// | 0 | ring and flags | the same | its first membership |
-/// | 4 | joined | the same | memberships, of which linked |
+/// | 4 | joined | the same | memberships, those linked |
 /// | 8 | the token | the start token's row | the token |
 /// | 12 | | the token's next membership | |
 ///

@@ -8,6 +8,6 @@ import Testing
         #expect(MemoryLayout<Slot>.offset(of: \.registeredWallMillis) == Slot.ofEachEventByteCount)
     }
 
-    /// The size of a slot, of which a million are in memory: a change that needs more bytes says so here.
+    /// The size of a slot. A million of them are in memory: a change that needs more bytes says so here.
     @Test func aSlotIsNoLargerThanItHasToBe() { #expect(MemoryLayout<Slot>.stride == 176) }
 }
