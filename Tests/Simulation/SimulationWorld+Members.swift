@@ -223,7 +223,7 @@ extension SimulationWorld {
             }
             if stay > 0, let former = movements[stay - 1].audience, !self.isOneAudience(former, body.audience) {
                 // An audience that is over sends nothing once it is forgotten, wherever its members go then. What it sent more than an hour
-        // ago no longer counts.
+                // ago no longer counts.
                 let end = self.end(of: former)?.millis
                 let over = end.map { $0 + self.plan.app.retentionAfterEndMillis } ?? .max
                 let left = min(movements[stay].writtenMillis, over)
