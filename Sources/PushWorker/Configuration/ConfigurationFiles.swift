@@ -30,9 +30,11 @@ extension WorkerConfiguration {
         return faults.map(Self.sayingFromWhere)
     }
 
-    /// Where a file is not there whose path is relative, what it is relative to: many take that for the settings file.
+    /// A fault about a missing file, with what a relative path is relative to: many take that for the settings file.
     private static func sayingFromWhere(_ fault: ConfigurationFault) -> ConfigurationFault {
-        guard fault.text.hasSuffix(String(cString: strerror(ENOENT))), !fault.text.hasPrefix("/") else { return fault }
+        // A path that is not shown may be absolute.
+        let isRelative = !fault.text.hasPrefix("/") && !fault.text.hasPrefix("the file ")
+        guard isRelative, fault.text.hasSuffix(String(cString: strerror(ENOENT))) else { return fault }
         var fault = fault
         fault.text += ". The path is relative to the directory in which this process was started"
         return fault
