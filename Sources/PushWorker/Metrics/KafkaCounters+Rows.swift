@@ -38,7 +38,7 @@ extension KafkaCounters: CountedBySource {
             "Producers that took the place of one that had ended by a fatal error.", \.producersRenewed),
         .total("mailboat_kafka_commits_total", unit: "batches", "Batches of offsets committed.", \.commits),
         .total(
-            "mailboat_kafka_commit_failures_total", unit: "batches", "Batches of which something was refused.",
+            "mailboat_kafka_commit_failures_total", unit: "batches", "Batches with something that was refused.",
             \.commitsFailed),
         .total("mailboat_kafka_rebalances_total", unit: "rebalances", "Assignments and revocations.", \.rebalances),
         .total(

@@ -34,7 +34,7 @@ extension WorkerMetrics {
     static let channelsListed = MetricDescription(
         name: "mailboat_channels_listed", kind: .gauge, unit: "channels",
         help:
-            "Channels by Apple's list, whoever made them, at the worker that keeps an app's; Apple allows 10,000 in an app and environment.",
+            "All channels on Apple's list, at the worker that keeps the app's channels; Apple allows 10,000 in an app and environment.",
         labels: ["app", "environment"])
     static let partitions = MetricDescription(
         name: "mailboat_partitions", kind: .gauge, unit: "partitions", help: "Owned partitions by where they stand.",
