@@ -113,7 +113,7 @@ extension Crowd {
     // MARK: Telling
     /// When the counts are reported, steady; `Int64.max`: nothing is to be reported, or the next progress record covers
     /// it.
-    @inline(__always) func reportDueMillis(nowMillis: Int64) -> Int64 {
+    @inline(__always) mutating func reportDueMillis(nowMillis: Int64) -> Int64 {
         self.reports.isOpen && self.isFinished ? self.reports.dueMillis(nowMillis: nowMillis) : .max
     }
     /// - Returns: the report to the owner on the newest version; `nil`: the owner knows all.

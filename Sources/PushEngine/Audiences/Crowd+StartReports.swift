@@ -40,7 +40,7 @@ extension Crowd {
     /// - Returns: whether an outcome record is written for it.
     mutating func tellsStartMember() -> Bool { self.starts.reports.tellsMember() }
     /// When the counts are reported, steady; `Int64.max`: nothing is to be reported.
-    @inline(__always) func startReportDueMillis(nowMillis: Int64) -> Int64 {
+    @inline(__always) mutating func startReportDueMillis(nowMillis: Int64) -> Int64 {
         self.starts.reports.dueMillis(nowMillis: nowMillis)
     }
     /// - Returns: the report to the audience's owner on the start; `nil`: the owner knows all.

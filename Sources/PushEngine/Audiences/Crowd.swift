@@ -74,7 +74,7 @@ struct Crowd {
     /// Whether its passes may meet members, if its partition's owner may push at all.
     @inline(__always) var mayServe: Bool { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
     /// When something is due that no pass, start or report causes; steady. `Int64.max`: nothing is.
-    @inline(__always) func nextDueMillis(now: EngineTime) -> Int64 {
+    @inline(__always) mutating func nextDueMillis(now: EngineTime) -> Int64 {
         let expires = self.versions.nextExpirySeconds
         let expiry = expires == .max ? .max : now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)
         return min(expiry, self.records.progressDueMillis(nowMillis: now.steadyMillis), self.askAtMillis)
@@ -91,9 +91,9 @@ struct Crowd {
             $0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID
         }
     }
-    /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or its content is stale. Inlined,
-    /// as a crowd that is handed to a function is copied.
-    @inline(__always) var startEndsSeconds: Int64 {
+    /// When a start is sent to nobody any longer, seconds since 1970: it has expired, or its content is stale. Mutating,
+    /// although it changes nothing: a crowd is then lent in place, and not copied.
+    @inline(__always) mutating func startEndsSeconds() -> Int64 {
         guard self.starts.hasOrder else { return self.starts.orderExpiresSeconds }
         let last = self.versions.count - 1
         let showsNewest = last >= 0 && self.starts.orderShows(self.versions.kept[last])

@@ -198,7 +198,7 @@ extension ShardEngine {
         _ push: MemberPush, members: CrowdTable.Members, delayMillis: Int64, isEarlierDeath: Bool = false,
         now: EngineTime
     ) -> WritableKeyPath<MemberCounters, UInt64>? {
-        let endsSeconds = self.audiences.crowds[push.crowd].startEndsSeconds
+        let endsSeconds = self.audiences.crowds[push.crowd].startEndsSeconds()
         return self.audiences.crowds[push.crowd].starts.surelyNotArrived(
             push, endsSeconds: endsSeconds, delayMillis: delayMillis,
             attempt: push.nextAttempt(isEarlierDeath: isEarlierDeath), in: members.table, now: now)

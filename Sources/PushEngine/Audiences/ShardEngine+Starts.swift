@@ -47,7 +47,7 @@ extension ShardEngine {
     }
     mutating func expireStart(_ crowd: CrowdID, now: EngineTime) {
         guard self.audiences.crowds[crowd].starts.hasOrder,
-            self.audiences.crowds[crowd].startEndsSeconds <= now.wallSeconds
+            self.audiences.crowds[crowd].startEndsSeconds() <= now.wallSeconds
         else { return }
         self.ceaseStart(crowd, into: \.expired, now: now)
     }
@@ -76,7 +76,7 @@ extension ShardEngine {
             self.audiences.crowds[crowd].starts.sweep.atMillis,
             max(now.steadyMillis, self.audiences.crowds[crowd].startReportDueMillis(nowMillis: now.steadyMillis)))
         if self.audiences.crowds[crowd].starts.hasOrder {
-            let left = self.audiences.crowds[crowd].startEndsSeconds * 1_000 - now.wallMillis
+            let left = self.audiences.crowds[crowd].startEndsSeconds() * 1_000 - now.wallMillis
             deadline = min(deadline, now.steadyMillis + max(0, left))
         }
         guard self.writesStarts(crowd) else { return deadline }
