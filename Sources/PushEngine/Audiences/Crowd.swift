@@ -72,7 +72,9 @@ struct Crowd {
         return true
     }
     /// Whether its passes may meet members, if its partition's owner may push at all.
-    @inline(__always) var mayServe: Bool { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
+    @inline(__always) var mayServe: Bool {
+        mutating get { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
+    }
     /// When something is due that no pass, start or report causes; steady. `Int64.max`: nothing is.
     @inline(__always) mutating func nextDueMillis(now: EngineTime) -> Int64 {
         let expires = self.versions.nextExpirySeconds

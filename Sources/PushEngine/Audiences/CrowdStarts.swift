@@ -41,7 +41,9 @@ struct CrowdStarts {
         self.hasOrder && self.orders[0].shows(newest)
     }
     /// Whether there is nothing to do and nothing to remember.
-    @inline(__always) var isIdle: Bool { self.rounds.isEmpty && !self.hasOrder && !self.records.progress.isDue }
+    @inline(__always) var isIdle: Bool {
+        mutating get { self.rounds.isEmpty && !self.hasOrder && !self.records.progress.isDue }
+    }
     /// Whether the start goes round, and joins from before it are in `state`.
     @inline(__always) var mayLeave: Bool { self.hasOrder && self.records.hasMembersFromBefore }
     private func spread(_ terms: StartTerms) -> StartSpread {

@@ -38,7 +38,7 @@ extension ShardEngine {
         return false
     }
     /// Whether members of the crowd may be served at all.
-    private func mayServe(_ crowd: CrowdID) -> Bool {
+    private mutating func mayServe(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
         return self.memory.partitions[partition].sends && self.memory.partitions[partition].mayPush
             && self.audiences.crowds[crowd].mayServe

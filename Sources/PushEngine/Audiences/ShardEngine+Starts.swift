@@ -58,7 +58,7 @@ extension ShardEngine {
         StartTerms(self.memory.configuration.apps[Int(self.audiences.crowds[crowd].app)])
     }
     /// Whether starts may leave: the partition pushes, and `state` has the versions and the earlier joins.
-    func mayStart(_ crowd: CrowdID) -> Bool {
+    mutating func mayStart(_ crowd: CrowdID) -> Bool {
         let partition = self.audiences.crowds[crowd].partition
         return self.audiences.crowds[crowd].mayStart && self.memory.partitions[partition].sends
             && self.memory.partitions[partition].mayPush
@@ -177,7 +177,9 @@ extension ShardEngine {
 
 extension Crowd {
     /// Whether starts may leave, as far as the crowd decides it.
-    @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
+    @inline(__always) var mayStart: Bool {
+        mutating get { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
+    }
 }
 
 extension StartTerms {
